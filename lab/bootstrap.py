@@ -1,0 +1,72 @@
+"""From the user's Python into the lab's own virtual environment.
+
+Only the standard library may be imported here and by the modules imported
+here: errors, environment, golang, layout, lock, programs, progress, stamps,
+steps, tools, virtualenv.
+"""
+
+import os
+import pathlib
+import sys
+
+from lab import (
+    environment,
+    errors,
+    layout,
+    lock,
+    programs,
+    progress,
+    steps,
+    virtualenv,
+)
+
+# Packages, driver, programs: the steps that are counted here.
+STEPS = 3
+
+
+def inside() -> bool:
+    """Whether the lab's own Python runs us already."""
+    return pathlib.Path(sys.prefix) == layout.VENV
+
+
+def prepare() -> None:
+    """Install packages and the driver while the programs are built."""
+    todo = _todo()
+    if todo:
+        steps.run(todo, progress.Board(sys.stdout, len(todo)))
+
+
+def _todo() -> list[steps.Step]:
+    found = []
+    if not virtualenv.packages_ready():
+        found.append(
+            steps.Step(
+                "Python packages", lambda say: virtualenv.install_packages()
+            )
+        )
+    if not virtualenv.driver_ready():
+        found.append(
+            steps.Step(
+                "driver",
+                lambda say: virtualenv.install_driver(),
+                frozenset({"Python packages"}),
+            )
+        )
+    if not programs.ready():
+        found.append(steps.Step("programs", programs.build))
+    return found
+
+
+def enter(held: int | None) -> None:
+    """Become the same command, run by the lab's own Python."""
+    if not layout.PYTHON.exists():
+        raise errors.LabError(
+            "there is no lab yet", hint="Run 'python3 -m lab up' first."
+        )
+    env = environment.outside()
+    if held is not None:
+        env.update(lock.handed_on(held))
+    sys.stdout.flush()
+    os.chdir(layout.CHECKOUT)
+    argv = [str(layout.PYTHON), "-m", "lab", *sys.argv[1:]]
+    os.execve(layout.PYTHON, argv, env)  # noqa: S606  it replaces us

@@ -1,0 +1,35 @@
+"""The command line."""
+
+import argparse
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(
+        prog="python3 -m lab",
+        description="A whole cloud on one machine, with this driver in it.",
+    )
+    commands = top.add_subparsers(dest="command", required=True)
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=text, description=text)
+
+    add("up", "build what is missing and start what is down")
+    demo = add("demo", "show a cluster from its creation to its deletion")
+    demo.add_argument(
+        "--keep", action="store_true", help="leave the cluster running"
+    )
+    add("test", "run all tests of the project")
+    add("status", "show all services; exit code 0 when all run")
+    logs = add("logs", "show the log of a service")
+    logs.add_argument("service")
+    logs.add_argument("-f", "--follow", action="store_true")
+    logs.add_argument("-n", "--lines", type=int, default=50)
+    add("start", "start a service").add_argument("service")
+    stop = add("stop", "stop a service")
+    stop.add_argument("service")
+    stop.add_argument("--kill", action="store_true", help="with SIGKILL")
+    add("restart", "restart a service").add_argument("service")
+    add("down", "stop all services")
+    add("wipe", "stop all services and remove all state")
+    return top

@@ -1,0 +1,1 @@
+"""OpenStack for the lab: real services from PyPI, no hypervisor."""

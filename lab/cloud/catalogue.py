@@ -1,0 +1,215 @@
+"""What a cloud has to hold before somebody can make a first cluster.
+
+Everything is looked up before it is made, so that an interrupted run may be
+done again.
+"""
+
+from collections.abc import Callable
+import pathlib
+from typing import Any
+
+import openstack
+import openstack.connection
+import yaml
+
+from lab import layout
+from lab.cloud import config, databases, services
+
+USERS = ("demo", "other")
+# Name: vcpus, MB of memory. labinfra reads "nohost" and "stuck" in the name.
+FLAVORS = {
+    "m1.tiny": (1, 512),
+    "m1.control": (2, 4096),
+    "m1.control.nohost": (2, 4096),
+    "m1.worker": (2, 4096),
+    "m1.worker.nohost": (2, 4096),
+    "m1.worker.stuck": (2, 4096),
+}
+IMAGES = {
+    "ubuntu-v1.34.2": {"os_distro": "ubuntu", "kube_version": "v1.34.2"},
+    "ubuntu-v1.35.1": {"os_distro": "ubuntu", "kube_version": "v1.35.1"},
+    "ubuntu-no-version": {"os_distro": "ubuntu"},
+}
+VOLUME_TYPE = "ssd"
+
+
+def connect(user: str) -> openstack.connection.Connection:
+    """A client for the user, in the project of the same name."""
+    return openstack.connect(
+        auth_url=config.KEYSTONE,
+        username=user,
+        password=config.PASSWORD,
+        project_name=user,
+        user_domain_id="default",
+        project_domain_id="default",
+        region_name=config.REGION,
+    )
+
+
+def _ensure(
+    find: Callable[..., Any],
+    make: Callable[..., Any],
+    name: str,
+    **fields: Any,
+) -> Any:
+    return find(name) or make(name=name, **fields)
+
+
+def fill_identity() -> None:
+    """Services' users and endpoints, then the projects of people."""
+    identity = connect("admin").identity
+    project = _ensure(
+        identity.find_project,
+        identity.create_project,
+        "service",
+        domain_id="default",
+    )
+    for name, (kind, url) in services.catalogue().items():
+        user = _user(identity, name, project)
+        _roles(identity, user, project, ("admin",))
+        _endpoints(identity, name, kind, url)
+    for name in USERS:
+        own = _ensure(
+            identity.find_project,
+            identity.create_project,
+            name,
+            domain_id="default",
+        )
+        user = _user(identity, name, own)
+        _roles(identity, user, own, ("member", "reader"))
+
+
+def _user(identity: Any, name: str, project: Any) -> Any:
+    return _ensure(
+        identity.find_user,
+        identity.create_user,
+        name,
+        password=config.PASSWORD,
+        domain_id="default",
+        default_project_id=project.id,
+    )
+
+
+def _roles(
+    identity: Any, user: Any, project: Any, names: tuple[str, ...]
+) -> None:
+    for name in names:
+        role = identity.find_role(name)
+        identity.assign_project_role_to_user(project, user, role)
+
+
+def _endpoints(identity: Any, name: str, kind: str, url: str) -> None:
+    entry = _ensure(
+        identity.find_service, identity.create_service, name, type=kind
+    )
+    known = {e.interface for e in identity.endpoints(service_id=entry.id)}
+    for interface in {"public", "internal"} - known:
+        identity.create_endpoint(
+            service_id=entry.id,
+            interface=interface,
+            region_id=config.REGION,
+            url=url,
+        )
+
+
+def fill_network() -> None:
+    """The external network that clusters get their addresses from."""
+    network = connect("admin").network
+    public = _ensure(
+        network.find_network,
+        network.create_network,
+        "public",
+        is_router_external=True,
+        is_shared=True,
+        provider_network_type="flat",
+        provider_physical_network="public",
+    )
+    _ensure(
+        network.find_subnet,
+        network.create_subnet,
+        "public",
+        network_id=public.id,
+        cidr="203.0.113.0/24",
+        ip_version=4,
+        is_dhcp_enabled=False,
+    )
+
+
+def fill_images() -> None:
+    """Images without bytes to speak of: machines are simulated."""
+    image = connect("admin").image
+    for name, properties in IMAGES.items():
+        _ensure(
+            image.find_image,
+            image.create_image,
+            name,
+            disk_format="raw",
+            container_format="bare",
+            visibility="public",
+            data=b"machines are simulated",
+            **properties,
+        )
+
+
+def fill_compute() -> None:
+    """Flavors, key pairs, a compute host."""
+    databases.add_compute_host()
+    compute = connect("admin").compute
+    for name, (vcpus, ram) in FLAVORS.items():
+        _ensure(
+            compute.find_flavor,
+            compute.create_flavor,
+            name,
+            vcpus=vcpus,
+            ram=ram,
+            disk=20,
+        )
+    for user in USERS:
+        own = connect(user).compute
+        _ensure(own.find_keypair, own.create_keypair, user)
+
+
+def fill_volumes() -> None:
+    """A volume type that templates may name."""
+    volumes = connect("admin").block_storage
+    _ensure(volumes.find_type, volumes.create_type, VOLUME_TYPE)
+
+
+def write_credentials() -> None:
+    """Files for the command line and for openstacksdk."""
+    _openrc(layout.OPENRC, "demo")
+    _openrc(layout.ADMIN_OPENRC, "admin")
+    clouds = {
+        name: {
+            "auth": {
+                "auth_url": config.KEYSTONE,
+                "username": name,
+                "password": config.PASSWORD,
+                "project_name": name,
+                "user_domain_id": "default",
+                "project_domain_id": "default",
+            },
+            "region_name": config.REGION,
+        }
+        for name in ("admin", *USERS)
+    }
+    layout.CLOUDS_YAML.write_text(yaml.safe_dump({"clouds": clouds}))
+
+
+def _openrc(path: pathlib.Path, user: str) -> None:
+    variables = {
+        "OS_AUTH_URL": config.KEYSTONE,
+        "OS_USERNAME": user,
+        "OS_PASSWORD": config.PASSWORD,
+        "OS_PROJECT_NAME": user,
+        "OS_USER_DOMAIN_ID": "default",
+        "OS_PROJECT_DOMAIN_ID": "default",
+        "OS_IDENTITY_API_VERSION": "3",
+        "OS_REGION_NAME": config.REGION,
+        "PATH": f"{layout.BIN}:{layout.VENV / 'bin'}:$PATH",
+        # Workload clusters' endpoints are on loopback too.
+        "NO_PROXY": "127.0.0.0/8,localhost",
+        "no_proxy": "127.0.0.0/8,localhost",
+    }
+    lines = (f'export {name}="{value}"\n' for name, value in variables.items())
+    path.write_text("".join(lines))

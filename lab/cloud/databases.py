@@ -1,0 +1,129 @@
+"""Databases and tables of the OpenStack services."""
+
+import os
+import sys
+
+from lab import layout, postgres, tools
+from lab.cloud import config
+
+_EXTRA = {"nova": ("nova", "nova_api", "nova_cell0")}
+# The migrations of these two are for MySQL alone; their models are not.
+_MODELS = {
+    "magnum": (
+        "import magnum.db.sqlalchemy.models as models;"
+        " tables = models.Base.metadata"
+    ),
+    "neutron": (
+        "from neutron.db.migration.models import head;"
+        " tables = head.get_metadata()"
+    ),
+}
+_SYNC = {
+    "glance": ("db_sync",),
+    "placement": ("db", "sync"),
+    "cinder": ("db", "sync"),
+}
+
+
+def sync(name: str) -> None:
+    """Make a service's databases and tables; may be done again."""
+    connection = postgres.connect("postgres")
+    try:
+        with connection.cursor() as cursor:
+            for database in _EXTRA.get(name, (name,)):
+                cursor.execute(
+                    "SELECT 1 FROM pg_database WHERE datname = %s",
+                    (database,),
+                )
+                if not cursor.fetchone():
+                    cursor.execute(f'CREATE DATABASE "{database}"')
+    finally:
+        connection.close()
+    if name in _MODELS:
+        _create_tables(name)
+    elif name in _SYNC:
+        _manage(name, *_SYNC[name])
+    else:
+        {"keystone": _sync_keystone, "nova": _sync_nova}[name]()
+
+
+def _manage(name: str, *words: str) -> None:
+    tools.run(
+        [
+            layout.VENV / "bin" / f"{name}-manage",
+            "--config-file",
+            config.path(name),
+            *words,
+        ],
+        log=layout.log(f"{name}-database"),
+    )
+
+
+def _create_tables(name: str) -> None:
+    program = (
+        f"import sqlalchemy; {_MODELS[name]};"
+        f" tables.create_all(sqlalchemy.create_engine({postgres.url(name)!r}))"
+    )
+    tools.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        log=layout.log(f"{name}-database"),
+    )
+
+
+def _sync_keystone() -> None:
+    for keys in ("fernet", "credential"):
+        (config.home("keystone") / keys).mkdir(mode=0o700, exist_ok=True)
+    _manage("keystone", "db_sync")
+    owner = (
+        f"--keystone-user={os.getuid()}",
+        f"--keystone-group={os.getgid()}",
+    )
+    _manage("keystone", "fernet_setup", *owner)
+    _manage("keystone", "credential_setup", *owner)
+    urls = (
+        f"--bootstrap-{interface}-url={config.KEYSTONE}"
+        for interface in ("admin", "public", "internal")
+    )
+    _manage(
+        "keystone",
+        "bootstrap",
+        f"--bootstrap-password={config.PASSWORD}",
+        f"--bootstrap-region-id={config.REGION}",
+        *urls,
+    )
+
+
+def _sync_nova() -> None:
+    _manage("nova", "api_db", "sync")
+    cell0 = postgres.url("nova_cell0")
+    _manage("nova", "cell_v2", "map_cell0", "--database_connection", cell0)
+    _manage("nova", "db", "sync")
+    connection = postgres.connect("nova_api")
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM cell_mappings WHERE name = 'cell1'")
+            known = cursor.fetchone()
+    finally:
+        connection.close()
+    if not known:
+        _manage("nova", "cell_v2", "create_cell", "--name", "cell1")
+
+
+def add_compute_host() -> None:
+    """One nova-compute row: Nova lists availability zones by these.
+
+    Its version is the one that Nova's API has written for itself.
+    """
+    connection = postgres.connect("nova")
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                'INSERT INTO services (created_at, host, "binary", topic,'
+                " report_count, disabled, forced_down, deleted, version, uuid)"
+                " SELECT now(), 'lab', 'nova-compute', 'compute', 0, false,"
+                " false, 0, max(version), gen_random_uuid()::text"
+                " FROM services HAVING max(version) > 0 AND NOT EXISTS"
+                " (SELECT 1 FROM services WHERE host = 'lab')"
+            )
+    finally:
+        connection.close()

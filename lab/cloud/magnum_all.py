@@ -1,0 +1,56 @@
+"""magnum_all.py PORT [OPTION...]: all of Magnum in one process.
+
+The API, the conductor and its periodic tasks talk over oslo.messaging's
+in-process transport, so the lab needs no message broker.
+"""
+
+import sys
+
+# Before any library of oslo: Magnum selects a backend of oslo.service.
+from magnum.common import service as magnum_service  # isort: skip
+
+from cheroot import wsgi
+from magnum.api import app
+from magnum.common import rpc, rpc_service, short_id
+from magnum.conductor.handlers import (
+    ca_conductor,
+    cluster_conductor,
+    conductor_listener,
+    credential_conductor,
+    federation_conductor,
+    indirection_api,
+    nodegroup_conductor,
+)
+import magnum.conf
+
+_HANDLERS = (
+    indirection_api,
+    cluster_conductor,
+    conductor_listener,
+    credential_conductor,
+    ca_conductor,
+    federation_conductor,
+    nodegroup_conductor,
+)
+
+
+def main(port: int, options: list[str]) -> None:
+    """Serve until killed."""
+    magnum_service.prepare_service(["magnum", *options])
+    if rpc.TRANSPORT:
+        rpc.cleanup()
+    rpc.init(magnum.conf.CONF)
+    conductor = rpc_service.Service.create(
+        magnum.conf.CONF.conductor.topic,
+        short_id.generate_id(),
+        [module.Handler() for module in _HANDLERS],
+        binary="magnum-conductor",
+    )
+    conductor.start()
+    conductor.create_periodic_tasks()
+    address = ("127.0.0.1", port)
+    wsgi.Server(address, app.load_app(), numthreads=8).start()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

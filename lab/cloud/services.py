@@ -1,0 +1,116 @@
+"""The OpenStack services as processes."""
+
+import pathlib
+
+from lab import layout, service
+from lab.cloud import config
+
+MAGNUM_PORT = 9511
+_HERE = pathlib.Path(__file__).resolve().parent
+# Name: WSGI module, port, path of the first version.
+_APIS = {
+    "keystone": ("keystone.wsgi.api", 5000, "/v3"),
+    "glance": ("glance.wsgi.api", 9292, ""),
+    "placement": ("placement.wsgi.api", 8778, ""),
+    "cinder": ("cinder.wsgi.api", 8776, "/v3"),
+    "nova": ("nova.wsgi.osapi_compute", 8774, "/v2.1"),
+    "neutron": ("neutron.wsgi.api", 9696, ""),
+}
+_TYPES = {
+    "glance": "image",
+    "placement": "placement",
+    "cinder": "block-storage",
+    "nova": "compute",
+    "neutron": "network",
+    "magnum": "container-infra",
+}
+# The driver is read from the checkout: a change of it needs a restart.
+_DRIVER = layout.CHECKOUT / "magnum_capi_helm"
+
+
+def catalogue() -> dict[str, tuple[str, str]]:
+    """Service name -> type and URL, of all but Keystone itself."""
+    found = {
+        name: (_TYPES[name], f"http://127.0.0.1:{port}{path}")
+        for name, (_, port, path) in _APIS.items()
+        if name in _TYPES
+    }
+    found["magnum"] = (
+        _TYPES["magnum"],
+        f"http://127.0.0.1:{MAGNUM_PORT}/v1",
+    )
+    return found
+
+
+def services() -> list[service.Service]:
+    """All of them, in the order of starting."""
+    return [*map(_api, _APIS), _magnum()]
+
+
+def _python(script: str) -> tuple[str, ...]:
+    # -P: the script's own folder must not hide packages of that name.
+    return (
+        str(layout.PYTHON),
+        "-P",
+        "-W",
+        "ignore",
+        str(_HERE / script),
+    )
+
+
+def _environment(name: str) -> dict[str, str]:
+    """Where the WSGI modules look for their configuration."""
+    env = {f"OS_{name.upper()}_CONFIG_DIR": str(config.home(name))}
+    if name in ("glance", "neutron"):
+        env[f"OS_{name.upper()}_CONFIG_FILES"] = config.path(name).name
+    return env
+
+
+def _api(name: str) -> service.Service:
+    module, port, path = _APIS[name]
+    # Cinder alone reads its configuration from its command line.
+    options = ["--config-file", str(config.path(name))]
+    return service.Service(
+        name,
+        (
+            *_python("serve.py"),
+            module,
+            str(port),
+            *(options if name == "cinder" else ()),
+        ),
+        layer=6,
+        ports=(port,),
+        probe=service.answers(f"http://127.0.0.1:{port}{path}"),
+        env=_environment(name),
+        inputs=lambda: [config.path(name), layout.STAMPS / "packages"],
+        grace=5.0,
+    )
+
+
+def _magnum() -> service.Service:
+    return service.Service(
+        "magnum",
+        (
+            *_python("magnum_all.py"),
+            str(MAGNUM_PORT),
+            "--config-file",
+            str(config.path("magnum")),
+            "--config-dir",
+            str(config.overrides()),
+        ),
+        layer=7,
+        ports=(MAGNUM_PORT,),
+        probe=service.answers(f"http://127.0.0.1:{MAGNUM_PORT}/"),
+        inputs=_magnum_inputs,
+        grace=5.0,
+    )
+
+
+def _magnum_inputs() -> list[pathlib.Path]:
+    return [
+        config.path("magnum"),
+        *config.overrides().glob("*.conf"),
+        layout.STAMPS / "packages",
+        layout.STAMPS / "driver",
+        *_DRIVER.rglob("*.py"),
+    ]

@@ -1,0 +1,1 @@
+"""What ``python3 -m lab COMMAND`` does, one module for each command."""

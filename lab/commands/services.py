@@ -1,0 +1,97 @@
+"""``status``, ``logs``, ``start``, ``stop``, ``restart``: single services."""
+
+import collections
+import concurrent.futures
+import shutil
+import time
+
+from lab import layout, processes, registry, service
+
+
+def status() -> int:
+    """A table of all services; 0 only when all of them run."""
+    rows = [["SERVICE", "STATE", "PID", "SINCE", "PORT", "LOG"]]
+    rows += [_row(one) for one in registry.everything().values()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        print("  ".join(text.ljust(width) for text, width in cells).rstrip())
+    down = [row[0] for row in rows[1:] if row[1] != "running"]
+    if down:
+        print(f"{len(down)} of {len(rows) - 1} services don't run.")
+    return 1 if down else 0
+
+
+def _row(one: service.Service) -> list[str]:
+    identity = one.identity
+    ports = ",".join(map(str, one.ports)) or "-"
+    if identity is None or not processes.alive(identity):
+        state = "down" if identity is None else "died"
+        return [one.name, state, "-", "-", ports, str(one.log)]
+    began = time.localtime(processes.since(identity))
+    since = time.strftime("%H:%M:%S", began)
+    pid = str(identity.pid)
+    return [one.name, "running", pid, since, ports, str(one.log)]
+
+
+def start(name: str) -> None:
+    """Start one service that is down."""
+    one = registry.get(name)
+    one.start()
+    print(f"{name} runs.")
+
+
+def stop(name: str, *, kill: bool) -> None:
+    """Stop one service, with SIGKILL if asked."""
+    stopped = registry.get(name).stop(kill=kill)
+    print(f"{name} is stopped." if stopped else f"{name} did not run.")
+
+
+def restart(name: str) -> None:
+    """Stop one service and start it again."""
+    one = registry.get(name)
+    one.stop()
+    one.start()
+    print(f"{name} runs again.")
+
+
+def logs(name: str, *, follow: bool, lines: int) -> None:
+    """The end of a service's log, and what is added to it."""
+    path = registry.get(name).log
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    with path.open(errors="replace") as stream:
+        print("".join(collections.deque(stream, lines)), end="")
+        while follow:
+            text = stream.read()
+            if text:
+                print(text, end="", flush=True)
+            else:
+                time.sleep(0.2)
+
+
+def down() -> None:
+    """Stop everything, newest layer first.
+
+    Cluster API's managers stay until those who use them are gone: without
+    their conversion webhooks every delete of an object stalls.
+    """
+    layers: dict[int, list[service.Service]] = collections.defaultdict(list)
+    for one in registry.everything().values():
+        layers[one.layer].append(one)
+    count = 0
+    for layer in sorted(layers, reverse=True):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            count += sum(pool.map(service.Service.stop, layers[layer]))
+    print(f"The lab is down: {count} services stopped.")
+
+
+def wipe() -> None:
+    """Stop everything and remove all state, built programs included."""
+    down()
+    for path in layout.STATE.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path != layout.LOCK:
+            path.unlink()
+    print(f"Nothing is left in {layout.STATE}.")

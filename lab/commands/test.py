@@ -1,0 +1,133 @@
+"""``test``: every test of the project, from style to the whole cloud."""
+
+import dataclasses
+import pathlib
+import re
+import subprocess
+import sys
+
+from lab import (
+    environment,
+    layout,
+    processes,
+    progress,
+    stamps,
+    steps,
+    tools,
+    virtualenv,
+)
+
+_TOX = "tox~=4.30"
+_LOG = layout.log("tox")
+# The quick ones first, then the one that needs the lab.
+_QUICK = ("pep8", "py3", "docs")
+_SLOW = "functional"
+_COUNT = re.compile(r"^ - (Passed|Failed): (\d+)", re.MULTILINE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """How one environment ended, and the tests it counted."""
+
+    name: str
+    code: int
+    passed: int = 0
+    failed: int = 0
+
+
+def count(text: str) -> tuple[int, int]:
+    """Passed and failed tests in what stestr printed."""
+    numbers = {"Passed": 0, "Failed": 0}
+    for word, number in _COUNT.findall(text):
+        numbers[word] += int(number)
+    return numbers["Passed"], numbers["Failed"]
+
+
+def run() -> int:
+    """Run everything; 0 only when everything passed."""
+    _set_up()
+    results = [_tox(name) for name in _QUICK]
+    was_up = _any_service()
+    try:
+        results.append(_functional())
+    finally:
+        if not was_up:
+            _lab("down")
+    return _report(results)
+
+
+def _set_up() -> None:
+    value = stamps.fingerprint(_TOX, sys.version)
+    if stamps.fresh("tox", value) and _program().exists():
+        return
+
+    def install(say: steps.Say) -> None:
+        python = virtualenv.create(layout.TOX_VENV, _LOG)
+        tools.run(
+            [python, "-m", "pip", "install", "-q", _TOX],
+            log=_LOG,
+            env=environment.outside(),
+        )
+
+    board = progress.Board(sys.stdout, 1)
+    steps.run([steps.Step("tox", install)], board)
+    stamps.write("tox", value)
+
+
+def _program() -> pathlib.Path:
+    return layout.TOX_VENV / "bin" / "tox"
+
+
+def _any_service() -> bool:
+    records = layout.RUN.glob("*.pid")
+    return any(processes.alive(processes.read(path)) for path in records)
+
+
+def _lab(command: str) -> int:
+    print(f"\n=== lab {command} ===", flush=True)
+    return subprocess.run(
+        [sys.executable, "-m", "lab", command],
+        cwd=layout.CHECKOUT,
+        env=environment.outside(),
+        check=False,
+    ).returncode
+
+
+def _functional() -> Result:
+    code = _lab("up")
+    return Result("lab up", code) if code else _tox(_SLOW)
+
+
+def _tox(name: str) -> Result:
+    """One environment, shown as it runs."""
+    print(f"\n=== tox -e {name} ===", flush=True)
+    child = subprocess.Popen(
+        [_program(), "-e", name],
+        cwd=layout.CHECKOUT,
+        env=environment.outside(LAB_DIR=str(layout.STATE)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    lines = []
+    for line in child.stdout or ():
+        print(line, end="", flush=True)
+        lines.append(line)
+    return Result(name, child.wait(), *count("".join(lines)))
+
+
+def _report(results: list[Result]) -> int:
+    print()
+    for result in results:
+        verdict = "failed" if result.code else "passed"
+        tests = f"{result.passed} passed, {result.failed} failed"
+        print(f"  {result.name:12} {verdict:8} {tests}")
+    passed = sum(result.passed for result in results)
+    # A run that broke without a failed test counts as one.
+    failed = sum(
+        result.failed or min(abs(result.code), 1) for result in results
+    )
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0

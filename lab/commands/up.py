@@ -1,0 +1,140 @@
+"""``up``: everything that is missing is made, all that is down is started."""
+
+from collections.abc import Iterable
+import functools
+import sys
+import time
+
+from lab import (
+    charts,
+    layout,
+    management,
+    manifests,
+    pki,
+    postgres,
+    progress,
+    registry,
+    service,
+    stamps,
+    steps,
+)
+from lab.cloud import config, databases
+from lab.cloud import services as openstack_services
+
+_FILLS = ("identity", "network", "images", "compute", "volumes")
+
+
+def run() -> None:
+    """Bring the lab up and say how to use it."""
+    started = time.monotonic()
+    if not pki.ready():
+        pki.make()
+    config.write_all()
+    if not manifests.written():
+        manifests.write()
+    for one in registry.everything().values():
+        if one.outdated:
+            one.stop()
+    todo = _todo()
+    if todo:
+        steps.run(todo, progress.Board(sys.stdout, len(todo)))
+    count = len(registry.everything())
+    took = progress.duration(time.monotonic() - started)
+    print(f"The lab is up: {count} services run ({took}).")
+    print(f"  OpenStack:  . {layout.OPENRC}")
+    print(f"  Kubernetes: export KUBECONFIG={layout.KUBECONFIG}")
+
+
+def _todo() -> list[steps.Step]:
+    """The steps that have something to do."""
+    return [*_management(), *_databases(), *_cloud()]
+
+
+def _start(
+    one: service.Service, needs: Iterable[str] = ()
+) -> list[steps.Step]:
+    if one.running:
+        return []
+    return [steps.Step(one.name, lambda say: one.start(), frozenset(needs))]
+
+
+def _management() -> list[steps.Step]:
+    etcd, api, *others = management.services()
+    found = _start(etcd) + _start(api, [etcd.name])
+    crds = "resource definitions"
+    if not manifests.crds_applied():
+        found.append(
+            steps.Step(
+                crds, lambda say: manifests.apply_crds(), frozenset({api.name})
+            )
+        )
+    for one in others:
+        found += _start(one, [api.name, crds])
+    if not manifests.webhooks_applied():
+        found.append(
+            steps.Step(
+                "webhooks",
+                lambda say: manifests.apply_webhooks(),
+                frozenset({crds, *management.MANAGERS}),
+            )
+        )
+    if not charts.ready():
+        found.append(steps.Step("chart", lambda say: charts.package()))
+    return found + _start(charts.server(), ["chart"])
+
+
+def _database_stamp() -> str:
+    return stamps.fingerprint(files=[layout.STAMPS / "packages"])
+
+
+def _databases() -> list[steps.Step]:
+    server = postgres.server()
+    make = "database cluster"
+    found = []
+    if not postgres.ready():
+        found.append(steps.Step(make, lambda say: postgres.make()))
+    found += _start(server, [make])
+    for name in config.NAMES:
+        if not stamps.fresh("tables", _database_stamp(), config.home(name)):
+            found.append(
+                steps.Step(
+                    f"{name} database",
+                    functools.partial(_sync, name),
+                    frozenset({server.name}),
+                )
+            )
+    return found
+
+
+def _sync(name: str, say: steps.Say) -> None:
+    databases.sync(name)
+    stamps.write("tables", _database_stamp(), config.home(name))
+
+
+def _cloud() -> list[steps.Step]:
+    *apis, magnum = openstack_services.services()
+    names = [one.name for one in apis]
+    found = []
+    for one in apis:
+        found += _start(one, [f"{one.name} database", "postgres"])
+    filled = stamps.fresh("filled", _fill_stamp())
+    if not filled:
+        found.append(steps.Step("catalogue", _fill, frozenset(names)))
+    needs = ["magnum database", "catalogue", "chart", "webhooks", "charts"]
+    return found + _start(magnum, [*names, *needs, *management.MANAGERS])
+
+
+def _fill_stamp() -> str:
+    folder = layout.SOURCE / "cloud"
+    return stamps.fingerprint(files=[folder / "catalogue.py"])
+
+
+def _fill(say: steps.Say) -> None:
+    # Only now: the SDK takes a second to import.
+    from lab.cloud import catalogue
+
+    for name in _FILLS:
+        say(name)
+        getattr(catalogue, f"fill_{name}")()
+    catalogue.write_credentials()
+    stamps.write("filled", _fill_stamp())

@@ -1,0 +1,1 @@
+"""The demonstration: one cluster's life as a user of the cloud sees it."""

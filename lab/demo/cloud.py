@@ -1,0 +1,62 @@
+"""The demo user's view of Magnum, without the second a command costs."""
+
+from collections.abc import Callable
+import contextlib
+import dataclasses
+from typing import Any
+
+import openstack.exceptions
+
+from lab.cloud import catalogue
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """What Magnum says about a cluster."""
+
+    status: str
+    reason: str
+    release: str
+
+
+class Magnum:
+    """Clusters and templates of the demo project."""
+
+    def __init__(self) -> None:
+        self._connection = catalogue.connect("demo")
+        self._api: Any = self._connection.container_infrastructure_management
+
+    def state(self, name: str) -> State | None:
+        """The cluster's state; None when there is no such cluster."""
+        try:
+            cluster = self._api.get_cluster(name)
+        except openstack.exceptions.NotFoundException:
+            return None
+        return State(
+            cluster.status or "",
+            cluster.status_reason or "",
+            cluster.stack_id or "",
+        )
+
+    def has_template(self, name: str) -> bool:
+        """Whether there is a cluster template of that name."""
+        return any(t.name == name for t in self._api.cluster_templates())
+
+    def delete(self, name: str) -> None:
+        """Delete a cluster that may be gone already."""
+        self._gone(self._api.delete_cluster, name)
+
+    def delete_template(self, name: str) -> None:
+        """Delete a cluster template that may be gone already."""
+        self._gone(self._api.delete_cluster_template, name)
+
+    @staticmethod
+    def _gone(delete: Callable[[str], Any], name: str) -> None:
+        with contextlib.suppress(openstack.exceptions.NotFoundException):
+            delete(name)
+
+    def application_credentials(self) -> list[str]:
+        """The application credentials that the demo user has in Keystone."""
+        user = self._connection.current_user_id
+        found = self._connection.identity.application_credentials(user)
+        return [credential.name for credential in found]

@@ -1,0 +1,74 @@
+"""What exists because of clusters, to prove that a deleted one left nothing.
+
+Other clusters may live in the lab, so what counts is the difference between
+two looks: one before the cluster was made, one after it was deleted.
+"""
+
+from collections.abc import Iterable, Mapping
+import time
+from typing import Any
+
+from lab import postgres
+from lab.demo import cloud, kube
+
+Look = Mapping[str, frozenset[str]]
+
+_PATIENCE = 30.0
+_HELM = "helm.sh/release.v1"
+_TABLES = {
+    "certificate rows": "SELECT uuid FROM x509keypair",
+    "cluster rows": "SELECT uuid FROM cluster",
+    "node group rows": "SELECT uuid FROM nodegroup",
+}
+_OTHERS = "deployments,serviceaccounts,roles,rolebindings,configmaps"
+
+
+def look(magnum: cloud.Magnum) -> Look:
+    """Everything there is now, by what it is."""
+    secrets = kube.get("secrets", "--all-namespaces")
+    found = {
+        "Cluster API objects": _names(kube.cluster_api_objects()),
+        "helm releases": _names(s for s in secrets if s["type"] == _HELM),
+        "Secrets": _names(s for s in secrets if s["type"] != _HELM),
+        "Leases": _names(kube.get("leases", "--all-namespaces")),
+        "other Kubernetes objects": _names(_others()),
+        "application credentials": frozenset(magnum.application_credentials()),
+    }
+    return {**found, **_rows()}
+
+
+def _names(items: Iterable[dict[str, Any]]) -> frozenset[str]:
+    return frozenset(map(kube.identity, items))
+
+
+def _others() -> list[dict[str, Any]]:
+    """Less what every namespace gets: the project's namespace stays."""
+    return [
+        item
+        for item in kube.get(_OTHERS, "--all-namespaces")
+        if item["metadata"]["name"] not in ("default", "kube-root-ca.crt")
+    ]
+
+
+def _rows() -> dict[str, frozenset[str]]:
+    connection = postgres.connect("magnum")
+    found = {}
+    try:
+        with connection.cursor() as cursor:
+            for what, query in _TABLES.items():
+                cursor.execute(query)
+                found[what] = frozenset(row[0] for row in cursor)
+    finally:
+        connection.close()
+    return found
+
+
+def left(magnum: cloud.Magnum, before: Look) -> Look:
+    """What is there now and was not before, once it has settled."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        now = look(magnum)
+        found = {what: now[what] - before[what] for what in now}
+        if not any(found.values()) or time.monotonic() > deadline:
+            return found
+        time.sleep(1)

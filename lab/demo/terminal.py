@@ -1,0 +1,56 @@
+"""Commands as a user would type them, with what they print."""
+
+import os
+import shlex
+import subprocess
+import sys
+
+from lab import environment, errors, layout
+from lab.cloud import config
+
+
+def heading(text: str) -> None:
+    """What comes next."""
+    bold, plain = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
+    print(f"\n{bold}# {text}{plain}", flush=True)
+
+
+def environ(user: str = "demo") -> dict[str, str]:
+    """What the user's openrc file exports."""
+    return environment.inside(
+        OS_AUTH_URL=config.KEYSTONE,
+        OS_USERNAME=user,
+        OS_PASSWORD=config.PASSWORD,
+        OS_PROJECT_NAME=user,
+        OS_USER_DOMAIN_ID="default",
+        OS_PROJECT_DOMAIN_ID="default",
+        OS_IDENTITY_API_VERSION="3",
+        OS_REGION_NAME=config.REGION,
+    )
+
+
+def run(*words: str, kubeconfig: str = "") -> str:
+    """Show a command, run it, show and return what it prints."""
+    env = environ()
+    shown = shlex.join(words)
+    if kubeconfig:
+        env["KUBECONFIG"] = kubeconfig
+        shown = f"KUBECONFIG={os.path.relpath(kubeconfig)} {shown}"
+    print(f"$ {shown}", flush=True)
+    done = subprocess.run(
+        words,
+        env=env,
+        cwd=layout.CHECKOUT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    print(done.stdout, end="", flush=True)
+    if done.returncode:
+        raise errors.LabError(
+            f"'{shown}' ended with {done.returncode}", log=layout.log("magnum")
+        )
+    return done.stdout

@@ -1,0 +1,188 @@
+// labinfra stands in for everything below Cluster API on one machine: the
+// OpenStack infrastructure provider, the machines with their kubelets, and the
+// provider of cluster addons. Every workload cluster gets a TLS listener on
+// its control plane endpoint; behind it answer the in-memory API server and
+// etcd of Cluster API's own tests.
+package main
+
+import (
+	"context"
+	"crypto/rsa"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	cloudv1 "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/cloud/api/v1alpha1"
+	inmemoryruntime "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/runtime"
+	inmemoryapi "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/server/api"
+	inmemoryetcd "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/server/etcd"
+	"sigs.k8s.io/cluster-api/util/certs"
+)
+
+const (
+	finalizer = "lab.example.org/infra"
+	// holdAnnotation keeps a machine from ever booting.
+	holdAnnotation = "lab.example.org/hold"
+	// failAnnotation lets a machine or an addon fail with its text.
+	failAnnotation = "lab.example.org/fail"
+)
+
+var (
+	healthAddr = flag.String("health-addr", "127.0.0.1:9547", "address of /readyz")
+	bootDelay  = flag.Duration("boot-delay", 2*time.Second, "OpenStackMachine created -> server ACTIVE")
+	joinDelay  = flag.Duration("join-delay", 2*time.Second, "server ACTIVE -> Node registered")
+	tick       = flag.Duration("tick", time.Second, "poll interval")
+
+	clusterKind = infrastructure("OpenStackCluster")
+	machineKind = infrastructure("OpenStackMachine")
+)
+
+func infrastructure(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta1", Kind: kind}
+}
+
+// lab is what all simulated controllers share.
+type lab struct {
+	c         client.Client // management cluster, uncached
+	scheme    *runtime.Scheme
+	mem       inmemoryruntime.Manager
+	api, etcd http.Handler
+	key       *rsa.PrivateKey // one key serves every certificate
+
+	// addonGenerations remembers which spec each addon was deployed from:
+	// the kinds have no observedGeneration.
+	addonGenerations map[types.UID]int64
+
+	mu     sync.RWMutex
+	byName map[string]*workload
+	byAddr map[string]*workload
+}
+
+func main() {
+	klog.InitFlags(nil)
+	flag.Parse()
+	ctrl.SetLogger(klog.Background())
+	ctx := ctrl.SetupSignalHandler()
+	l := newLab(ctx)
+	go serveHealth()
+	klog.InfoS("labinfra started")
+	for {
+		l.reconcile(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(*tick):
+		}
+	}
+}
+
+func newLab(ctx context.Context) *lab {
+	scheme := runtime.NewScheme()
+	must(clientgoscheme.AddToScheme(scheme))
+	must(clusterv1.AddToScheme(scheme))
+	cfg := ctrl.GetConfigOrDie()
+	cfg.QPS, cfg.Burst = 50, 100
+	c, err := client.New(cfg, client.Options{Scheme: scheme})
+	must(err)
+	key, err := certs.NewPrivateKey()
+	must(err)
+	l := &lab{
+		c: c, scheme: scheme, key: key,
+		mem:              inmemoryruntime.NewManager(workloadScheme()),
+		addonGenerations: map[types.UID]int64{},
+		byName:           map[string]*workload{},
+		byAddr:           map[string]*workload{},
+	}
+	must(l.mem.Start(ctx))
+	l.api = inmemoryapi.NewAPIServerHandler(l.mem, klog.Background(), l.resolve)
+	l.etcd = inmemoryetcd.NewEtcdServerHandler(l.mem, klog.Background(), l.resolve)
+	return l
+}
+
+// workloadScheme has the kinds that the in-memory API servers know.
+func workloadScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		cloudv1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, rbacv1.AddToScheme,
+		storagev1.AddToScheme, apiextensionsv1.AddToScheme, policyv1.AddToScheme,
+	} {
+		must(add(scheme))
+	}
+	return scheme
+}
+
+// resolve tells the in-memory servers which cluster a request is for.
+func (l *lab) resolve(host string) (string, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if w, ok := l.byAddr[host]; ok {
+		return w.name, nil
+	}
+	return "", fmt.Errorf("no workload cluster at %s", host)
+}
+
+func serveHealth() {
+	http.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	must(http.ListenAndServe(*healthAddr, nil))
+}
+
+func must(err error) {
+	if err != nil {
+		klog.Fatal(err)
+	}
+}
+
+// reconcile looks at everything once; an error of one object is retried at the next tick.
+func (l *lab) reconcile(ctx context.Context) {
+	machines, err1 := list(ctx, l.c, machineKind)
+	clusters, err2 := list(ctx, l.c, clusterKind)
+	if err := errors.Join(err1, err2); err != nil {
+		klog.ErrorS(err, "list")
+		return
+	}
+	left := map[string]int{} // machines per cluster
+	for i := range machines {
+		left[machines[i].GetNamespace()+"/"+machines[i].GetLabels()[clusterv1.ClusterNameLabel]]++
+	}
+	for i := range clusters {
+		complain(l.cluster(ctx, &clusters[i], left), &clusters[i])
+	}
+	for i := range machines {
+		complain(l.machine(ctx, &machines[i]), &machines[i])
+	}
+	l.addons(ctx)
+}
+
+// complain logs an error unless it is one that the next tick gets over.
+func complain(err error, o *unstructured.Unstructured) {
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		klog.ErrorS(err, "reconcile", "kind", o.GetKind(), "namespace", o.GetNamespace(), "name", o.GetName())
+	}
+}
+
+func list(ctx context.Context, c client.Client, gvk schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	err := c.List(ctx, l)
+	return l.Items, err
+}

@@ -1,0 +1,130 @@
+"""The database server of all OpenStack services, from a wheel.
+
+SQLite does not bear several threads of several services. PostgreSQL refuses
+to run as root; it then runs as ``nobody``, with the one capability that lets
+it reach its files wherever the checkout is.
+"""
+
+import functools
+import os
+import pathlib
+import shutil
+import signal
+
+import psycopg2
+import psycopg2.extensions
+
+from lab import errors, layout, service, tools
+
+PORT = 15432
+DATA = layout.POSTGRES / "data"
+_LOG = layout.log("initdb")
+_NOBODY = 65534
+_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "port": str(PORT),
+    "unix_socket_directories": "",
+    "max_connections": "300",
+    # The lab's data may be lost with the machine's power.
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+}
+
+
+def url(database: str) -> str:
+    """Where SQLAlchemy finds a database."""
+    return f"postgresql+psycopg2://postgres@127.0.0.1:{PORT}/{database}"
+
+
+@functools.cache
+def _programs() -> pathlib.Path:
+    found = list(
+        layout.VENV.glob("lib/*/site-packages/pgserver/pginstall/bin")
+    )
+    if not found:
+        raise errors.LabError("PostgreSQL is missing from the environment")
+    return found[0]
+
+
+def _unprivileged() -> tuple[str, ...]:
+    if os.getuid():
+        return ()
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        raise errors.LabError(
+            "setpriv is missing: PostgreSQL can't run as root",
+            hint="apt-get install -y util-linux",
+        )
+    return (
+        setpriv,
+        f"--reuid={_NOBODY}",
+        f"--regid={_NOBODY}",
+        "--clear-groups",
+        "--inh-caps=+dac_override",
+        "--ambient-caps=+dac_override",
+    )
+
+
+def ready() -> bool:
+    """Whether the data folder was made."""
+    return (DATA / "PG_VERSION").exists()
+
+
+def make() -> None:
+    """Make an empty data folder; whole or not at all."""
+    shutil.rmtree(layout.POSTGRES, ignore_errors=True)
+    fresh = layout.POSTGRES / "new"
+    fresh.mkdir(parents=True, mode=0o700)
+    if not os.getuid():
+        os.chown(fresh, _NOBODY, _NOBODY)
+    tools.run(
+        [
+            *_unprivileged(),
+            _programs() / "initdb",
+            "--username=postgres",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--no-sync",
+            fresh,
+        ],
+        log=_LOG,
+    )
+    fresh.rename(DATA)
+
+
+def _accepts() -> bool:
+    """Whether it takes connections; not so while it recovers."""
+    try:
+        connect("postgres").close()
+    except psycopg2.OperationalError:
+        return False
+    return True
+
+
+def connect(database: str) -> psycopg2.extensions.connection:
+    """A connection that commits each statement by itself."""
+    made = psycopg2.connect(
+        host="127.0.0.1", port=PORT, user="postgres", dbname=database
+    )
+    made.autocommit = True
+    return made
+
+
+def server() -> service.Service:
+    """The server; SIGINT is its fast shutdown, SIGTERM waits for clients."""
+    settings = (f"-c{name}={value}" for name, value in _SETTINGS.items())
+    return service.Service(
+        "postgres",
+        (
+            *_unprivileged(),
+            str(_programs() / "postgres"),
+            "-D",
+            str(DATA),
+            *settings,
+        ),
+        layer=1,
+        ports=(PORT,),
+        probe=_accepts,
+        first_signal=signal.SIGINT,
+    )

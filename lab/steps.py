@@ -1,0 +1,104 @@
+"""Steps that depend on each other, run side by side as far as they may."""
+
+from collections.abc import Callable, Sequence
+import concurrent.futures
+import dataclasses
+import os
+import time
+import traceback
+
+from lab import errors, layout, progress, tools
+
+Say = Callable[[str], None]
+Action = Callable[[Say], None]
+
+# Two programs that work for each core; most steps wait for somebody else.
+WORKERS = max(4, 2 * (os.cpu_count() or 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One thing to do, after those it needs; ``say`` shows how far it is."""
+
+    name: str
+    action: Action
+    needs: frozenset[str] = frozenset()
+
+
+class StepError(Exception):
+    """The first step that failed, and why."""
+
+    def __init__(self, step: str, error: errors.LabError) -> None:
+        super().__init__(f"{step}: {error.message}")
+        self.step = step
+        self.error = error
+
+
+def run(
+    steps: Sequence[Step], board: progress.Board, workers: int = WORKERS
+) -> None:
+    """Run all steps; a need that is not among them counts as done.
+
+    When one fails, programs that the others run are ended, and the first
+    failure is raised once every thread has come back.
+    """
+    pool = concurrent.futures.ThreadPoolExecutor(workers)
+    try:
+        _schedule(list(steps), board, pool)
+    except BaseException:
+        tools.abort()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        board.tick()
+
+
+def _schedule(
+    waiting: list[Step],
+    board: progress.Board,
+    pool: concurrent.futures.ThreadPoolExecutor,
+) -> None:
+    unfinished = {step.name for step in waiting}
+    running: dict[concurrent.futures.Future[None], Step] = {}
+    while waiting or running:
+        for step in [s for s in waiting if not s.needs & unfinished]:
+            waiting.remove(step)
+            running[pool.submit(_perform, step, board)] = step
+        done, _ = concurrent.futures.wait(
+            running, 0.1, concurrent.futures.FIRST_COMPLETED
+        )
+        board.tick()
+        for future in done:
+            unfinished.discard(running.pop(future).name)
+            future.result()
+
+
+def _perform(step: Step, board: progress.Board) -> None:
+    board.begin(step.name)
+
+    def say(detail: str) -> None:
+        tools.check()
+        board.say(step.name, detail)
+
+    try:
+        step.action(say)
+    except errors.AbortedError:
+        board.end(step.name, "-")
+        raise
+    except errors.LabError as error:
+        board.end(step.name, "✗")
+        raise StepError(step.name, error) from error
+    except Exception as error:
+        board.end(step.name, "✗")
+        raise StepError(step.name, _unexpected(error)) from error
+    board.end(step.name)
+
+
+def _unexpected(error: Exception) -> errors.LabError:
+    """A mistake of ours: the traceback goes to a file, a line to the user."""
+    log = layout.log("lab")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a") as stream:
+        stream.write(time.strftime("%Y-%m-%d %H:%M:%S\n"))
+        stream.writelines(traceback.format_exception(error))
+    return errors.LabError(f"{type(error).__name__}: {error}", log=log)

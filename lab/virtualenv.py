@@ -1,0 +1,125 @@
+"""The lab's own virtual environment, and the driver inside it."""
+
+import os
+import pathlib
+import shutil
+import sys
+
+from lab import environment, errors, layout, stamps, tools
+
+REQUIREMENTS = layout.SOURCE / "requirements.txt"
+CONSTRAINTS = layout.SOURCE / "constraints.txt"
+_LOG = layout.log("packages")
+_DRIVER_INPUTS = ("setup.cfg", "setup.py", "pyproject.toml")
+
+
+def _pip(python: pathlib.Path) -> list[str]:
+    """An installation: quiet, without questions, wheels if there are any.
+
+    Without byte code: most modules of these packages are never imported, and
+    the others are compiled when they are.
+    """
+    words = ["--disable-pip-version-check", "--no-input", "-q"]
+    words += ["--no-compile", "--prefer-binary"]
+    return [str(python), "-m", "pip", "install", *words]
+
+
+def _version() -> str:
+    return ".".join(str(number) for number in sys.version_info[:2])
+
+
+def _packages() -> str:
+    return stamps.fingerprint(_version(), files=[REQUIREMENTS, CONSTRAINTS])
+
+
+def _driver() -> str:
+    names = (*_DRIVER_INPUTS, "requirements.txt")
+    files = [layout.CHECKOUT / name for name in names]
+    return stamps.fingerprint(
+        _packages(), str(layout.CHECKOUT), files=filter(_exists, files)
+    )
+
+
+def _exists(path: pathlib.Path) -> bool:
+    return path.exists()
+
+
+def packages_ready() -> bool:
+    """Whether the environment has what the requirements ask for."""
+    return layout.PYTHON.exists() and stamps.fresh("packages", _packages())
+
+
+def driver_ready() -> bool:
+    """Whether the driver is installed from this checkout as it is."""
+    return packages_ready() and stamps.fresh("driver", _driver())
+
+
+def create(folder: pathlib.Path, log: pathlib.Path) -> pathlib.Path:
+    """Make a virtual environment; returns its interpreter."""
+    python = folder / "bin" / "python"
+    if not _usable(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        _need_venv(log)
+        tools.run(
+            [sys.executable, "-m", "venv", folder],
+            log=log,
+            env=environment.outside(),
+        )
+    return python
+
+
+def _usable(folder: pathlib.Path) -> bool:
+    """Whether it is complete and for the Python that runs us."""
+    try:
+        text = (folder / "pyvenv.cfg").read_text()
+    except OSError:
+        return False
+    has_pip = any((folder / "bin").glob("pip*"))
+    return has_pip and f"version = {_version()}." in text
+
+
+def _need_venv(log: pathlib.Path) -> None:
+    """Debian and Ubuntu ship Python without what makes environments."""
+    try:
+        import ensurepip  # noqa: F401
+    except ImportError:
+        pass
+    else:
+        return
+    package = f"python{_version()}-venv"
+    if os.getuid() or not shutil.which("apt-get"):
+        raise errors.LabError(
+            "this Python can't make virtual environments",
+            hint=f"sudo apt-get install -y {package}",
+        )
+    env = environment.outside(DEBIAN_FRONTEND="noninteractive")
+    tools.run(["apt-get", "update", "-q"], log=log, env=env)
+    tools.run(["apt-get", "install", "-q", "-y", package], log=log, env=env)
+
+
+def install_packages() -> None:
+    """Everything of PyPI that the lab runs; wheels only, no compiler."""
+    python = create(layout.VENV, _LOG)
+    tools.run(
+        [*_pip(python), "-r", REQUIREMENTS, "-c", CONSTRAINTS],
+        log=_LOG,
+        env=environment.outside(),
+    )
+    stamps.write("packages", _packages())
+
+
+def install_driver() -> None:
+    """The driver from the checkout, editable: changes need a restart only."""
+    tools.run(
+        [
+            *_pip(layout.PYTHON),
+            "--no-build-isolation",
+            "-c",
+            CONSTRAINTS,
+            "-e",
+            layout.CHECKOUT,
+        ],
+        log=_LOG,
+        env=environment.outside(),
+    )
+    stamps.write("driver", _driver())

@@ -1,0 +1,168 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Creation of a cluster.
+
+First everything that can be refused is looked at, with nothing written.
+Then, under the Lease: ``stack_id``, the credential, the CA Secrets, the
+intent, helm. From the first write on nothing is raised; the status tells,
+and the polls go on with whatever is not done.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import certificates
+from magnum_capi_helm import cloud
+from magnum_capi_helm import credentials
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import names
+from magnum_capi_helm import operation
+from magnum_capi_helm import resolve
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """All that was found out before the first write."""
+
+    release: str
+    namespace: str
+    labels: dict[str, str]
+    session: Any
+    chart: spec.Chart
+    values: topic.Values
+    certificates: list[client.Object]
+
+
+def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """Create the release of a cluster.
+
+    :param cluster: Magnum's row, already saved, with its nodegroups
+    :raises CapiHelmError: the request was refused; nothing was written
+    """
+    started = time.monotonic()
+    plan = _plan(rt, context, cluster)
+    rt.management.apply(
+        kinds.NAMESPACE, {"metadata": {"name": plan.namespace}}
+    )
+    with rt.leases.hold(plan.namespace, plan.release, plan.labels) as hold:
+        if hold.marked_deleted or not _claim(context, cluster, plan.release):
+            return
+        try:
+            helm_seconds = _write(rt, context, cluster, plan, hold)
+        except exceptions.CapiHelmError as error:
+            _leave(context, cluster, error)
+            return
+    LOG.info(
+        "created release %s in %s: driver %.3f s, helm %.3f s",
+        plan.release,
+        plan.namespace,
+        time.monotonic() - started - helm_seconds,
+        helm_seconds,
+    )
+
+
+def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
+    release = names.release(cluster.name, cluster.uuid)
+    session = cloud.user_session(context)
+    credentials.owner(session)
+    wanted = resolve.resolve(cluster, cloud.Cloud(session), release)
+    chart = resolve.wanted_chart(wanted.labels)
+    rt.charts.ensure(chart)
+    labels = resolve.object_labels(cluster, release)
+    plan = _Plan(
+        release=release,
+        namespace=wanted.namespace,
+        labels=labels,
+        session=session,
+        chart=chart,
+        values=values.build(wanted),
+        certificates=certificates.secrets(
+            context, cluster, wanted.namespace, release, labels
+        ),
+    )
+    # The last thing before the first write: somebody answers.
+    rt.management.identity()
+    return plan
+
+
+def _claim(context: Any, cluster: Any, release: str) -> bool:
+    """Save ``stack_id``, unless the user deleted the cluster meanwhile."""
+    row = rows.fresh(context, cluster)
+    if row is None or rows.action(row.status) == "DELETE":
+        LOG.info("cluster %s was deleted before it was made", cluster.uuid)
+        return False
+    cluster.stack_id = release
+    cluster.save()
+    return True
+
+
+def _write(
+    rt: runtime.Runtime,
+    context: Any,
+    cluster: Any,
+    plan: _Plan,
+    hold: Any,
+) -> float:
+    scope = (plan.namespace, plan.release)
+    credentials.ensure(
+        rt.management,
+        *scope,
+        cluster=cluster,
+        session=plan.session,
+        labels=plan.labels,
+    )
+    for secret in plan.certificates:
+        rt.management.apply(kinds.SECRET, secret)
+    rows_now, _ = rows.read(cluster)
+    operation.write_intent(
+        rt,
+        scope,
+        intent.Intent(
+            plan.chart, plan.values, rows_now.fingerprint(), time.time()
+        ),
+        plan.labels,
+    )
+    row = rows.fresh(context, cluster)
+    if row is None:
+        raise exceptions.CapiHelmError("the cluster was deleted")
+    return operation.apply(rt, row, rows_now, hold)
+
+
+def _leave(
+    context: Any, cluster: Any, error: exceptions.CapiHelmError
+) -> None:
+    """After the first write: say what happened, and let the polls go on."""
+    LOG.warning("Creating cluster %s: %s", cluster.uuid, error)
+    row = rows.fresh(context, cluster)
+    if row is None or rows.action(row.status) == "DELETE":
+        return
+    if error.retriable:
+        rows.save_reason(row, str(error))
+    else:
+        rows.save_failed(row, list(row.nodegroups), str(error))
+    rows.copy_outcome(row, cluster)

@@ -1,0 +1,272 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The application credential by which a cluster acts in its project.
+
+Made with the user's token, so it can never do more than the user, and never
+with the role admin. Its name and owner are written to the identity Secret
+*before* Keystone is asked, so a conductor that dies in between leaks none:
+whoever deletes the cluster finds the name.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+import dataclasses
+import json
+import pathlib
+from typing import Any
+import uuid
+
+import certifi
+from keystoneauth1 import exceptions as ka_exceptions
+from keystoneclient.v3 import client as keystone_client
+import yaml
+
+from magnum_capi_helm import cloud
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+
+#: JSON list of {"name", "user"}: credentials not known to be deleted.
+ANNOTATION = "magnum.openstack.org/application-credentials"
+_USER_LABEL = "magnum.openstack.org/user-id"
+_ADMIN = "admin"
+
+_RESTRICTED = (
+    "Keystone makes no application credential for a user who is logged in "
+    "with a restricted one: log in with a password, or with an application "
+    "credential created with --unrestricted, and create the cluster again"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Owner:
+    """The user a credential is made for, as the token says."""
+
+    user_id: str
+    roles: tuple[str, ...]
+
+
+def owner(session: Any) -> Owner:
+    """Who asks, and which of the roles the cluster may get.
+
+    :raises InvalidInput: Keystone would refuse, or no role is left
+    """
+    token = session.auth.get_access(session)
+    body = token._data["token"]
+    if (body.get("application_credential") or {}).get("restricted"):
+        raise exceptions.InvalidInput(_RESTRICTED)
+    configured = conf.CONF.capi_helm.app_cred_roles
+    roles = allowed_roles(
+        [str(role["name"]) for role in body.get("roles") or []], configured
+    )
+    if not roles:
+        wanted = ", ".join(configured) or "any role but admin"
+        raise exceptions.InvalidInput(
+            "the user has no role that a cluster may act with "
+            f"(allowed: {wanted}): assign one in project {token.project_id}"
+        )
+    return Owner(user_id=str(token.user_id), roles=roles)
+
+
+def allowed_roles(
+    has: Sequence[str], configured: Sequence[str]
+) -> tuple[str, ...]:
+    """The roles to pass on: configured ones that the user has; no admin."""
+    return tuple(
+        role
+        for role in has
+        if role != _ADMIN and (not configured or role in configured)
+    )
+
+
+def ensure(
+    management: client.Client,
+    namespace: str,
+    release: str,
+    *,
+    cluster: Any,
+    session: Any,
+    labels: dict[str, str],
+) -> None:
+    """Make the cluster's credential and the Secret that holds it.
+
+    :param cluster: Magnum's row
+    :param session: of the user who creates the cluster
+    :raises InvalidInput: Keystone refused
+    """
+    user = owner(session)
+    name = f"magnum-{cluster.uuid}-{uuid.uuid4().hex[:8]}"
+    secret: client.Object = {
+        "metadata": {
+            "name": names.credentials(release),
+            "namespace": namespace,
+            "labels": labels,
+            "annotations": {
+                ANNOTATION: json.dumps([{"name": name, "user": user.user_id}])
+            },
+        },
+        "type": "Opaque",
+    }
+    management.apply(kinds.SECRET, secret)
+    created = _create(session, name, user, cluster)
+    files = {
+        "clouds.yaml": clouds_yaml(
+            created.id,
+            created.secret,
+            cloud.Cloud(session).cluster_identity_url(),
+            cloud.region(session),
+        ),
+        "cacert": ca_bundle(),
+    }
+    management.apply(
+        kinds.SECRET,
+        {
+            **secret,
+            "data": {key: _base64(text) for key, text in files.items()},
+        },
+    )
+
+
+def _create(session: Any, name: str, user: Owner, cluster: Any) -> Any:
+    try:
+        return _keystone(session).application_credentials.create(
+            name,
+            user=user.user_id,
+            description=f"Magnum cluster ({cluster.name or cluster.uuid})",
+            roles=[{"name": role} for role in user.roles],
+        )
+    except ka_exceptions.Forbidden as error:
+        raise exceptions.InvalidInput(_RESTRICTED) from error
+    except ka_exceptions.ConnectFailure as error:
+        raise exceptions.CloudUnreachable(
+            "Keystone does not answer"
+        ) from error
+    except ka_exceptions.ClientException as error:
+        raise exceptions.CloudError(
+            f"Keystone made no application credential: {error}"
+        ) from error
+
+
+def clouds_yaml(
+    credential_id: str, secret: str, auth_url: str, region: str | None
+) -> str:
+    """The file that Cluster API's provider and its addons read."""
+    entry: dict[str, Any] = {
+        "identity_api_version": 3,
+        "region_name": region,
+        "interface": conf.CONF.capi_helm.app_cred_interface_type,
+        "verify": conf.CONF.drivers.verify_ca,
+        "auth_type": "v3applicationcredential",
+        "auth": {
+            "auth_url": auth_url,
+            "application_credential_id": credential_id,
+            "application_credential_secret": secret,
+        },
+    }
+    if region is None:
+        del entry["region_name"]
+    return str(yaml.safe_dump({"clouds": {"openstack": entry}}))
+
+
+def ca_bundle() -> str:
+    """CAs that sign OpenStack's endpoints. Without any, the chart would
+    switch verification off."""
+    path = conf.CONF.drivers.openstack_ca_file or certifi.where()
+    try:
+        return pathlib.Path(path).read_text()
+    except OSError as error:
+        raise exceptions.NotConfigured(
+            f"[drivers] openstack_ca_file {path}: {error.strerror}"
+        ) from error
+
+
+def delete(management: client.Client, namespace: str, release: str) -> None:
+    """Delete all credentials of a cluster; 404 counts as deleted.
+
+    :raises CloudError: Keystone refused; the credential is still there
+    """
+    secret = management.get(
+        kinds.SECRET, namespace, names.credentials(release)
+    )
+    if secret is None:
+        return
+    keystone = _keystone(cloud.service_session()).application_credentials
+    try:
+        for user, name, known_id in _known(secret):
+            credential = known_id or _find(keystone, user, name)
+            if credential:
+                _delete(keystone, user, credential)
+    except ka_exceptions.ConnectFailure as error:
+        raise exceptions.CloudUnreachable(
+            "Keystone does not answer"
+        ) from error
+    except ka_exceptions.ClientException as error:
+        raise exceptions.CloudError(
+            "Keystone does not let Magnum's service user delete the "
+            f"cluster's application credential ({error}); it needs the role "
+            "admin"
+        ) from error
+
+
+def _delete(manager: Any, user: str, credential: str) -> None:
+    try:
+        manager.delete(credential, user=user)
+    except ka_exceptions.NotFound:
+        return
+
+
+def _find(manager: Any, user: str, name: str) -> str:
+    """The id of a credential by name; empty when there is none."""
+    try:
+        found = manager.list(user=user)
+    except ka_exceptions.NotFound:
+        return ""  # the user is gone, and the credential with it
+    for each in found:
+        if each.name == name:
+            return str(each.id)
+    return ""
+
+
+def _known(secret: client.Object) -> list[tuple[str, str, str]]:
+    """(user, name, id) of each credential of a Secret.
+
+    1.4.0 wrote no annotation: there the id is in clouds.yaml and the owner
+    in a label.
+    """
+    meta = secret["metadata"]
+    written = (meta.get("annotations") or {}).get(ANNOTATION)
+    if written:
+        return [
+            (each["user"], each["name"], "") for each in json.loads(written)
+        ]
+    user = (meta.get("labels") or {}).get(_USER_LABEL, "")
+    data = (secret.get("data") or {}).get("clouds.yaml")
+    if not user or not data:
+        return []
+    clouds = yaml.safe_load(base64.b64decode(data))
+    auth = clouds["clouds"]["openstack"]["auth"]
+    return [(user, "", str(auth["application_credential_id"]))]
+
+
+def _keystone(session: Any) -> Any:
+    return keystone_client.Client(
+        session=session, endpoint_override=cloud.identity_url()
+    )
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Deletion of a cluster, one step at a time, from every state.
+
+:func:`begin` marks the cluster and starts; :func:`step` is called by each
+poll until nothing is left. Every step may be repeated. The Secrets, which
+hold what is needed to go on, are the last to go, and the Lease after them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import certificates
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
+from magnum_capi_helm import operation
+from magnum_capi_helm import resolve
+from magnum_capi_helm import runtime
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import reasons
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+_CLUSTER_UUID = "magnum.openstack.org/cluster-uuid"
+
+
+def begin(rt: runtime.Runtime, cluster: Any) -> None:
+    """Start the deletion of a cluster that has a release.
+
+    :raises CapiHelmError: not now; the polls begin it
+    """
+    scope = operation.scope_of(cluster)
+    rt.leases.mark_deleted(*scope)
+    labels = resolve.object_labels(cluster, scope[1])
+    with rt.leases.hold(*scope, labels):
+        _uninstall(rt, scope)
+
+
+def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
+    """Do what can be done now.
+
+    :returns: what the deletion waits for; empty when nothing is left
+    :raises CapiHelmError: it could not go on this time
+    """
+    scope = operation.scope_of(cluster)
+    namespace, release = scope
+    if rt.management.get(kinds.NAMESPACE, "", namespace) is not None:
+        labels = resolve.object_labels(cluster, release)
+        with rt.leases.hold(*scope, labels) as hold:
+            if not hold.marked_deleted:
+                rt.leases.mark_deleted(*scope)
+            if waiting := _remove(rt, scope):
+                return waiting
+            _remove_secrets(rt, scope, cluster)
+        rt.leases.delete(*scope)
+    certificates.delete_forgotten(context, cluster)
+    rt.snapshots.forget(scope)
+    rt.health_snapshots.forget(scope)
+    return ""
+
+
+def _uninstall(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
+    namespace, release = scope
+    if releases.revisions(rt.management, namespace, release):
+        seconds = rt.helm.uninstall(release, namespace)
+        LOG.info(
+            "uninstalled release %s in %s: helm %.3f s",
+            release,
+            namespace,
+            seconds,
+        )
+
+
+def _remove(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
+    """Remove everything but Secrets; what is still there, in words."""
+    _uninstall(rt, scope)
+    if waiting := _cluster(rt, scope):
+        return waiting
+    return _leftovers(rt, scope)
+
+
+def _cluster(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
+    """The Cluster object, behind which machines and networks go."""
+    namespace, release = scope
+    cluster = rt.management.get(kinds.CLUSTER, namespace, release)
+    if cluster is None:
+        return ""
+    if not view.deleting(cluster):
+        rt.management.delete(kinds.CLUSTER, namespace, release)
+    owned = f"{view.CLUSTER_NAME_LABEL}={release}"
+    machines = rt.management.list(kinds.MACHINE, namespace, owned)
+    if machines:
+        left = ", ".join(sorted(map(view.name_of, machines))[:3])
+        return f"{len(machines)} machines still to be deleted: {left}"
+    provider = rt.management.get(kinds.OPENSTACK_CLUSTER, namespace, release)
+    why = reasons.of_infrastructure(provider)
+    return f"network still to be deleted{': ' + why if why else ''}"
+
+
+def _leftovers(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
+    """Objects that neither helm nor an owner reference removed."""
+    namespace, release = scope
+    chart = f"{view.CHART_CLUSTER_LABEL}={release}"
+    found = []
+    for kind in (*kinds.KEPT, kinds.HELM_RELEASE, kinds.MANIFESTS):
+        for each in rt.management.list(
+            kind, namespace, chart, metadata_only=True
+        ):
+            found.append(f"{kind.name} {view.name_of(each)}")
+            if not view.deleting(each):
+                rt.management.delete(kind, namespace, view.name_of(each))
+    return f"still to be deleted: {', '.join(found[:3])}" if found else ""
+
+
+def _remove_secrets(
+    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
+) -> None:
+    """The credential, then the Secrets, the one that names it last."""
+    from magnum_capi_helm import credentials
+
+    namespace, release = scope
+    credentials.delete(rt.management, namespace, release)
+    last = names.credentials(release)
+    ours = f"{_CLUSTER_UUID}={cluster.uuid}"
+    found = rt.management.list(
+        kinds.SECRET, namespace, ours, metadata_only=True
+    )
+    secrets = sorted(map(view.name_of, found), key=lambda name: name == last)
+    for name in secrets:
+        rt.management.delete(kinds.SECRET, namespace, name)
+
+
+def describe(error: exceptions.CapiHelmError) -> str:
+    """Why a deletion waits, for ``status_reason``."""
+    return f"deletion waits: {error}"

@@ -1,0 +1,194 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The driver as Magnum sees it: one short method per call.
+
+Magnum makes a new Driver for each call, and magnum-api loads every
+installed driver: constructing one connects to nothing, and what talks to
+Kubernetes, helm and OpenStack is imported when a method first needs it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum.drivers.common import driver
+from oslo_log import log
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import faults
+
+LOG = log.getLogger(__name__)
+
+
+class Driver(driver.Driver):  # type: ignore[misc]
+    """Kubernetes clusters by Cluster API and helm."""
+
+    #: For Magnum 2026.1 and older: no Keystone trust is made for a cluster.
+    needs_trust = False
+
+    @property
+    def provides(self) -> list[dict[str, str]]:
+        """What Magnum matches a template against."""
+        return [
+            {"server_type": "vm", "os": os_distro, "coe": "kubernetes"}
+            for os_distro in ("ubuntu", "flatcar")
+        ]
+
+    # Clusters
+
+    def create_cluster(
+        self, context: Any, cluster: Any, cluster_create_timeout: int | None
+    ) -> None:
+        """Create the release of a new cluster; Cluster API does the rest."""
+        from magnum_capi_helm import creation
+        from magnum_capi_helm import runtime
+
+        with faults.translated("create", cluster.uuid):
+            creation.create(runtime.get(), context, cluster)
+
+    def update_cluster_status(
+        self, context: Any, cluster: Any, use_admin_ctx: bool = False
+    ) -> None:
+        """Poll a cluster in progress and save what became of it."""
+        from magnum_capi_helm import status_poll
+
+        status_poll.poll(context, cluster)
+
+    def update_cluster(
+        self,
+        context: Any,
+        cluster: Any,
+        scale_manager: Any = None,
+        rollback: bool = False,
+    ) -> None:
+        """``coe cluster update node_count``: a resize of default-worker."""
+        self.resize_cluster(
+            context,
+            cluster,
+            scale_manager,
+            None,
+            [],
+            cluster.default_ng_worker,
+        )
+
+    def resize_cluster(
+        self,
+        context: Any,
+        cluster: Any,
+        resize_manager: Any,
+        node_count: int | None,
+        nodes_to_remove: list[str] | None,
+        nodegroup: Any = None,
+    ) -> None:
+        """Bring a group of workers to the count that Magnum has saved."""
+        from magnum_capi_helm import resizing
+        from magnum_capi_helm import runtime
+
+        with faults.translated("resize", cluster.uuid):
+            resizing.resize(
+                runtime.get, context, cluster, nodegroup, nodes_to_remove
+            )
+
+    def delete_cluster(self, context: Any, cluster: Any) -> None:
+        """Begin to delete a cluster, from whatever state; the polls end it."""
+        from magnum_capi_helm import deletion
+        from magnum_capi_helm import rows
+        from magnum_capi_helm import runtime
+
+        rows.save_deleting(cluster)
+        if not cluster.stack_id:
+            return
+        try:
+            deletion.begin(runtime.get(), cluster)
+        except exceptions.CapiHelmError as error:
+            # The mark in Magnum's row is enough: each poll tries again.
+            LOG.warning(
+                "Deletion of cluster %s goes on with the polls: %s",
+                cluster.uuid,
+                error,
+            )
+
+    def get_monitor(self, context: Any, cluster: Any) -> Any:
+        """The health poll."""
+        from magnum_capi_helm import monitor
+
+        return monitor.Monitor(context, cluster)
+
+    # What is not served yet is refused before anything is written.
+
+    def upgrade_cluster(
+        self,
+        context: Any,
+        cluster: Any,
+        cluster_template: Any,
+        max_batch_size: int,
+        nodegroup: Any,
+        scale_manager: Any = None,
+        rollback: bool = False,
+    ) -> None:
+        """Refused."""
+        _refuse("upgrading a cluster")
+
+    def create_nodegroup(
+        self, context: Any, cluster: Any, nodegroup: Any
+    ) -> None:
+        """Refused."""
+        _refuse("adding a nodegroup")
+
+    def update_nodegroup(
+        self, context: Any, cluster: Any, nodegroup: Any
+    ) -> None:
+        """Refused."""
+        _refuse("changing a nodegroup")
+
+    def delete_nodegroup(
+        self, context: Any, cluster: Any, nodegroup: Any
+    ) -> None:
+        """Remove a group that was refused; others are refused."""
+        from magnum_capi_helm import rows
+
+        if rows.counts(nodegroup):
+            _refuse("deleting a nodegroup")
+        nodegroup.destroy()
+
+    def rotate_ca_certificate(self, context: Any, cluster: Any) -> None:
+        """Refused, with the references that Magnum replaced put back."""
+        from magnum_capi_helm import certificates
+
+        certificates.restore_references(context, cluster)
+        _refuse("rotating the CA of a cluster")
+
+    def rotate_credential(self, context: Any, cluster: Any) -> None:
+        """Refused."""
+        _refuse("rotating the credential of a cluster")
+
+    def create_federation(self, context: Any, federation: Any) -> None:
+        """Refused; Magnum itself never calls it."""
+        _refuse("federation")
+
+    def update_federation(self, context: Any, federation: Any) -> None:
+        """Refused; Magnum itself never calls it."""
+        _refuse("federation")
+
+    def delete_federation(self, context: Any, federation: Any) -> None:
+        """Refused; Magnum itself never calls it."""
+        _refuse("federation")
+
+
+def _refuse(what: str) -> None:
+    text = f"{what} is not supported by the driver k8s_capi_helm_v1"
+    raise faults.as_magnum(exceptions.NotSupported(text))
+
+
+__all__ = ("Driver", "conf")

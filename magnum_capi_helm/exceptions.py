@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What can go wrong, as the driver's own exceptions.
+
+The text of each is one line that says what is wrong and what to do about it.
+It may be shown to a tenant, so it never holds a secret, a manifest or a path
+of a credential. :mod:`magnum_capi_helm.faults` maps them to Magnum's
+exceptions, in one place.
+"""
+
+from __future__ import annotations
+
+
+class CapiHelmError(Exception):
+    """Base of all. ``retriable``: the same call may succeed later."""
+
+    retriable = False
+
+
+class InvalidInput(CapiHelmError):
+    """The request can't be served as it stands; the user can correct it."""
+
+
+class LabelError(InvalidInput):
+    """A label's value is not allowed.
+
+    :param name: the label
+    :param value: what the user gave
+    :param allowed: what is allowed, in words
+    """
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(f"label {name}={value!r}: {allowed}")
+        self.name = name
+        self.value = value
+        self.allowed = allowed
+
+
+class NotSupported(CapiHelmError):
+    """A request this driver does not serve."""
+
+
+class NotConfigured(CapiHelmError):
+    """The operator has to change the configuration of the conductor."""
+
+
+class CloudError(CapiHelmError):
+    """An OpenStack service refused a request or did not answer."""
+
+
+class CloudUnreachable(CloudError):
+    """An OpenStack service did not answer; it may later."""
+
+    retriable = True
+
+
+class ManagementError(CapiHelmError):
+    """The Kubernetes API of the management cluster refused a request."""
+
+
+class ManagementUnreachable(ManagementError):
+    """The management cluster did not answer in time, or with a 5xx."""
+
+    retriable = True
+
+
+class Conflict(ManagementError):
+    """Somebody else changed the object first (409)."""
+
+    retriable = True
+
+
+class HelmError(CapiHelmError):
+    """helm refused the release."""
+
+
+class HelmBusy(HelmError):
+    """Another helm works on the release, or died while it did."""
+
+    retriable = True
+
+
+class HelmUnreachable(HelmError):
+    """helm could not reach the management cluster, or ran out of time."""
+
+    retriable = True
+
+
+class ChartUnavailable(HelmError):
+    """The chart is neither in the chart store nor in the repository."""
+
+
+class LeaseHeld(CapiHelmError):
+    """Another conductor works on the cluster at this moment."""
+
+    retriable = True

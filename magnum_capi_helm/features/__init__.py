@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The topics: one file each, its labels and its share of the values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm import labels
+from magnum_capi_helm.features import addons
+from magnum_capi_helm.features import api_server
+from magnum_capi_helm.features import authentication
+from magnum_capi_helm.features import autoscaling
+from magnum_capi_helm.features import chart
+from magnum_capi_helm.features import etcd
+from magnum_capi_helm.features import healing
+from magnum_capi_helm.features import load_balancing
+from magnum_capi_helm.features import networking
+from magnum_capi_helm.features import nodes
+from magnum_capi_helm.features import storage
+from magnum_capi_helm.features import topic
+
+TOPICS: tuple[topic.Topic, ...] = (
+    chart.TOPIC,
+    nodes.TOPIC,
+    networking.TOPIC,
+    api_server.TOPIC,
+    load_balancing.TOPIC,
+    autoscaling.TOPIC,
+    healing.TOPIC,
+    etcd.TOPIC,
+    storage.TOPIC,
+    authentication.TOPIC,
+    addons.TOPIC,
+)
+
+LABELS: tuple[labels.Label[Any], ...] = tuple(
+    label for each in TOPICS for label in each.labels
+)

@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A disk of its own for etcd."""
+
+from __future__ import annotations
+
+from oslo_config import types
+
+from magnum_capi_helm import labels
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import topic
+
+SIZE = labels.Label(
+    name="etcd_blockdevice_size",
+    type=types.Integer(min=0),
+    default=0,
+    allowed="a size in GB; 0 keeps etcd on the root disk",
+    help="Size of a separate disk for etcd.",
+    aliases=("etcd_volume_size",),
+    former=("etcd_volume_size",),
+)
+KIND = labels.Label(
+    name="etcd_blockdevice_type",
+    type=types.String(choices=["volume", "local"], ignore_case=True),
+    default="volume",
+    allowed="volume (Cinder) or local (the hypervisor's disk)",
+    help="What the etcd disk is.",
+)
+VOLUME_TYPE = labels.Label(
+    name="etcd_blockdevice_volume_type",
+    type=types.String(),
+    default="",
+    allowed="the name of a Cinder volume type",
+    help="Cinder type of the etcd volume.",
+    aliases=("etcd_volume_type",),
+    former=("etcd_volume_type",),
+)
+VOLUME_AZ = labels.Label(
+    name="etcd_blockdevice_volume_az",
+    type=types.String(),
+    default="",
+    allowed="the name of a Cinder availability zone",
+    help="Cinder availability zone of the etcd volume.",
+)
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    size = cluster.labels[SIZE]
+    if not size:
+        return {}
+    kind = cluster.labels[KIND].capitalize()
+    device: topic.Values = {"size": size, "type": kind}
+    if kind == "Volume":
+        if volume_type := cluster.labels[VOLUME_TYPE]:
+            device["volumeType"] = volume_type
+        if zone := cluster.labels[VOLUME_AZ]:
+            device["availabilityZone"] = zone
+    return {"etcd": {"blockDevice": device}}
+
+
+TOPIC = topic.Topic(
+    name="etcd",
+    labels=(SIZE, KIND, VOLUME_TYPE, VOLUME_AZ),
+    cluster=_values,
+)

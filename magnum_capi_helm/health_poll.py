@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One health poll: four LISTs for a cluster that is well."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import operation
+from magnum_capi_helm import polling
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import health
+from magnum_capi_helm.status import view
+
+
+def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
+    """The health of a cluster; a failed one may be found to be complete.
+
+    :raises CapiHelmError: it could not be read
+    """
+    seen = rt.health_snapshots.get(operation.scope_of(cluster))
+    found = health.health(seen)
+    recoverable = rows.failed(cluster.status) and (
+        rows.action(cluster.status) != "DELETE"
+    )
+    if recoverable and _available(seen):
+        # With the Lease held somebody else is about to say how it ended.
+        with contextlib.suppress(exceptions.LeaseHeld):
+            polling.update(rt, context, cluster)
+    return found
+
+
+def _available(seen: view.View) -> bool:
+    known = conditions.of(seen.cluster)
+    condition = known.get("Available", known.get("Ready"))
+    return condition is not None and condition.well

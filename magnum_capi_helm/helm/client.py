@@ -1,0 +1,268 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The helm program: one process per call, with a hard deadline.
+
+The only module that imports pyhelm3, which builds the command lines; how
+they run is decided here. No event loop (Magnum up to 2026.1 runs under
+eventlet, where asyncio breaks), no shell, values on standard input alone.
+helm gets a process group of its own and dies with its conductor, so no
+orphan goes on writing when another conductor has taken over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from typing import Any, TypeVar
+
+from oslo_log import log
+import pyhelm3
+
+from magnum_capi_helm import exceptions
+
+LOG = log.getLogger(__name__)
+T = TypeVar("T")
+
+#: Revisions that helm keeps of a release, as in 1.4.0.
+HISTORY = 10
+
+#: Seconds beyond helm's own time-out for reading the chart and giving up.
+_GRACE = 30
+#: Seconds between asking helm to end and ending it.
+_PATIENCE = 10
+
+_BUSY = ("another operation (install/upgrade/rollback) is in progress",)
+_UNREACHABLE = (
+    "kubernetes cluster unreachable",
+    "connection refused",
+    "tls handshake timeout",
+    "no such host",
+    "context deadline exceeded",
+    "context canceled",
+    "i/o timeout",
+    "read: operation timed out",
+    "network is unreachable",
+    "connection reset by peer",
+    "etcdserver",
+    "failed calling webhook",
+    "unexpected eof",
+)
+_CHART_MISSING = re.compile(
+    r"chart .*not found|404 not found|is not a valid chart repository"
+    r"|failed to fetch|no chart name found|path .* not found"
+    r"|looks like .* is not a valid",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(
+    r"^(error: )?((upgrade|uninstallation|installation) failed: )?"
+    r"(execution error at )?",
+    re.IGNORECASE,
+)
+_LONGEST_REASON = 600
+
+
+class _Command(pyhelm3.Command):  # type: ignore[misc]
+    """pyhelm3's command lines, run our way."""
+
+    def __init__(
+        self, *, deadline: float, env: Mapping[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self._deadline = deadline
+        self._env = dict(env)
+        self._guard = _dies_with_parent()
+
+    async def run(
+        self, command: list[Any], input: bytes | None = None
+    ) -> bytes:
+        argv = [*self._guard, self._executable, *map(str, command)]
+        if self._kubeconfig:
+            argv += ["--kubeconfig", str(self._kubeconfig)]
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self._env,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise exceptions.NotConfigured(
+                "helm can't be started: install helm 3.16 or later on the "
+                f"PATH of magnum-conductor ({error.strerror})"
+            ) from error
+        try:
+            out, err = process.communicate(input, timeout=self._deadline)
+        except subprocess.TimeoutExpired as error:
+            raise exceptions.HelmUnreachable(
+                f"helm {command[0]} did not end within {self._deadline:.0f} s"
+            ) from error
+        finally:
+            _end(process)
+        if process.returncode:
+            absent = b"release: not found" in err.lower()
+            kind = pyhelm3.ReleaseNotFoundError if absent else pyhelm3.Error
+            raise kind(process.returncode, b"", err)
+        return bytes(out)
+
+
+def _dies_with_parent() -> list[str]:
+    """The prefix that makes helm get SIGTERM when its conductor dies.
+
+    setpriv (util-linux) and not ``preexec_fn``, which may deadlock in a
+    process with threads. helm marks its revision failed on SIGTERM, which
+    the next apply can go on from; on SIGKILL it would stay pending.
+    """
+    found = shutil.which("setpriv")
+    return [found, "--pdeathsig", "TERM", "--"] if found else []
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Whatever happened: no helm is left behind."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        try:
+            os.killpg(process.pid, number)
+            process.communicate(timeout=_PATIENCE)
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _drive(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never suspends, without an event loop."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    coroutine.close()
+    raise RuntimeError("a helm coroutine suspended")
+
+
+class Helm:
+    """helm against one management cluster.
+
+    :param kubeconfig: path; helm reads it itself
+    :param timeout: seconds for helm's own ``--timeout``
+    :param home: directory for helm's caches, made when missing
+    """
+
+    def __init__(self, kubeconfig: str, timeout: int, home: str) -> None:
+        self._timeout = timeout
+        env = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("HELM_", "OS_")) and key != "KUBECONFIG"
+        }
+        for kind in ("CACHE", "CONFIG", "DATA"):
+            env[f"HELM_{kind}_HOME"] = os.path.join(home, kind.lower())
+        self._command = _Command(
+            deadline=timeout + _GRACE,
+            env=env,
+            kubeconfig=kubeconfig,
+            default_timeout=f"{timeout}s",
+            history_max_revisions=HISTORY,
+        )
+
+    def upgrade(
+        self,
+        release: str,
+        namespace: str,
+        chart: str,
+        values: Mapping[str, Any],
+    ) -> float:
+        """Install the release, or bring it to ``values``; never waits.
+
+        :param chart: path of a chart on this host
+        :returns: seconds that helm took
+        :raises HelmBusy: the newest revision is pending
+        :raises HelmUnreachable: worth trying again
+        :raises HelmError: helm, or a webhook, refused it
+        """
+        return self._run(
+            "upgrade",
+            self._command.install_or_upgrade(
+                release,
+                chart,
+                dict(values),
+                namespace=namespace,
+                create_namespace=False,
+            ),
+        )
+
+    def uninstall(self, release: str, namespace: str) -> float:
+        """Remove the release; that there is none is fine."""
+        try:
+            return self._run(
+                "uninstall",
+                self._command.uninstall(release, namespace=namespace),
+            )
+        except _ReleaseAbsent:
+            return 0.0
+
+    def pull(
+        self, chart: str, version: str, repository: str, directory: str
+    ) -> None:
+        """Download a chart as ``<name>-<version>.tgz`` into a directory.
+
+        :raises ChartUnavailable: there is no such chart
+        """
+        command: list[Any] = ["pull", chart, "--version", version]
+        if repository:
+            command += ["--repo", repository]
+        command += ["--destination", directory]
+        self._run("pull", self._command.run(command))
+
+    def _run(self, what: str, coroutine: Coroutine[Any, Any, Any]) -> float:
+        started = time.monotonic()
+        try:
+            _drive(coroutine)
+        except pyhelm3.ReleaseNotFoundError as error:
+            raise _ReleaseAbsent("release not found") from error
+        except pyhelm3.Error as error:
+            raise _translated(what, error.stderr) from None
+        return time.monotonic() - started
+
+
+class _ReleaseAbsent(exceptions.HelmError):
+    """There is no such release."""
+
+
+def _translated(what: str, stderr: bytes) -> exceptions.HelmError:
+    """The class and the sentence that helm's complaint amounts to."""
+    lines = [
+        line.strip()
+        for line in stderr.decode(errors="replace").splitlines()
+        if line.strip() and not line.lstrip().lower().startswith("warning")
+    ]
+    text = " ".join(lines)
+    folded = text.lower()
+    while (shorter := _NOISE.sub("", text)) != text:
+        text = shorter
+    message = f"helm {what}: {text[:_LONGEST_REASON] or 'failed'}"
+    if any(each in folded for each in _BUSY):
+        return exceptions.HelmBusy(message)
+    if any(each in folded for each in _UNREACHABLE):
+        return exceptions.HelmUnreachable(message)
+    if what == "pull" or _CHART_MISSING.search(folded):
+        return exceptions.ChartUnavailable(message)
+    return exceptions.HelmError(message)

@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""helm's release records, read through the Kubernetes API.
+
+helm keeps each revision in a Secret of type ``helm.sh/release.v1``: labels
+``owner=helm``, ``name``, ``version``, ``status``, and the revision itself as
+gzipped JSON, base64 twice (helm's ``pkg/storage/driver``). Reading them here
+saves a helm process per poll.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import gzip
+import json
+from typing import Any
+
+import yaml
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
+
+
+@dataclasses.dataclass(frozen=True)
+class Release:
+    """A whole revision.
+
+    :param values: what helm was given
+    :param chart_version: version of the chart it was made with
+    :param objects: the objects of its manifest
+    """
+
+    version: int
+    status: str
+    chart_name: str
+    chart_version: str
+    values: dict[str, Any]
+    objects: tuple[dict[str, Any], ...]
+
+    def names(self, *kinds_wanted: kinds.Kind) -> frozenset[str]:
+        """Names of the manifest's objects of some kinds."""
+        wanted = {kind.name for kind in kinds_wanted}
+        return frozenset(
+            view.name_of(each)
+            for each in self.objects
+            if each.get("kind") in wanted
+        )
+
+
+def _selector(release: str) -> str:
+    return f"owner=helm,name={release}"
+
+
+def _record(release: str, version: int) -> str:
+    return f"sh.helm.release.v1.{release}.v{version}"
+
+
+def revisions(
+    management: client.Client, namespace: str, release: str
+) -> tuple[view.Revision, ...]:
+    """The revisions of a release, the newest last, by their labels."""
+    found = management.list(
+        kinds.SECRET, namespace, _selector(release), metadata_only=True
+    )
+    parsed = [_revision(view.labels_of(each)) for each in found]
+    return tuple(sorted(parsed, key=lambda each: each.version))
+
+
+def _revision(labels: dict[str, str]) -> view.Revision:
+    return view.Revision(
+        version=int(labels.get("version", 0)),
+        status=labels.get("status", "unknown"),
+        modified=float(
+            labels.get("modifiedAt") or labels.get("createdAt") or 0
+        ),
+    )
+
+
+def read(
+    management: client.Client, namespace: str, release: str, version: int
+) -> Release | None:
+    """One whole revision, or None when it is gone.
+
+    :raises HelmError: the record can't be read
+    """
+    secret = management.get(kinds.SECRET, namespace, _record(release, version))
+    if secret is None:
+        return None
+    try:
+        packed = base64.b64decode(secret["data"]["release"])
+        body = json.loads(gzip.decompress(base64.b64decode(packed)))
+        metadata = body["chart"]["metadata"]
+        return Release(
+            version=int(body["version"]),
+            status=str(body["info"]["status"]),
+            chart_name=str(metadata["name"]),
+            chart_version=str(metadata["version"]),
+            values=body.get("config") or {},
+            objects=_objects(body.get("manifest") or ""),
+        )
+    except (KeyError, TypeError, ValueError, OSError, yaml.YAMLError) as why:
+        raise exceptions.HelmError(
+            f"revision {version} of release {release} can't be read: "
+            f"{type(why).__name__}"
+        ) from why
+
+
+def _objects(manifest: str) -> tuple[dict[str, Any], ...]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found = yaml.load_all(manifest, Loader=loader)
+    return tuple(each for each in found if isinstance(each, dict))
+
+
+def forget(
+    management: client.Client, namespace: str, release: str, version: int
+) -> None:
+    """Remove the record of a revision whose helm died.
+
+    helm refuses to touch a release while its newest revision is pending.
+    """
+    management.delete(kinds.SECRET, namespace, _record(release, version))

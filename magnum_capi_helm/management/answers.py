@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the Kubernetes API answered, and what a refusal means."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import requests
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import kinds
+
+Object: TypeAlias = dict[str, Any]
+
+
+def items(page: Object, kind: kinds.Kind) -> list[Object]:
+    """Items of a list lack their kind and version: give them those."""
+    version = page.get("apiVersion", "")
+    return [
+        {"apiVersion": version, "kind": kind.name, **item}
+        for item in page.get("items") or []
+    ]
+
+
+def body(answer: Any) -> Object:
+    try:
+        found: Object = answer.json()
+    except ValueError as error:
+        raise exceptions.ManagementUnreachable(
+            "the management cluster's answer was cut short"
+        ) from error
+    return found
+
+
+def raise_for(answer: Any, what: str) -> None:
+    """Translate a refusal. The server's message names objects, no data."""
+    status = answer.status_code
+    if status < requests.codes.bad_request:
+        return
+    try:
+        message = answer.json().get("message") or answer.reason
+    except (ValueError, AttributeError):
+        message = answer.reason
+    text = f"the management cluster refused {what}: {message} ({status})"
+    if status == requests.codes.conflict:
+        raise exceptions.Conflict(text)
+    if (
+        status >= requests.codes.internal_server_error
+        or status == requests.codes.too_many_requests
+    ):
+        raise exceptions.ManagementUnreachable(text)
+    if status in (requests.codes.unauthorized, requests.codes.forbidden):
+        text += "; check the kubeconfig's user and its permissions"
+    raise exceptions.ManagementError(text)

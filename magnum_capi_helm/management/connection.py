@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One pooled connection to the management cluster's API.
+
+The only module that imports pykube. It gives a deadline to every request,
+retries reads that are safe to repeat, reads token files anew, honours the
+kubeconfig's ``proxy-url``, and takes nothing from the environment: a proxy
+or CA bundle meant for OpenStack must not apply here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from typing import Any
+import weakref
+
+import pykube
+import pykube.http
+import requests
+from urllib3.util import retry
+
+from magnum_capi_helm.management import kubeconfig
+
+#: As many as Magnum has worker threads (oslo.messaging's default).
+POOL = 64
+_RETRIES = 3
+_REPEATABLE = (429, 500, 502, 503, 504)
+
+
+class _TokenFile(requests.auth.AuthBase):
+    """A bearer token that is read for each request: it may be rotated."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __call__(self, request: Any) -> Any:
+        with open(self._path, encoding="utf-8") as source:
+            token = source.read().strip()
+        request.headers["Authorization"] = f"Bearer {token}"
+        return request
+
+
+class Connection:
+    """Requests with a deadline; answers as :class:`requests.Response`.
+
+    :param path: kubeconfig
+    :param timeout: seconds to connect, seconds to read
+    :raises NotConfigured: the kubeconfig can't be used
+    """
+
+    def __init__(self, path: str, timeout: tuple[float, float]) -> None:
+        document = kubeconfig.load(path)
+        directory = tempfile.mkdtemp(prefix="magnum-capi-helm-")
+        # Only the process that made the keys removes them, not its forks.
+        weakref.finalize(self, _remove, directory, os.getpid())
+        config = pykube.KubeConfig(kubeconfig.externalise(document, directory))
+        adapter = pykube.http.KubernetesHTTPAdapter(
+            config,
+            pool_connections=1,
+            pool_maxsize=POOL,
+            pool_block=True,
+            max_retries=retry.Retry(
+                _RETRIES,
+                backoff_factor=0.2,
+                backoff_jitter=0.2,
+                allowed_methods={"GET"},
+                status_forcelist=_REPEATABLE,
+                raise_on_status=False,
+                # A closed connection pool is worth a retry, a dead server
+                # is not: the next poll asks again.
+                connect=1,
+            ),
+        )
+        self._api = pykube.HTTPClient(
+            config, timeout=timeout, http_adapter=adapter
+        )
+        session = self._api.session
+        session.trust_env = False
+        if proxy := config.cluster.get("proxy-url"):
+            session.proxies = {"http": proxy, "https": proxy}
+        if token_file := config.user.get("tokenFile"):
+            session.auth = _TokenFile(token_file)
+        self.server: str = config.cluster["server"]
+
+    def request(
+        self, method: str, version: str, url: str = "", **options: Any
+    ) -> Any:
+        """One request.
+
+        :param version: ``v1``, ``group/version``, or a path from the root
+        :param url: plural of the kind, and the object's name
+        :param options: ``namespace`` and what requests takes
+        :raises requests.RequestException: no answer in time
+        """
+        return self._api.request(method, version=version, url=url, **options)
+
+
+def _remove(directory: str, pid: int) -> None:
+    if os.getpid() == pid:
+        shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,117 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Kinds of objects that the driver reads and writes.
+
+Versions are those the driver understands, the preferred one first; which of
+them a management cluster serves is discovered (``client.py``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A kind of Kubernetes object.
+
+    :param group: API group; empty for the core group
+    :param versions: versions that the driver understands, best first
+    :param fixed: part of Kubernetes itself; needs no discovery
+    """
+
+    name: str
+    group: str
+    plural: str
+    versions: tuple[str, ...]
+    fixed: bool = False
+
+
+_CAPI = ("v1beta2", "v1beta1")
+
+CLUSTER = Kind("Cluster", "cluster.x-k8s.io", "clusters", _CAPI)
+MACHINE_DEPLOYMENT = Kind(
+    "MachineDeployment", "cluster.x-k8s.io", "machinedeployments", _CAPI
+)
+MACHINE = Kind("Machine", "cluster.x-k8s.io", "machines", _CAPI)
+CONTROL_PLANE = Kind(
+    "KubeadmControlPlane",
+    "controlplane.cluster.x-k8s.io",
+    "kubeadmcontrolplanes",
+    _CAPI,
+)
+CONFIG_TEMPLATE = Kind(
+    "KubeadmConfigTemplate",
+    "bootstrap.cluster.x-k8s.io",
+    "kubeadmconfigtemplates",
+    _CAPI,
+)
+OPENSTACK_CLUSTER = Kind(
+    "OpenStackCluster",
+    "infrastructure.cluster.x-k8s.io",
+    "openstackclusters",
+    ("v1beta1",),
+)
+OPENSTACK_MACHINE = Kind(
+    "OpenStackMachine",
+    "infrastructure.cluster.x-k8s.io",
+    "openstackmachines",
+    ("v1beta1",),
+)
+OPENSTACK_MACHINE_TEMPLATE = Kind(
+    "OpenStackMachineTemplate",
+    "infrastructure.cluster.x-k8s.io",
+    "openstackmachinetemplates",
+    ("v1beta1",),
+)
+HELM_RELEASE = Kind(
+    "HelmRelease", "addons.stackhpc.com", "helmreleases", ("v1alpha1",)
+)
+MANIFESTS = Kind(
+    "Manifests", "addons.stackhpc.com", "manifests", ("v1alpha1",)
+)
+NAMESPACE = Kind("Namespace", "", "namespaces", ("v1",), fixed=True)
+SECRET = Kind("Secret", "", "secrets", ("v1",), fixed=True)
+LEASE = Kind("Lease", "coordination.k8s.io", "leases", ("v1",), fixed=True)
+
+ALL = (
+    CLUSTER,
+    MACHINE_DEPLOYMENT,
+    MACHINE,
+    CONTROL_PLANE,
+    CONFIG_TEMPLATE,
+    OPENSTACK_CLUSTER,
+    OPENSTACK_MACHINE,
+    OPENSTACK_MACHINE_TEMPLATE,
+    HELM_RELEASE,
+    MANIFESTS,
+    NAMESPACE,
+    SECRET,
+    LEASE,
+)
+
+#: Spelling of a kind in ``[capi_helm] api_resources`` of 1.4.0.
+LEGACY_NAMES = {
+    "OpenstackCluster": OPENSTACK_CLUSTER,
+    "K8sControlPlane": CONTROL_PLANE,
+    **{kind.name: kind for kind in ALL},
+}
+
+#: Kinds that a chart keeps when its release goes; only owner references or
+#: the driver remove them.
+KEPT = (
+    OPENSTACK_CLUSTER,
+    CONTROL_PLANE,
+    OPENSTACK_MACHINE_TEMPLATE,
+    CONFIG_TEMPLATE,
+)

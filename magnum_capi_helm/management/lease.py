@@ -1,0 +1,245 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One writer per release, across all conductors.
+
+A ``coordination.k8s.io`` Lease beside the release. Whoever holds it may run
+helm and write the cluster's verdict. It is renewed in the background while
+it is held.
+
+A holder that died is noticed without comparing clocks of two machines: a
+Lease has expired when its ``renewTime`` did not change for its duration *on
+the observer's own monotonic clock*.
+
+The Lease also carries the delete mark: an annotation that says that the
+user wants the cluster gone, whatever Magnum's rows say by now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import contextlib
+import datetime
+import threading
+import time
+import uuid
+
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+
+LOG = log.getLogger(__name__)
+
+#: Seconds without a renewal after which a holder counts as dead.
+DURATION = 30
+#: Seconds between two renewals.
+PERIOD = 8
+
+DELETE_MARK = "magnum.openstack.org/delete"
+
+
+class Leases:
+    """The Leases of one management cluster, as this process sees them.
+
+    :param holder: names this process in the Leases that it holds
+    :param clock: monotonic seconds
+    """
+
+    def __init__(
+        self,
+        management: client.Client,
+        holder: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._management = management
+        self._holder = holder
+        self._clock = clock
+        self._seen: dict[tuple[str, str], tuple[str, float]] = {}
+
+    @contextlib.contextmanager
+    def hold(
+        self, namespace: str, release: str, labels: dict[str, str]
+    ) -> Iterator[Hold]:
+        """Hold the Lease of ``release``, renewed until the block ends.
+
+        :param labels: labels for a Lease that has to be made
+        :raises LeaseHeld: another conductor, or thread, holds it
+        """
+        hold = self._take(namespace, release, labels)
+        renewal = threading.Thread(
+            target=hold.keep, name=f"lease-{release}", daemon=True
+        )
+        renewal.start()
+        try:
+            yield hold
+        finally:
+            hold.end(renewal)
+
+    def held(self, lease: client.Object | None) -> bool:
+        """Whether somebody alive holds ``lease``, as far as seen so far."""
+        spec = (lease or {}).get("spec") or {}
+        holder = spec.get("holderIdentity")
+        if lease is None or not holder:
+            return False
+        meta = lease["metadata"]
+        key = (meta.get("namespace", ""), meta["name"])
+        stamp = f"{holder} {spec.get('renewTime')}"
+        now = self._clock()
+        known = self._seen.get(key)
+        if known is None or known[0] != stamp:
+            self._seen[key] = (stamp, now)
+            return True
+        duration = spec.get("leaseDurationSeconds") or DURATION
+        return now - known[1] < float(duration)
+
+    def read(self, namespace: str, release: str) -> client.Object | None:
+        """The Lease, or None."""
+        return self._management.get(
+            kinds.LEASE, namespace, names.lease(release)
+        )
+
+    def mark_deleted(self, namespace: str, release: str) -> None:
+        """Say that the cluster is to be deleted, whoever holds the Lease."""
+        change = {
+            "metadata": {
+                "annotations": {DELETE_MARK: _now()},
+            }
+        }
+        self._management.patch(
+            kinds.LEASE, namespace, names.lease(release), change
+        )
+
+    def delete(self, namespace: str, release: str) -> None:
+        """Remove the Lease: the last object of a cluster to go."""
+        self._management.delete(kinds.LEASE, namespace, names.lease(release))
+        self._seen.pop((namespace, names.lease(release)), None)
+
+    def _take(
+        self, namespace: str, release: str, labels: dict[str, str]
+    ) -> Hold:
+        identity = f"{self._holder}/{uuid.uuid4().hex[:8]}"
+        found = self.read(namespace, release)
+        if self.held(found):
+            raise exceptions.LeaseHeld(f"another conductor works on {release}")
+        try:
+            if found is None:
+                found = self._management.create(
+                    kinds.LEASE,
+                    {
+                        "metadata": {
+                            "name": names.lease(release),
+                            "namespace": namespace,
+                            "labels": labels,
+                        },
+                        "spec": _spec(identity),
+                    },
+                )
+            else:
+                found["spec"] = {
+                    **(found.get("spec") or {}),
+                    **_spec(identity),
+                }
+                found = self._management.replace(kinds.LEASE, found)
+        except exceptions.Conflict as error:
+            raise exceptions.LeaseHeld(
+                f"another conductor works on {release}"
+            ) from error
+        return Hold(self._management, found, identity)
+
+
+class Hold:
+    """A Lease that this process holds."""
+
+    def __init__(
+        self,
+        management: client.Client,
+        lease: client.Object,
+        identity: str,
+    ) -> None:
+        self._management = management
+        self._lease = lease
+        self._identity = identity
+        self._done = threading.Event()
+        self.lost = False
+
+    @property
+    def marked_deleted(self) -> bool:
+        """Whether the user asked for the cluster's deletion."""
+        annotations = self._lease["metadata"].get("annotations") or {}
+        return DELETE_MARK in annotations
+
+    def keep(self) -> None:
+        """Renew until :meth:`end`; runs in a thread of its own."""
+        while not self._done.wait(PERIOD):
+            try:
+                self._renew(_spec(self._identity))
+            except exceptions.Conflict:
+                if not self._reread():
+                    return
+            except exceptions.CapiHelmError as error:
+                LOG.warning("Lease of %s not renewed: %s", self._name, error)
+
+    def end(self, renewal: threading.Thread) -> None:
+        """Give the Lease back; a failure is left to its expiry."""
+        self._done.set()
+        renewal.join()
+        if self.lost:
+            return
+        free = {"holderIdentity": "", "renewTime": _now()}
+        try:
+            try:
+                self._renew(free)
+            except exceptions.Conflict:
+                if self._reread():
+                    self._renew(free)
+        except exceptions.CapiHelmError as error:
+            LOG.warning("Lease of %s not given back: %s", self._name, error)
+
+    @property
+    def _name(self) -> str:
+        return str(self._lease["metadata"]["name"])
+
+    @property
+    def _namespace(self) -> str:
+        return str(self._lease["metadata"]["namespace"])
+
+    def _renew(self, spec: client.Object) -> None:
+        wanted = {**self._lease, "spec": {**self._lease["spec"], **spec}}
+        self._lease = self._management.replace(kinds.LEASE, wanted)
+
+    def _reread(self) -> bool:
+        """Whether it is still ours: a mark changes the Lease as well."""
+        found = self._management.get(kinds.LEASE, self._namespace, self._name)
+        holder = ((found or {}).get("spec") or {}).get("holderIdentity")
+        if found is None or holder != self._identity:
+            LOG.warning("Lease of %s was taken by %s", self._name, holder)
+            self.lost = True
+            return False
+        self._lease = found
+        return True
+
+
+def _spec(identity: str) -> client.Object:
+    return {
+        "holderIdentity": identity,
+        "leaseDurationSeconds": DURATION,
+        "renewTime": _now(),
+    }
+
+
+def _now() -> str:
+    """Now as Kubernetes' MicroTime."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

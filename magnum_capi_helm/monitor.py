@@ -1,0 +1,67 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The health poll: the one hook that Magnum calls for every cluster.
+
+It reports health, keeps addresses up to date, and lifts a ``*_FAILED`` when
+Cluster API got there after all, which no status poll would notice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum.conductor import monitors
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+
+LOG = log.getLogger(__name__)
+
+
+class Monitor(monitors.MonitorBase):  # type: ignore[misc]
+    """One health poll of one cluster; no state beyond it."""
+
+    def __init__(self, context: Any, cluster: Any) -> None:
+        super().__init__(context, cluster)
+        self.data: dict[str, Any] = {}
+
+    @property
+    def metrics_spec(self) -> dict[str, Any]:
+        """None: Magnum has no task that asks for metrics any more."""
+        return {}
+
+    def pull_data(self) -> None:
+        """Nothing to pull; Magnum's base class wants the method."""
+
+    def poll_health_status(self) -> None:
+        """Fill ``data`` with what Magnum saves."""
+        from magnum_capi_helm import health_poll
+        from magnum_capi_helm import runtime
+
+        if not self.cluster.stack_id:
+            return
+        try:
+            found = health_poll.poll(runtime.get(), self.context, self.cluster)
+        except exceptions.CapiHelmError as error:
+            LOG.warning(
+                "No health of cluster %s: %s", self.cluster.uuid, error
+            )
+            self.data = {
+                "health_status": "UNKNOWN",
+                "health_status_reason": {"api": str(error)},
+            }
+            return
+        self.data = {
+            "health_status": found.status,
+            "health_status_reason": found.reason,
+        }

@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Names of what the driver makes on the management cluster.
+
+Contract: every function is valid for every input that Magnum's API lets
+through, deterministic, and (but for :func:`chart_object`) injective, so two
+clusters or two nodegroups never share an object. Lengths are chosen such
+that the chart, which cuts every name at 63 characters, has nothing to cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+#: Kubernetes' limit for labels and DNS labels.
+LIMIT = 63
+
+#: Longest component that a chart of 0.11.0 to 0.27.0 appends to a release
+#: name ("-intel-device-plugin-operator-config").
+_LONGEST_COMPONENT = 36
+
+#: Characters of the cluster's UUID in a release name, as in 1.4.0.
+_UUID_CHARACTERS = 12
+
+RELEASE_LIMIT = LIMIT - _LONGEST_COMPONENT
+
+#: What the chart accepts as the name of a node group since 0.15.0.
+_NODE_GROUP = re.compile(r"[a-z][a-z0-9-]+[a-z0-9]")
+
+#: Names that the chart gives to something else.
+_RESERVED = frozenset({"control-plane", "autoscaler"})
+
+#: Separates a slug's readable part from its hash. A name that holds it is
+#: never taken as it is: that keeps slugs and untouched names apart.
+_MARK = "--"
+
+
+def namespace(prefix: str, project_id: str) -> str:
+    """The namespace of a project: ``<prefix>-<project id>`` (as in 1.4.0)."""
+    return f"{prefix}-{re.sub('[^a-z0-9]', '', project_id.lower())}"
+
+
+def release(cluster_name: str | None, uuid: str) -> str:
+    """The release name of a new cluster; existing ones keep theirs.
+
+    1.4.0's form ``<slug>-<12 characters>``, with characters of the UUID in
+    place of random ones: a create that is repeated finds its own release.
+    """
+    unique = uuid.replace("-", "")[-_UUID_CHARACTERS:]
+    slug = _words(cluster_name or "")
+    slug = slug[: RELEASE_LIMIT - _UUID_CHARACTERS - 1].strip("-")
+    return f"{slug or 'cluster'}-{unique}"
+
+
+def node_group(name: str, release_name: str) -> str:
+    """The chart's name for the nodegroup ``name`` of a release.
+
+    A name that the chart accepts stays as it is. Any other becomes its
+    readable part and a hash of the whole, so ``worker_1`` and ``worker-1``
+    do not meet in one MachineDeployment.
+    """
+    limit = LIMIT - len(release_name) - 1
+    if (
+        _NODE_GROUP.fullmatch(name)
+        and len(name) <= limit
+        and name not in _RESERVED
+        and _MARK not in name
+    ):
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    slug = _words(name).lstrip("0123456789-")
+    slug = slug[: limit - len(digest) - len(_MARK)].strip("-")
+    return f"{slug or 'group'}{_MARK}{digest}"
+
+
+def _words(text: str) -> str:
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def chart_object(release_name: str, component: str = "") -> str:
+    """The name that the chart gives an object: cut like the chart cuts."""
+    whole = f"{release_name}-{component}" if component else release_name
+    return whole[:LIMIT].removesuffix("-")
+
+
+def control_plane(release_name: str) -> str:
+    """The KubeadmControlPlane."""
+    return chart_object(release_name, "control-plane")
+
+
+def machine_deployment(release_name: str, group: str) -> str:
+    """The MachineDeployment of a node group, by the chart's group name."""
+    return chart_object(release_name, group)
+
+
+def credentials(release_name: str) -> str:
+    """The Secret with clouds.yaml that Cluster API's provider reads."""
+    return f"{release_name}-cloud-credentials"
+
+
+def intent(release_name: str) -> str:
+    """The Secret with what was last wanted of the release."""
+    return f"{release_name}-intent"
+
+
+def lease(release_name: str) -> str:
+    """The Lease that its one writer holds."""
+    return release_name
+
+
+def certificate(release_name: str, purpose: str) -> str:
+    """The Secret of a CA, by Cluster API's purpose: ca, etcd, proxy, sa."""
+    return f"{release_name}-{purpose}"
+
+
+def storage_class(volume_type: str) -> str:
+    """The StorageClass of a Cinder volume type (as in 1.4.0)."""
+    return _words(volume_type) or "default"
+
+
+def label_value(text: str) -> str:
+    """``text`` as a label's value: cut at 63 characters, as in 1.4.0."""
+    return text[:LIMIT]

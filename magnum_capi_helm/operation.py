@@ -1,0 +1,226 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One change of one release: from intent and rows to helm.
+
+Level-triggered: :func:`apply` makes the release match what is wanted,
+whoever calls it and however often. A request calls it once; when that did
+not get through, or the conductor died, the polls call it again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import names
+from magnum_capi_helm import resolve
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm import wanted
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+
+class InterruptedCreateError(exceptions.CapiHelmError):
+    """Nobody but the user can finish this create: it has no credential."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the conductor stopped before the cluster's credential was made: "
+            "delete the cluster and create it again"
+        )
+
+
+class ReleaseGoneError(exceptions.CapiHelmError):
+    """The helm release of a cluster that was complete is not there."""
+
+
+def scope_of(cluster: Any) -> snapshot.Scope:
+    """Namespace and release of a cluster that has a ``stack_id``."""
+    return resolve.namespace(cluster.project_id), str(cluster.stack_id)
+
+
+def write_intent(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    wanted_now: intent.Intent,
+    labels: dict[str, str],
+) -> None:
+    """Keep what is wanted, before helm is run."""
+    namespace, release = scope
+    rt.management.apply(
+        kinds.SECRET,
+        {
+            "metadata": {
+                "name": names.intent(release),
+                "namespace": namespace,
+                "labels": labels,
+            },
+            "type": "Opaque",
+            "data": wanted_now.to_secret(),
+        },
+    )
+
+
+def read_intent(
+    rt: runtime.Runtime, scope: snapshot.Scope
+) -> intent.Intent | None:
+    """What was last wanted; None before a create got that far."""
+    namespace, release = scope
+    secret = rt.management.get(kinds.SECRET, namespace, names.intent(release))
+    return intent.from_secret(secret["data"]) if secret else None
+
+
+def apply(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    hold: Any,
+) -> float:
+    """Make the release match the rows, under the Lease ``hold``.
+
+    :param cluster: the row, read under the Lease
+    :returns: seconds that helm took
+    :raises InterruptedCreateError: there is no intent and no release
+    :raises HelmBusy: a helm of somebody else may still be at work
+    :raises CapiHelmError: as helm or the management cluster says
+    """
+    if hold.marked_deleted or cluster.status.startswith("DELETE_"):
+        return 0.0
+    scope = scope_of(cluster)
+    revisions = _usable_revisions(rt, scope)
+    wanted_now = _renewed(rt, cluster, rows_now, scope, revisions)
+    chart = rt.charts.ensure(wanted_now.chart)
+    seconds = rt.helm.upgrade(
+        scope[1],
+        scope[0],
+        chart,
+        values.stamped(wanted_now.values, wanted_now.fingerprint),
+    )
+    _repair_counts(rt, scope, wanted_now)
+    LOG.info("release %s in %s: helm %.3f s", scope[1], scope[0], seconds)
+    return seconds
+
+
+def _usable_revisions(
+    rt: runtime.Runtime, scope: snapshot.Scope
+) -> tuple[view.Revision, ...]:
+    """The revisions, without a newest one whose helm is dead.
+
+    :raises HelmBusy: the newest is pending and may still be worked on
+    """
+    revisions = releases.revisions(rt.management, *scope)
+    newest = revisions[-1] if revisions else None
+    if newest is None or not newest.pending:
+        return revisions
+    if rt.pending.age(scope, newest) < rt.helm_deadline:
+        raise exceptions.HelmBusy(
+            f"helm: revision {newest.version} of {scope[1]} is {newest.status}"
+        )
+    LOG.warning(
+        "Removing revision %d of %s: it is %s and nobody works on it",
+        newest.version,
+        scope[1],
+        newest.status,
+    )
+    releases.forget(rt.management, *scope, newest.version)
+    return revisions[:-1]
+
+
+def _renewed(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    scope: snapshot.Scope,
+    revisions: tuple[view.Revision, ...],
+) -> intent.Intent:
+    """The intent, with the counts that the rows want by now."""
+    creating = rows.action(cluster.status) == "CREATE"
+    if not revisions and not creating:
+        raise ReleaseGoneError(
+            f"the helm release {scope[1]} is not on the management cluster: "
+            "it is not installed anew, since its machines would be replaced"
+        )
+    known = read_intent(rt, scope) or _adopted(rt, scope, revisions)
+    if known is None:
+        raise InterruptedCreateError
+    fingerprint = rows_now.fingerprint()
+    if known.fingerprint == fingerprint:
+        return known
+    renewed = dataclasses.replace(
+        known,
+        values=values.with_counts(known.values, rows_now.counts()),
+        fingerprint=fingerprint,
+        since=time.time(),
+    )
+    labels = resolve.object_labels(cluster, scope[1])
+    write_intent(rt, scope, renewed, labels)
+    return renewed
+
+
+def _adopted(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    revisions: tuple[view.Revision, ...],
+) -> intent.Intent | None:
+    """The intent of a cluster that 1.4.0 made: what its release says."""
+    for revision in reversed(revisions):
+        if revision.status != "deployed":
+            continue
+        found = releases.read(rt.management, *scope, revision.version)
+        if found is not None:
+            configured = resolve.configured_chart()
+            chart: spec.Chart = dataclasses.replace(
+                configured, version=found.chart_version
+            )
+            return intent.Intent(chart, found.values, "", time.time())
+    return None
+
+
+def _repair_counts(
+    rt: runtime.Runtime, scope: snapshot.Scope, wanted_now: intent.Intent
+) -> None:
+    """Set counts that helm left alone.
+
+    helm patches a custom resource by the difference of two manifests and
+    never looks at the live object: after a failed revision that may differ.
+    """
+    namespace, release = scope
+    for group in wanted_now.values.get("nodeGroups") or []:
+        count = group.get("machineCount")
+        if count is None:
+            continue
+        name = names.machine_deployment(release, group["name"])
+        live: client.Object | None = rt.management.get(
+            kinds.MACHINE_DEPLOYMENT, namespace, name
+        )
+        if live and view.spec_of(live).get("replicas") != count:
+            LOG.warning("Setting replicas of %s to %d", name, count)
+            rt.management.patch(
+                kinds.MACHINE_DEPLOYMENT,
+                namespace,
+                name,
+                {"spec": {"replicas": count}},
+            )

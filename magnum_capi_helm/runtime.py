@@ -1,0 +1,152 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The process-wide state: one of each client, made on first use.
+
+Magnum makes a new Driver for each call and each poll, in many threads; all
+of them share what is here. Nothing connects at import. A fork starts with
+nothing: it would share sockets with its parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import os
+import socket
+import threading
+import time
+import uuid
+
+from magnum_capi_helm import conf
+from magnum_capi_helm.helm import charts
+from magnum_capi_helm.helm import client as helm_client
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import connection
+from magnum_capi_helm.management import lease
+from magnum_capi_helm.management import snapshot
+
+
+class Backoff:
+    """When something that keeps failing may be tried again.
+
+    :param clock: monotonic seconds
+    """
+
+    _FIRST = 10.0
+    _LONGEST = 300.0
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._next: dict[snapshot.Scope, tuple[float, float]] = {}
+
+    def ready(self, scope: snapshot.Scope) -> bool:
+        """Whether the wait since the last failure is over."""
+        return self._clock() >= self._next.get(scope, (0.0, 0.0))[0]
+
+    def failed(self, scope: snapshot.Scope) -> None:
+        """Wait longer than the last time."""
+        pause = self._next.get(scope, (0.0, self._FIRST / 2))[1] * 2
+        pause = min(pause, self._LONGEST)
+        self._next[scope] = (self._clock() + pause, pause)
+
+    def succeeded(self, scope: snapshot.Scope) -> None:
+        """Start afresh."""
+        self._next.pop(scope, None)
+
+
+class FirstSeen:
+    """Since when, on this process's own clock, a thing has looked the same.
+
+    :param clock: monotonic seconds
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[snapshot.Scope, tuple[object, float]] = {}
+
+    def age(self, scope: snapshot.Scope, looks: object) -> float:
+        """Seconds since it began to look like this."""
+        now = self._clock()
+        known = self._seen.get(scope)
+        if known is None or known[0] != looks:
+            self._seen[scope] = (looks, now)
+            return 0.0
+        return now - known[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Runtime:
+    """What talks to one management cluster."""
+
+    management: client.Client
+    helm: helm_client.Helm
+    charts: charts.Store
+    leases: lease.Leases
+    snapshots: snapshot.Snapshots
+    health_snapshots: snapshot.Snapshots
+    backoff: Backoff = dataclasses.field(default_factory=Backoff)
+    pending: FirstSeen = dataclasses.field(default_factory=FirstSeen)
+    #: How long a pending revision without a Lease may still be at work.
+    helm_deadline: float = 330.0
+
+
+_lock = threading.Lock()
+_runtimes: dict[str, Runtime] = {}
+_DEFAULT = ""
+
+
+def get() -> Runtime:
+    """The runtime of the management cluster."""
+    with _lock:
+        if _DEFAULT not in _runtimes:
+            _runtimes[_DEFAULT] = build()
+        return _runtimes[_DEFAULT]
+
+
+def build() -> Runtime:
+    """A new runtime from the configuration; connects to nothing yet."""
+    options = conf.CONF.capi_helm
+    path = conf.kubeconfig_path()
+    timeout = (options.api_connect_timeout, options.api_read_timeout)
+    management = client.Client(
+        lambda: connection.Connection(path, timeout), options.api_resources
+    )
+    helm = helm_client.Helm(
+        path,
+        options.helm_timeout,
+        os.path.join(os.path.dirname(options.chart_store), "helm"),
+    )
+    holder = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}"
+    return Runtime(
+        management=management,
+        helm=helm,
+        charts=charts.Store(options.chart_store, helm),
+        leases=lease.Leases(management, holder),
+        snapshots=snapshot.Snapshots(
+            lambda scope: snapshot.read(management, scope)
+        ),
+        health_snapshots=snapshot.Snapshots(
+            lambda scope: snapshot.read_objects(management, scope)
+        ),
+        helm_deadline=options.helm_timeout + 30.0,
+    )
+
+
+def reset() -> None:
+    """Forget all clients; the next call makes new ones."""
+    global _lock
+    _lock = threading.Lock()
+    _runtimes.clear()
+
+
+os.register_at_fork(after_in_child=reset)

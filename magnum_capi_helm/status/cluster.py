@@ -1,0 +1,219 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The verdict on a release: complete, or why it is not.
+
+"Complete" is a claim that must not be wrong. It needs all of: the newest
+helm revision is deployed, the live Cluster shows the fingerprint of Magnum's
+rows, every group is settled, Cluster API calls the cluster available, and
+every addon of the manifest exists and is deployed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+
+from magnum_capi_helm import values
+from magnum_capi_helm import wanted
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import nodegroup
+from magnum_capi_helm.status import reasons
+from magnum_capi_helm.status import view
+
+_DEPLOYED = "deployed"
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupVerdict:
+    """One nodegroup.
+
+    :param reason: why it is not done; empty when it is
+    :param fault: whether the reason is an error, and not mere progress
+    """
+
+    reason: str
+    addresses: tuple[str, ...]
+    fault: bool = False
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to wait for in this group."""
+        return not self.reason
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What the objects of a release amount to.
+
+    :param reason: why it is not complete, one line; empty when it is
+    :param groups: by Magnum's name of each nodegroup
+    :param api_address: URL of the Kubernetes API, or None
+    :param coe_version: what really runs, such as v1.34.2, or None
+    """
+
+    reason: str
+    groups: Mapping[str, GroupVerdict]
+    api_address: str | None
+    coe_version: str | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything is as the rows want it."""
+        return not self.reason
+
+
+def verdict(
+    seen: view.View,
+    rows: wanted.Rows,
+    *,
+    autoscaled: frozenset[str] = frozenset(),
+    required: Sequence[str] = (),
+    expected: frozenset[str] = frozenset(),
+) -> Verdict:
+    """Judge a release.
+
+    :param autoscaled: chart names of groups whose count is not ours
+    :param required: conditions that the control plane must have true
+    :param expected: names of the addon objects that the manifest has
+    """
+    groups = {
+        group.name: _group(seen, group, autoscaled, required)
+        for group in rows.groups
+    }
+    return Verdict(
+        reason=_release(seen, rows)
+        or _infrastructure(seen)
+        or _worst(groups.values())
+        or _cluster(seen)
+        or _addons(seen, expected),
+        groups=groups,
+        api_address=api_address(seen.cluster),
+        coe_version=coe_version(seen),
+    )
+
+
+def _release(seen: view.View, rows: wanted.Rows) -> str:
+    newest = seen.newest
+    if newest is None:
+        return "the helm release does not exist yet"
+    if newest.status != _DEPLOYED:
+        return f"helm: revision {newest.version} is {newest.status}"
+    if seen.cluster is None:
+        return "the Cluster object does not exist"
+    if view.deleting(seen.cluster):
+        return "the Cluster object is being deleted"
+    live = fingerprint(seen.cluster)
+    if live is not None and live != rows.fingerprint():
+        return "the latest change is still to be applied"
+    return ""
+
+
+def fingerprint(cluster: view.Object | None) -> str | None:
+    """Of the rows that the live Cluster was made from, if it says."""
+    meta = (cluster or {}).get("metadata") or {}
+    found = (meta.get("annotations") or {}).get(values.INTENT_ANNOTATION)
+    return None if found is None else str(found)
+
+
+def _infrastructure(seen: view.View) -> str:
+    if why := reasons.of_infrastructure(seen.infrastructure):
+        return f"infrastructure: {why}"
+    return ""
+
+
+def _group(
+    seen: view.View,
+    group: wanted.Group,
+    autoscaled: frozenset[str],
+    required: Sequence[str],
+) -> GroupVerdict:
+    count = None if group.chart_name in autoscaled else group.count
+    if group.control_plane:
+        machines = seen.control_plane_machines()
+        why = nodegroup.control_plane_unsettled(
+            seen.control_plane, count, required
+        )
+    else:
+        machines = seen.machines_of(group.chart_name)
+        why = nodegroup.unsettled(seen.deployment(group.chart_name), count)
+    what = f"nodegroup {group.name}"
+    fault = reasons.of_machines(what, machines, seen) if why else ""
+    return GroupVerdict(
+        reason=fault or (f"{what}: {why}" if why else ""),
+        addresses=tuple(nodegroup.addresses(machines)),
+        fault=bool(fault),
+    )
+
+
+def _worst(groups: Iterable[GroupVerdict]) -> str:
+    """A machine's fault before mere progress, in the rows' order."""
+    waiting = [each for each in groups if not each.done]
+    waiting.sort(key=lambda each: not each.fault)
+    return waiting[0].reason if waiting else ""
+
+
+def _cluster(seen: view.View) -> str:
+    """What Cluster API says of the cluster as a whole."""
+    known = conditions.new(seen.cluster)
+    if known:
+        required: tuple[str, ...] = ("Available",)
+    else:
+        known = conditions.old(seen.cluster)
+        required = ("Ready", "InfrastructureReady", "ControlPlaneReady")
+    for name in required:
+        condition = known.get(name)
+        if condition is None or not condition.well:
+            message = reasons.one_line(condition.message if condition else "")
+            return f"cluster: {message or 'not available yet'}"
+    return ""
+
+
+def _addons(seen: view.View, expected: frozenset[str]) -> str:
+    live = {view.name_of(each) for each in seen.addons}
+    for name in sorted(expected - live):
+        return f"addon {name.removeprefix(f'{seen.release}-')}: not created"
+    waiting = [
+        each
+        for each in seen.addons
+        if view.status_of(each).get("phase") != "Deployed"
+    ]
+    # A failed addon explains more than one that is still being installed.
+    waiting.sort(
+        key=lambda each: (
+            view.status_of(each).get("phase") != "Failed",
+            view.name_of(each),
+        )
+    )
+    return reasons.of_addon(waiting[0], seen.release) if waiting else ""
+
+
+def api_address(cluster: view.Object | None) -> str | None:
+    """URL of the Kubernetes API. An endpoint without a host is none yet."""
+    endpoint = view.spec_of(cluster).get("controlPlaneEndpoint") or {}
+    host, port = endpoint.get("host"), endpoint.get("port")
+    if not host or not port:
+        return None
+    shown = f"[{host}]" if ":" in host else host
+    return f"https://{shown}:{port}"
+
+
+def coe_version(seen: view.View) -> str | None:
+    """The oldest version that the control plane runs."""
+    status = view.status_of(seen.control_plane)
+    running = [
+        str(each["version"])
+        for each in status.get("versions") or []
+        if each.get("version")
+    ]
+    found = status.get("version") or (min(running) if running else None)
+    return str(found) if found else None

@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One reader for both generations of Cluster API's conditions.
+
+Cluster API up to 1.8 has the old set alone, 1.9 and later compute both. The
+new set has no ``Ready`` on Cluster, control plane and MachineDeployment, has
+conditions where True is bad, and no severity. Where each set is found
+depends on the version the object was read with; it is told apart by what is
+there. Source: Cluster API book, "v1beta1 to v1beta2" migration notes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from magnum_capi_helm.status import view
+
+TRUE = "True"
+FALSE = "False"
+
+#: Conditions of the new set that are well when False.
+NEGATIVE = frozenset(
+    {
+        "RollingOut",
+        "ScalingUp",
+        "ScalingDown",
+        "Remediating",
+        "Deleting",
+        "Paused",
+        "Updating",
+    }
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    """One condition; ``status`` is True, False or Unknown, as text."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def well(self) -> bool:
+        """The status that a healthy object shows."""
+        return self.status == (FALSE if self.type in NEGATIVE else TRUE)
+
+    @property
+    def bad(self) -> bool:
+        """Known to be wrong; Unknown is neither well nor bad."""
+        return self.status == (TRUE if self.type in NEGATIVE else FALSE)
+
+
+def of(obj: view.Object | None) -> dict[str, Condition]:
+    """The object's conditions by type: the new set where it has one."""
+    return new(obj) or old(obj)
+
+
+def new(obj: view.Object | None) -> dict[str, Condition]:
+    """The conditions of Cluster API's v1beta2 contract; maybe none."""
+    status = view.status_of(obj)
+    if "v1beta2" in status:
+        return _parsed(status["v1beta2"])
+    if "deprecated" in status or _read_as_v1beta2(obj):
+        return _parsed(status)
+    return {}
+
+
+def old(obj: view.Object | None) -> dict[str, Condition]:
+    """The conditions of the v1beta1 contract; maybe none."""
+    status = view.status_of(obj)
+    if "deprecated" in status:
+        return _parsed(status["deprecated"].get("v1beta1") or {})
+    if _read_as_v1beta2(obj):
+        return {}
+    return _parsed(status)
+
+
+def _read_as_v1beta2(obj: view.Object | None) -> bool:
+    return str((obj or {}).get("apiVersion", "")).endswith("/v1beta2")
+
+
+def _parsed(holder: view.Object) -> dict[str, Condition]:
+    return {
+        each["type"]: Condition(
+            type=each["type"],
+            status=str(each.get("status", "Unknown")),
+            reason=str(each.get("reason") or ""),
+            message=str(each.get("message") or ""),
+        )
+        for each in holder.get("conditions") or []
+    }
+
+
+def current(obj: view.Object) -> bool:
+    """Whether the controller has seen the newest spec of the object.
+
+    Only kinds of Cluster API itself have ``observedGeneration``.
+    """
+    generation = (obj.get("metadata") or {}).get("generation", 0)
+    observed = view.status_of(obj).get("observedGeneration", 0)
+    return int(observed) >= int(generation)

@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether a group of machines is what it ought to be.
+
+The rule for "done" is the same for control plane and workers: the controller
+has seen the newest spec, and wanted = existing = up to date = ready, with
+nothing on its way in or out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import view
+
+_MOVING = ("RollingOut", "ScalingUp", "ScalingDown", "Remediating")
+
+
+@dataclasses.dataclass(frozen=True)
+class Replicas:
+    """Counters of a group; what the object does not say counts as 0."""
+
+    wanted: int
+    existing: int
+    up_to_date: int
+    ready: int
+
+    @property
+    def settled(self) -> bool:
+        """Wanted, existing, up to date and ready are one number."""
+        return self.wanted == self.existing == self.up_to_date == self.ready
+
+
+def replicas(obj: view.Object) -> Replicas:
+    """The counters of a KubeadmControlPlane or MachineDeployment."""
+    status = view.status_of(obj)
+    counters = {**status, **(status.get("v1beta2") or {})}
+    up_to_date = counters.get(
+        "upToDateReplicas", counters.get("updatedReplicas")
+    )
+    return Replicas(
+        wanted=int(view.spec_of(obj).get("replicas") or 0),
+        existing=int(counters.get("replicas") or 0),
+        up_to_date=int(up_to_date or 0),
+        ready=int(counters.get("readyReplicas") or 0),
+    )
+
+
+def unsettled(obj: view.Object | None, count: int | None) -> str:
+    """Why a group is not done, in a few words; empty when it is.
+
+    :param count: machines that the rows want; None: the autoscaler chooses
+    """
+    if obj is None:
+        return "not created yet"
+    if view.deleting(obj):
+        return "being deleted"
+    numbers = replicas(obj)
+    wanted = numbers.wanted if count is None else count
+    progress = f"{min(numbers.ready, wanted)} of {wanted} machines ready"
+    if not conditions.current(obj) or numbers.wanted != wanted:
+        return progress
+    if numbers.existing < wanted:
+        return progress
+    if numbers.existing > wanted:
+        return f"{numbers.existing - wanted} machines too many"
+    if numbers.up_to_date < wanted:
+        return f"{numbers.up_to_date} of {wanted} machines up to date"
+    if not numbers.settled:
+        return progress
+    known = conditions.new(obj)
+    for name in _MOVING:
+        if name in known and known[name].status == conditions.TRUE:
+            return f"{progress}, {name}"
+    return ""
+
+
+def control_plane_unsettled(
+    obj: view.Object | None, count: int | None, required: Sequence[str]
+) -> str:
+    """As :func:`unsettled`, and the control plane's own conditions.
+
+    :param required: conditions that must be true where they exist
+    """
+    if why := unsettled(obj, count):
+        return why
+    known = {**conditions.old(obj), **conditions.new(obj)}
+    available = conditions.of(obj).get(
+        "Available", conditions.of(obj).get("Ready")
+    )
+    if available is None or not available.well:
+        return "not available yet"
+    for name in required:
+        if name in known and not known[name].well:
+            return f"{name} is {known[name].status}"
+    return ""
+
+
+def addresses(machines: Sequence[view.Object]) -> list[str]:
+    """One address of each machine: internal before external."""
+    found = []
+    for machine in machines:
+        known = {
+            each.get("type"): each.get("address")
+            for each in reversed(
+                view.status_of(machine).get("addresses") or []
+            )
+        }
+        address = known.get("InternalIP") or known.get("ExternalIP")
+        if address:
+            found.append(str(address))
+    return found

@@ -1,0 +1,137 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""All that was read about one release at one moment."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeAlias
+
+from magnum_capi_helm import names
+
+Object: TypeAlias = dict[str, Any]
+
+#: Label that the chart puts on everything it renders.
+CHART_CLUSTER_LABEL = "capi.stackhpc.com/cluster"
+#: Label that Cluster API puts on machines and what belongs to them.
+CLUSTER_NAME_LABEL = "cluster.x-k8s.io/cluster-name"
+CONTROL_PLANE_LABEL = "cluster.x-k8s.io/control-plane"
+DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
+
+
+@dataclasses.dataclass(frozen=True)
+class Revision:
+    """A revision of a helm release.
+
+    :param status: helm's word: deployed, superseded, failed, pending-...
+    :param modified: when its record was last written, seconds since 1970
+    """
+
+    version: int
+    status: str
+    modified: float = 0.0
+
+    @property
+    def pending(self) -> bool:
+        """helm began it and did not say how it ended."""
+        return self.status.startswith("pending-")
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """Objects of one release. Absent is None or empty, never unreadable.
+
+    :param infrastructure: OpenStackCluster; read only when something is
+        not ready
+    :param infra_machines: OpenStackMachines; likewise
+    :param addons: HelmRelease and Manifests objects
+    :param revisions: of the helm release, the newest last
+    """
+
+    release: str
+    cluster: Object | None = None
+    control_plane: Object | None = None
+    deployments: tuple[Object, ...] = ()
+    machines: tuple[Object, ...] = ()
+    addons: tuple[Object, ...] = ()
+    revisions: tuple[Revision, ...] = ()
+    infrastructure: Object | None = None
+    infra_machines: tuple[Object, ...] = ()
+
+    @property
+    def newest(self) -> Revision | None:
+        """The newest revision of the helm release."""
+        return self.revisions[-1] if self.revisions else None
+
+    def deployment(self, group: str) -> Object | None:
+        """The MachineDeployment of a node group."""
+        wanted = names.machine_deployment(self.release, group)
+        for each in self.deployments:
+            if name_of(each) == wanted:
+                return each
+        return None
+
+    def control_plane_machines(self) -> list[Object]:
+        """Machines of the control plane, by name."""
+        return _sorted(
+            each
+            for each in self.machines
+            if CONTROL_PLANE_LABEL in labels_of(each)
+        )
+
+    def machines_of(self, group: str) -> list[Object]:
+        """Machines of a node group, by name."""
+        wanted = names.machine_deployment(self.release, group)
+        return _sorted(
+            each
+            for each in self.machines
+            if labels_of(each).get(DEPLOYMENT_LABEL) == wanted
+        )
+
+    def infra_machine(self, machine: Object) -> Object | None:
+        """The OpenStackMachine behind a Machine."""
+        ref = (machine.get("spec") or {}).get("infrastructureRef") or {}
+        for each in self.infra_machines:
+            if name_of(each) == ref.get("name"):
+                return each
+        return None
+
+
+def _sorted(machines: Any) -> list[Object]:
+    return sorted(machines, key=name_of)
+
+
+def name_of(obj: Object) -> str:
+    """The object's name."""
+    return str((obj.get("metadata") or {}).get("name", ""))
+
+
+def labels_of(obj: Object) -> dict[str, str]:
+    """The object's labels."""
+    return (obj.get("metadata") or {}).get("labels") or {}
+
+
+def deleting(obj: Object | None) -> bool:
+    """Whether the object is on its way out."""
+    meta = (obj or {}).get("metadata") or {}
+    return bool(meta.get("deletionTimestamp"))
+
+
+def spec_of(obj: Object | None) -> Object:
+    """The object's spec, or nothing."""
+    return (obj or {}).get("spec") or {}
+
+
+def status_of(obj: Object | None) -> Object:
+    """The object's status, or nothing."""
+    return (obj or {}).get("status") or {}

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One status poll, as Magnum's periodic task asks for it.
+
+Nothing is raised: a traceback every ten seconds helps nobody. One line says
+what kept the poll from a verdict, and the next one tries again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import deletion
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import polling
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+
+LOG = log.getLogger(__name__)
+
+
+def poll(context: Any, cluster: Any) -> None:
+    """Poll one cluster; the outcome is saved and shown on ``cluster``."""
+    row = rows.fresh(context, cluster)
+    if row is None:
+        return
+    try:
+        if rows.action(row.status) == "DELETE":
+            _delete(context, row)
+        else:
+            polling.update(runtime.get(), context, row)
+    except exceptions.LeaseHeld as error:
+        LOG.debug("No verdict on cluster %s: %s", row.uuid, error)
+    except exceptions.CapiHelmError as error:
+        LOG.warning("No verdict on cluster %s: %s", row.uuid, error)
+    rows.copy_outcome(row, cluster)
+
+
+def _delete(context: Any, row: Any) -> None:
+    if not row.stack_id:
+        # Nothing was made on any management cluster: none is needed.
+        from magnum_capi_helm import certificates
+
+        certificates.delete_forgotten(context, row)
+        row.status = rows.Status.DELETE_COMPLETE
+        return
+    try:
+        waiting = deletion.step(runtime.get(), context, row)
+    except exceptions.LeaseHeld:
+        raise
+    except exceptions.CapiHelmError as error:
+        rows.save_reason(row, deletion.describe(error))
+        raise
+    if waiting:
+        rows.save_reason(row, waiting)
+        return
+    LOG.info("cluster %s is deleted", row.uuid)
+    row.status = rows.Status.DELETE_COMPLETE
+    row.status_reason = None

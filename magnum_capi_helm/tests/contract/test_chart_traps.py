@@ -1,0 +1,157 @@
+"""Ways of the chart, shared with the public one, that a driver must know."""
+
+from oslotest import base
+
+from magnum_capi_helm.tests.contract import rendering
+
+
+class TrapsCase(base.BaseTestCase):
+    """Values to be spoilt."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.values = rendering.load_values("plain")
+        self.group = self.values["nodeGroups"][0]
+
+    def assert_refused(self, text: str) -> None:
+        refused = self.assertRaises(
+            rendering.RefusedError, rendering.render, self.values
+        )
+        self.assertIn(text, str(refused))
+
+
+class TrapsTest(TrapsCase):
+    """Values that do something else than they seem to."""
+
+    def test_unknown_cni_is_no_cni(self) -> None:
+        self.values["addons"] = {"cni": {"type": "flannel"}}
+        releases = rendering.render(self.values).names("HelmRelease")
+        self.assertEqual(set(), {n for n in releases if "-cni-" in n})
+
+    def test_a_group_cannot_say_false(self) -> None:
+        self.group["healthCheck"] = {"enabled": False}
+        self.group["rolloutStrategy"] = {
+            "rollingUpdate": {"maxUnavailable": 0}
+        }
+        objects = rendering.render(self.values)
+        name = "rel-default-worker"
+        self.assertIn(name, objects.names("MachineHealthCheck"))
+        spec = objects.get("MachineDeployment", name)["spec"]
+        rolling = spec["strategy"]["rollingUpdate"]
+        self.assertEqual(1, rolling["maxUnavailable"])
+
+    def test_the_defaults_can_say_false(self) -> None:
+        self.values["nodeGroupDefaults"] = {"healthCheck": {"enabled": False}}
+        objects = rendering.render(self.values)
+        checks = objects.names("MachineHealthCheck")
+        self.assertEqual({"rel-control-plane"}, checks)
+
+    def test_group_names(self) -> None:
+        for name in ("ab", "1st", "Big", "under_score", "end-"):
+            self.group["name"] = name
+            self.assert_refused(f'node group name "{name}"')
+
+    def test_group_called_control_plane_collides(self) -> None:
+        self.group["name"] = "control-plane"
+        rows = rendering.render(self.values).inventory()
+        row = ("MachineHealthCheck", "rel-control-plane")
+        self.assertEqual(2, rows.count(row))
+
+    def test_names_are_cut_before_the_hash(self) -> None:
+        release = "r" * 52
+        self.group["name"] = "workers-abcdefgh"
+        objects = rendering.render(self.values, release)
+        cut = f"{release}-workers-ab"
+        self.assertIn(cut, objects.names("MachineDeployment"))
+        for kind in rendering.HASHED:
+            found = [n for n in objects.names(kind) if n.startswith(cut)]
+            self.assertEqual([72], [len(name) for name in found])
+
+    def test_no_dash_at_the_end_of_a_cut_name(self) -> None:
+        release = "r" * 53
+        self.group["name"] = "workers1-x"
+        objects = rendering.render(self.values, release)
+        names = objects.names("MachineDeployment")
+        self.assertIn(f"{release}-workers1", names)
+
+    def test_old_spelling_of_allowed_cidrs_is_ignored(self) -> None:
+        self.values["apiServer"] = {"allowedCidrs": ["192.0.2.0/24"]}
+        cluster = rendering.render(self.values).get("OpenStackCluster", "rel")
+        balancer = cluster["spec"]["apiServerLoadBalancer"]
+        self.assertEqual({"enabled": True}, balancer)
+
+    def test_volume_type_without_size_is_ignored(self) -> None:
+        self.group["machineRootVolume"] = {"volumeType": "ssd"}
+        objects = rendering.render(self.values)
+        template = objects.get(
+            "OpenStackMachineTemplate", "rel-default-worker-<hash>"
+        )
+        self.assertNotIn("rootVolume", template["spec"]["template"]["spec"])
+
+    def test_autoscaling_wants_numbers(self) -> None:
+        self.group.update(autoscale=True, machineCountMin="1")
+        self.assert_refused("autoscale needs machineCountMin as a number")
+        self.group.update(machineCountMin=3, machineCountMax=2)
+        self.assert_refused("machineCountMax is below machineCountMin")
+
+    def test_any_text_switches_autoscaling_on(self) -> None:
+        self.group.update(
+            autoscale="false", machineCountMin=1, machineCountMax=2
+        )
+        objects = rendering.render(self.values)
+        deployment = objects.get("MachineDeployment", "rel-default-worker")
+        self.assertNotIn("replicas", deployment["spec"])
+
+    def test_own_metadata_of_two_groups(self) -> None:
+        # The public chart mixes these up; this one need not.
+        for group in self.values["nodeGroups"]:
+            group["machineMetadata"] = {"group": group["name"]}
+        objects = rendering.render(self.values)
+        for group in self.values["nodeGroups"]:
+            template = objects.get(
+                "OpenStackMachineTemplate", f"rel-{group['name']}-<hash>"
+            )
+            self.assertEqual(
+                [{"key": "group", "value": group["name"]}],
+                template["spec"]["template"]["spec"]["serverMetadata"],
+            )
+
+
+class RefusalTest(TrapsCase):
+    """Values that helm never turns into objects."""
+
+    def test_what_is_needed(self) -> None:
+        for key, text in (
+            ("kubernetesVersion", "kubernetesVersion is needed"),
+            ("machineImageId", "machineImageId is needed"),
+            ("cloudCredentialsSecretName", "or clouds is needed"),
+            ("controlPlane", "machineFlavor is needed"),
+        ):
+            kept = self.values.pop(key)
+            self.assert_refused(text)
+            self.values[key] = kept
+
+    def test_two_ingress_controllers(self) -> None:
+        ingress = {"enabled": True, "nginx": {"enabled": True}}
+        self.values["addons"] = {"ingress": ingress}
+        self.assert_refused("nginx and traefik are both enabled")
+
+    def test_manila_without_a_driver(self) -> None:
+        openstack = {"csiManila": {"enabled": True}}
+        self.values["addons"] = {"openstack": openstack}
+        self.assert_refused("are needed without csi.cephfs")
+
+    def test_encryption_without_its_key(self) -> None:
+        self.values["etcd"] = {"encryption": {"enabled": True}}
+        self.assert_refused("needs the Secret rel-etcd-key")
+
+    def test_rules_for_the_control_plane(self) -> None:
+        rules = [{"name": "x"}]
+        self.values["clusterNetworking"] = {
+            "controlPlaneNodesSecurityGroupRules": rules
+        }
+        self.assert_refused("controlPlaneNodesSecurityGroupRules")
+
+    def test_oidc_without_a_client(self) -> None:
+        self.values["oidc"] = {"issuerUrl": "https://issuer.example.org"}
+        self.assert_refused("oidc.clientId is needed")

@@ -1,14 +1,33 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """``python3 -m lab COMMAND``: needs Python's standard library alone."""
 
 import argparse
 import sys
 
-from lab import bootstrap, cli, environment, errors, layout, lock, steps
+from lab import bootstrap
+from lab import cli
+from lab import environment
+from lab import errors
+from lab import lock
+from lab import steps
+from lab import virtualenv
 
 _CHANGING = frozenset(
     {"up", "demo", "start", "stop", "restart", "down", "wipe"}
 )
 _BUILDING = frozenset({"up", "demo"})
+_STOPPING = frozenset({"down", "wipe"})
 
 
 def main() -> int:
@@ -42,43 +61,40 @@ def _run(options: argparse.Namespace) -> int:
         held = lock.take(options.command)
     if options.command in _BUILDING:
         bootstrap.prepare()
+    if options.command in _STOPPING and not virtualenv.usable():
+        return _dispatch(options, held)
     if not bootstrap.inside():
-        if options.command in ("down", "wipe") and not layout.PYTHON.exists():
-            print("There is nothing to stop.")
-            return 0
         bootstrap.enter(held)
     environment.enter()
     return _dispatch(options, held)
 
 
 def _dispatch(options: argparse.Namespace, held: int | None) -> int:
-    """The commands that need the lab's own packages."""
-    # Only now: before it, these packages may not be there.
-    from lab.commands import services, up
+    """Each command's module is imported for it alone.
 
+    Most need the lab's packages; those that stop must do without.
+    """
     match options.command:
         case "up":
+            from lab.commands import up
+
             up.run()
         case "demo":
             from lab.commands import demo
 
             return demo.run(held, keep=options.keep)
-        case "status":
-            return services.status()
-        case "logs":
-            services.logs(
-                options.service, follow=options.follow, lines=options.lines
-            )
-        case "start":
-            services.start(options.service)
-        case "stop":
-            services.stop(options.service, kill=options.kill)
-        case "restart":
-            services.restart(options.service)
         case "down":
-            services.down()
+            from lab.commands import down
+
+            down.run()
         case "wipe":
-            services.wipe()
+            from lab.commands import down
+
+            down.wipe()
+        case _:
+            from lab.commands import services
+
+            return services.run(options)
     return 0
 
 

@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """From the user's Python into the lab's own virtual environment.
 
 Only the standard library may be imported here and by the modules imported
@@ -9,19 +21,14 @@ import os
 import pathlib
 import sys
 
-from lab import (
-    environment,
-    errors,
-    layout,
-    lock,
-    programs,
-    progress,
-    steps,
-    virtualenv,
-)
-
-# Packages, driver, programs: the steps that are counted here.
-STEPS = 3
+from lab import environment
+from lab import errors
+from lab import layout
+from lab import lock
+from lab import programs
+from lab import progress
+from lab import steps
+from lab import virtualenv
 
 
 def inside() -> bool:
@@ -59,7 +66,7 @@ def _todo() -> list[steps.Step]:
 
 def enter(held: int | None) -> None:
     """Become the same command, run by the lab's own Python."""
-    if not layout.PYTHON.exists():
+    if not virtualenv.usable():
         raise errors.LabError(
             "there is no lab yet", hint="Run 'python3 -m lab up' first."
         )

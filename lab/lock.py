@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """One command at a time may change a lab.
 
 The lock is the kernel's (flock), so it can't be left behind by a process that
@@ -9,7 +21,8 @@ import fcntl
 import os
 import pathlib
 
-from lab import errors, layout
+from lab import errors
+from lab import layout
 
 _HANDED_ON = "LAB_LOCK_FD"
 

@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """The management plane: a Kubernetes API server and Cluster API's managers.
 
 Everything is the real thing but the infrastructure: OpenStack's provider runs
@@ -7,7 +19,10 @@ for its admission webhooks alone (no object carries its watch filter), and
 
 import pathlib
 
-from lab import layout, manifests, pki, service
+from lab import layout
+from lab import manifests
+from lab import pki
+from lab import service
 
 ETCD_PORT = 12379
 ETCD = f"http://127.0.0.1:{ETCD_PORT}"

@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """CRDs and webhook configurations for managers that listen on loopback.
 
 The providers ship them for a cluster with cert-manager and Services; here
@@ -10,7 +22,10 @@ from typing import Any
 
 import yaml
 
-from lab import layout, pki, stamps, tools
+from lab import layout
+from lab import pki
+from lab import stamps
+from lab import tools
 
 V1 = {"cluster.x-k8s.io/v1beta1": "v1beta1"}
 V2 = {**V1, "cluster.x-k8s.io/v1beta2": "v1beta2"}

@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """Long-running processes: start, find again, stop.
 
 A process is known by its pid *and* its start time, both as the kernel tells
@@ -58,7 +70,24 @@ def alive(identity: Identity | None, proc: pathlib.Path = PROC) -> bool:
     except OSError:
         return False
     found, state = _parse(stat)
-    return found == identity and state not in "ZX"
+    if found != identity:
+        return False
+    return state not in "ZX" or _has_living_threads(identity, proc)
+
+
+def _has_living_threads(identity: Identity, proc: pathlib.Path) -> bool:
+    """Whether threads outlive the main one: they still hold its ports."""
+    try:
+        tasks = list((proc / str(identity.pid) / "task").iterdir())
+    except OSError:
+        return False
+    for task in tasks:
+        try:
+            if _parse((task / "stat").read_text())[1] not in "ZX":
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def since(identity: Identity) -> float:

@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """Builds the management plane's programs from two pinned Go modules.
 
 One module means one version of every package that the programs share:
@@ -12,7 +24,11 @@ import pathlib
 import re
 import shutil
 
-from lab import errors, golang, layout, stamps, tools
+from lab import errors
+from lab import golang
+from lab import layout
+from lab import stamps
+from lab import tools
 
 PLANE = layout.SOURCE / "plane"
 CAPO = PLANE / "capo"

@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """Progress: live lines on a terminal, one line per event without one."""
 
 from collections.abc import Callable
@@ -30,7 +42,8 @@ class Board:
     """The steps that run now, and a counter of those that have ended.
 
     Thread-safe: steps report from their own threads. On a terminal somebody
-    must call :meth:`tick` now and then to keep the clocks running.
+    must call :meth:`tick` now and then to keep the clocks running. With a
+    total of 0 the steps are not numbered.
     """
 
     def __init__(
@@ -63,7 +76,8 @@ class Board:
             line = self._lines[name]
             line.detail = detail
             if not self._live:
-                self._print(f"{self._head(line)} {name} {detail}")
+                took = duration(self._clock() - line.started)
+                self._print(f"{self._head(line)}{name} {took} {detail}")
             self.tick()
 
     def end(self, name: str, mark: str = "✓") -> None:
@@ -71,7 +85,7 @@ class Board:
         with self._lock:
             line = self._lines.pop(name)
             took = duration(self._clock() - line.started)
-            self._print(f"{self._head(line)} {mark} {name} {took}")
+            self._print(f"{self._head(line)}{mark} {name} {took}")
             self.tick()
 
     def tick(self) -> None:
@@ -86,15 +100,17 @@ class Board:
             for name, line in self._lines.items():
                 took = duration(now - line.started)
                 text = (
-                    f"{self._head(line)} {spinner} {name} {line.detail} {took}"
+                    f"{self._head(line)}{spinner} {name} {took} {line.detail}"
                 )
                 self._stream.write(text[: width - 1] + "\n")
             self._drawn = len(self._lines)
             self._stream.flush()
 
     def _head(self, line: _Line) -> str:
+        if not self._total:
+            return ""
         digits = len(str(self._total))
-        return f"[{line.number:{digits}}/{self._total}]"
+        return f"[{line.number:{digits}}/{self._total}] "
 
     def _erase(self) -> None:
         if self._drawn:

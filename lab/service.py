@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """One service of the lab: how to start it, when it is ready, how to stop it.
 
 A running service is *outdated* when what it was started from has changed since
@@ -16,7 +28,13 @@ import time
 import urllib.error
 import urllib.request
 
-from lab import environment, errors, layout, ports, processes, stamps, tools
+from lab import environment
+from lab import errors
+from lab import layout
+from lab import ports
+from lab import processes
+from lab import stamps
+from lab import tools
 
 READY_SECONDS = 120.0
 _POLL = 0.1

@@ -1,13 +1,29 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """Steps that depend on each other, run side by side as far as they may."""
 
 from collections.abc import Callable, Sequence
 import concurrent.futures
 import dataclasses
 import os
+import pathlib
 import time
 import traceback
 
-from lab import errors, layout, progress, tools
+from lab import errors
+from lab import layout
+from lab import progress
+from lab import tools
 
 Say = Callable[[str], None]
 Action = Callable[[Say], None]
@@ -97,8 +113,12 @@ def _perform(step: Step, board: progress.Board) -> None:
 def _unexpected(error: Exception) -> errors.LabError:
     """A mistake of ours: the traceback goes to a file, a line to the user."""
     log = layout.log("lab")
+    _record(error, log)
+    return errors.LabError(f"{type(error).__name__}: {error}", log=log)
+
+
+def _record(error: Exception, log: pathlib.Path) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as stream:
         stream.write(time.strftime("%Y-%m-%d %H:%M:%S\n"))
         stream.writelines(traceback.format_exception(error))
-    return errors.LabError(f"{type(error).__name__}: {error}", log=log)

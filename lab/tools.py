@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """Programs that the lab runs to their end: pip, Go, database tools, kubectl.
 
 None of them outlives us: an interrupted step ends its programs, and where
@@ -13,7 +25,8 @@ import subprocess
 import threading
 import time
 
-from lab import environment, errors
+from lab import environment
+from lab import errors
 
 _running: set[subprocess.Popen[bytes]] = set()
 _lock = threading.Lock()
@@ -42,10 +55,11 @@ def pause(seconds: float) -> None:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    for number in (signal.SIGINT, signal.SIGKILL):
+    """SIGINT first: Go and pip then remove their temporary files."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(child.pid, number)
-            child.wait(5)
+            child.wait(2)
         except ProcessLookupError:
             return
         except subprocess.TimeoutExpired:
@@ -54,7 +68,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 def _bound(argv: Sequence[str]) -> list[str]:
     setpriv = shutil.which("setpriv")
-    prefix = [setpriv, "--pdeathsig", "INT"] if setpriv else []
+    prefix = [setpriv, "--pdeathsig", "TERM"] if setpriv else []
     return [*prefix, *argv]
 
 
@@ -87,8 +101,14 @@ def run(
     check()
     if code:
         what = "did not end in time" if code < 0 else f"ended with {code}"
-        name = pathlib.Path(words[0]).name
-        raise errors.LabError(f"{name} {what}", log=log, hint=hint)
+        raise errors.LabError(f"{_name(words)} {what}", log=log, hint=hint)
+
+
+def _name(words: Sequence[str]) -> str:
+    """What a program is called: ``pip`` rather than ``python -m pip``."""
+    if words[1:2] == ["-m"]:
+        return words[2]
+    return pathlib.Path(words[0]).name
 
 
 def _wait(child: subprocess.Popen[bytes], timeout: float) -> int:

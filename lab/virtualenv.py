@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """The lab's own virtual environment, and the driver inside it."""
 
 import os
@@ -5,23 +17,25 @@ import pathlib
 import shutil
 import sys
 
-from lab import environment, errors, layout, stamps, tools
+from lab import environment
+from lab import errors
+from lab import layout
+from lab import stamps
+from lab import tools
 
 REQUIREMENTS = layout.SOURCE / "requirements.txt"
 CONSTRAINTS = layout.SOURCE / "constraints.txt"
+# The stamps stand inside the environment that they speak of.
+PACKAGES = layout.VENV / "packages.stamp"
+DRIVER = layout.VENV / "driver.stamp"
 _LOG = layout.log("packages")
 _DRIVER_INPUTS = ("setup.cfg", "setup.py", "pyproject.toml")
 
 
 def _pip(python: pathlib.Path) -> list[str]:
-    """An installation: quiet, without questions, wheels if there are any.
-
-    Without byte code: most modules of these packages are never imported, and
-    the others are compiled when they are.
-    """
+    """An installation: quiet, without questions, wheels if there are any."""
     words = ["--disable-pip-version-check", "--no-input", "-q"]
-    words += ["--no-compile", "--prefer-binary"]
-    return [str(python), "-m", "pip", "install", *words]
+    return [str(python), "-m", "pip", "install", *words, "--prefer-binary"]
 
 
 def _version() -> str:
@@ -46,12 +60,21 @@ def _exists(path: pathlib.Path) -> bool:
 
 def packages_ready() -> bool:
     """Whether the environment has what the requirements ask for."""
-    return layout.PYTHON.exists() and stamps.fresh("packages", _packages())
+    return layout.PYTHON.exists() and stamps.fresh(
+        PACKAGES.name, _packages(), layout.VENV
+    )
+
+
+def usable() -> bool:
+    """Whether the environment was once complete, if not up to date."""
+    return layout.PYTHON.exists() and PACKAGES.exists()
 
 
 def driver_ready() -> bool:
     """Whether the driver is installed from this checkout as it is."""
-    return packages_ready() and stamps.fresh("driver", _driver())
+    return packages_ready() and stamps.fresh(
+        DRIVER.name, _driver(), layout.VENV
+    )
 
 
 def create(folder: pathlib.Path, log: pathlib.Path) -> pathlib.Path:
@@ -105,7 +128,7 @@ def install_packages() -> None:
         log=_LOG,
         env=environment.outside(),
     )
-    stamps.write("packages", _packages())
+    stamps.write(PACKAGES.name, _packages(), layout.VENV)
 
 
 def install_driver() -> None:
@@ -122,4 +145,4 @@ def install_driver() -> None:
         log=_LOG,
         env=environment.outside(),
     )
-    stamps.write("driver", _driver())
+    stamps.write(DRIVER.name, _driver(), layout.VENV)

@@ -117,12 +117,18 @@ class Cloud:
 
     def __init__(self, session: Any) -> None:
         self._session = session
+        self._images: dict[str, spec.Image] = {}
 
     def image(self, ref: str) -> spec.Image:
         """The image, by UUID or name.
 
         :raises InvalidInput: not there, or without the properties needed
         """
+        if ref not in self._images:
+            self._images[ref] = self._read_image(ref)
+        return self._images[ref]
+
+    def _read_image(self, ref: str) -> spec.Image:
         with _asking(f"image {ref}"):
             found = self._image_api.find_image(ref, ignore_missing=True)
         if found is None:

@@ -20,6 +20,7 @@ and the polls go on with whatever is not done.
 
 from __future__ import annotations
 
+from concurrent import futures
 import dataclasses
 import time
 from typing import Any
@@ -88,26 +89,30 @@ def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
 
 def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     release = names.release(cluster.name, cluster.uuid)
+    namespace = resolve.namespace(cluster.project_id)
+    labels = resolve.object_labels(cluster, release)
     session = cloud.user_session(context)
     credentials.owner(session)
-    wanted = resolve.resolve(cluster, cloud.Cloud(session), release)
-    chart = resolve.wanted_chart(wanted.labels)
-    rt.charts.ensure(chart)
-    labels = resolve.object_labels(cluster, release)
-    plan = _Plan(
-        release=release,
-        namespace=wanted.namespace,
-        labels=labels,
-        session=session,
-        chart=chart,
-        values=values.build(wanted),
-        certificates=certificates.secrets(
-            context, cluster, wanted.namespace, release, labels
-        ),
-    )
-    # The last thing before the first write: somebody answers.
-    rt.management.identity()
-    return plan
+    authorities = certificates.fetch(context, cluster)
+    # Keys are decrypted while the cloud answers.
+    with futures.ThreadPoolExecutor(1) as pool:
+        secrets = pool.submit(
+            certificates.secrets, authorities, namespace, release, labels
+        )
+        wanted = resolve.resolve(cluster, cloud.Cloud(session), release)
+        chart = resolve.wanted_chart(wanted.labels)
+        rt.charts.ensure(chart)
+        # The last thing before the first write: somebody answers.
+        rt.management.identity()
+        return _Plan(
+            release=release,
+            namespace=namespace,
+            labels=labels,
+            session=session,
+            chart=chart,
+            values=values.build(wanted),
+            certificates=secrets.result(),
+        )
 
 
 def _claim(context: Any, cluster: Any, release: str) -> bool:

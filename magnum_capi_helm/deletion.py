@@ -19,6 +19,7 @@ hold what is needed to go on, are the last to go, and the Lease after them.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from oslo_log import log
@@ -45,11 +46,19 @@ def begin(rt: runtime.Runtime, cluster: Any) -> None:
 
     :raises CapiHelmError: not now; the polls begin it
     """
+    started = time.monotonic()
     scope = operation.scope_of(cluster)
     rt.leases.mark_deleted(*scope)
     labels = resolve.object_labels(cluster, scope[1])
     with rt.leases.hold(*scope, labels):
-        _uninstall(rt, scope)
+        helm_seconds = _uninstall(rt, scope)
+    LOG.info(
+        "deleted release %s in %s: driver %.3f s, helm %.3f s",
+        scope[1],
+        scope[0],
+        time.monotonic() - started - helm_seconds,
+        helm_seconds,
+    )
 
 
 def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
@@ -75,16 +84,12 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     return ""
 
 
-def _uninstall(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
+def _uninstall(rt: runtime.Runtime, scope: snapshot.Scope) -> float:
+    """Uninstall what helm has of the release; seconds that helm took."""
     namespace, release = scope
-    if releases.revisions(rt.management, namespace, release):
-        seconds = rt.helm.uninstall(release, namespace)
-        LOG.info(
-            "uninstalled release %s in %s: helm %.3f s",
-            release,
-            namespace,
-            seconds,
-        )
+    if not releases.revisions(rt.management, namespace, release):
+        return 0.0
+    return rt.helm.uninstall(release, namespace)
 
 
 def _remove(rt: runtime.Runtime, scope: snapshot.Scope) -> str:

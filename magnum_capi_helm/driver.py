@@ -52,10 +52,16 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Create the release of a new cluster; Cluster API does the rest."""
         from magnum_capi_helm import creation
+        from magnum_capi_helm import rows
         from magnum_capi_helm import runtime
 
-        with faults.translated("create", cluster.uuid):
-            creation.create(runtime.get(), context, cluster)
+        try:
+            with faults.translated("create", cluster.uuid):
+                creation.create(runtime.get(), context, cluster)
+        except Exception as error:
+            # Magnum marks the cluster, and forgets its nodegroups.
+            rows.fail_groups(cluster, str(error))
+            raise
 
     def update_cluster_status(
         self, context: Any, cluster: Any, use_admin_ctx: bool = False

@@ -40,7 +40,9 @@ class LabelError(InvalidInput):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"label {name}={value!r}: {allowed}")
+        super().__init__(
+            f"label {name}={value!r} is not allowed: give {allowed}"
+        )
         self.name = name
         self.value = value
         self.allowed = allowed

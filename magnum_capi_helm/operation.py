@@ -119,7 +119,8 @@ def apply(
         chart,
         values.stamped(wanted_now.values, wanted_now.fingerprint),
     )
-    _repair_counts(rt, scope, wanted_now)
+    if revisions:
+        _repair_counts(rt, scope, wanted_now)
     LOG.info("release %s in %s: helm %.3f s", scope[1], scope[0], seconds)
     return seconds
 

@@ -19,6 +19,7 @@ write.
 
 from __future__ import annotations
 
+from concurrent import futures
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -102,10 +103,15 @@ def resolve(
     :raises CloudError: OpenStack did not answer
     """
     values = cluster_labels(cluster)
-    groups = [
-        _node_group(each, values, cloud, release)
-        for each in cluster.nodegroups
-    ]
+    cni = _cni(cluster.cluster_template)
+    # Glance and Nova, Neutron, Cinder: three services at the same time.
+    with futures.ThreadPoolExecutor(2) as pool:
+        network = pool.submit(_network, cluster, cloud)
+        storage_classes = pool.submit(_storage_classes, cloud)
+        groups = [
+            _node_group(each, values, cloud, release)
+            for each in cluster.nodegroups
+        ]
     master = [group for group, role in groups if role == "master"]
     workers = [group for group, role in groups if role != "master"]
     if not master:
@@ -119,13 +125,13 @@ def resolve(
         namespace=namespace(cluster.project_id),
         project_id=cluster.project_id,
         identity_url=cloud.cluster_identity_url(),
-        cni=_cni(cluster.cluster_template),
+        cni=cni,
         keypair=cluster.keypair,
         control_plane=master[0],
         node_groups=tuple(workers),
-        network=_network(cluster, cloud),
+        network=network.result(),
         boot_disk=_boot_disk(values),
-        storage_classes=_storage_classes(cloud),
+        storage_classes=storage_classes.result(),
         labels=values,
         allowed_zones=tuple(conf.CONF.capi_helm.csi_cinder_allowed_topologies),
     )

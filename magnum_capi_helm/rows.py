@@ -161,6 +161,13 @@ def save_failed(
     _save(cluster)
 
 
+def fail_groups(cluster: Any, reason: str) -> None:
+    """Write that the groups of a refused create failed with it."""
+    for nodegroup in cluster.nodegroups:
+        _finish(nodegroup, _FAILED, reason)
+        _save(nodegroup)
+
+
 def save_deleting(cluster: Any, reason: str | None = None) -> None:
     """Write DELETE_IN_PROGRESS to the cluster and all its groups."""
     for nodegroup in cluster.nodegroups:

@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """What a cloud has to hold before somebody can make a first cluster.
 
 Everything is looked up before it is made, so that an interrupted run may be
@@ -13,7 +25,9 @@ import openstack.connection
 import yaml
 
 from lab import layout
-from lab.cloud import config, databases, services
+from lab.cloud import config
+from lab.cloud import databases
+from lab.cloud import services
 
 USERS = ("demo", "other")
 # Name: vcpus, MB of memory. labinfra reads "nohost" and "stuck" in the name.
@@ -56,7 +70,7 @@ def _ensure(
 
 
 def fill_identity() -> None:
-    """Services' users and endpoints, then the projects of people."""
+    """Services' users and endpoints, then people and how they log in."""
     identity = connect("admin").identity
     project = _ensure(
         identity.find_project,
@@ -77,6 +91,7 @@ def fill_identity() -> None:
         )
         user = _user(identity, name, own)
         _roles(identity, user, own, ("member", "reader"))
+    write_credentials()
 
 
 def _user(identity: Any, name: str, project: Any) -> Any:

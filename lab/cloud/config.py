@@ -1,20 +1,35 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """Writes the configuration of the OpenStack services."""
 
 import pathlib
 import shutil
 
-from lab import charts, layout, postgres
+from lab import charts
+from lab import layout
+from lab import postgres
 
 KEYSTONE = "http://127.0.0.1:5000/v3"
 PASSWORD = "lab"  # noqa: S105  everything listens on loopback only
 REGION = "RegionOne"
+# Those first whose databases take longest.
 NAMES = (
+    "nova",
     "keystone",
+    "neutron",
+    "cinder",
     "glance",
     "placement",
-    "cinder",
-    "nova",
-    "neutron",
     "magnum",
 )
 _TEMPLATES = layout.SOURCE / "cloud" / "etc"

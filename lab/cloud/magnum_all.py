@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """magnum_all.py PORT [OPTION...]: all of Magnum in one process.
 
 The API, the conductor and its periodic tasks talk over oslo.messaging's
@@ -11,16 +23,16 @@ from magnum.common import service as magnum_service  # isort: skip
 
 from cheroot import wsgi
 from magnum.api import app
-from magnum.common import rpc, rpc_service, short_id
-from magnum.conductor.handlers import (
-    ca_conductor,
-    cluster_conductor,
-    conductor_listener,
-    credential_conductor,
-    federation_conductor,
-    indirection_api,
-    nodegroup_conductor,
-)
+from magnum.common import rpc
+from magnum.common import rpc_service
+from magnum.common import short_id
+from magnum.conductor.handlers import ca_conductor
+from magnum.conductor.handlers import cluster_conductor
+from magnum.conductor.handlers import conductor_listener
+from magnum.conductor.handlers import credential_conductor
+from magnum.conductor.handlers import federation_conductor
+from magnum.conductor.handlers import indirection_api
+from magnum.conductor.handlers import nodegroup_conductor
 import magnum.conf
 
 _HANDLERS = (

@@ -1,8 +1,22 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """The OpenStack services as processes."""
 
 import pathlib
 
-from lab import layout, service
+from lab import layout
+from lab import service
+from lab import virtualenv
 from lab.cloud import config
 
 MAGNUM_PORT = 9511
@@ -82,7 +96,7 @@ def _api(name: str) -> service.Service:
         ports=(port,),
         probe=service.answers(f"http://127.0.0.1:{port}{path}"),
         env=_environment(name),
-        inputs=lambda: [config.path(name), layout.STAMPS / "packages"],
+        inputs=lambda: [config.path(name), virtualenv.PACKAGES],
         grace=5.0,
     )
 
@@ -110,7 +124,7 @@ def _magnum_inputs() -> list[pathlib.Path]:
     return [
         config.path("magnum"),
         *config.overrides().glob("*.conf"),
-        layout.STAMPS / "packages",
-        layout.STAMPS / "driver",
+        virtualenv.PACKAGES,
+        virtualenv.DRIVER,
         *_DRIVER.rglob("*.py"),
     ]

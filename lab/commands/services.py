@@ -1,11 +1,40 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """``status``, ``logs``, ``start``, ``stop``, ``restart``: single services."""
 
+import argparse
 import collections
-import concurrent.futures
-import shutil
 import time
 
-from lab import layout, processes, registry, service
+from lab import processes
+from lab import registry
+from lab import service
+
+
+def run(options: argparse.Namespace) -> int:
+    """One of the commands."""
+    match options.command:
+        case "status":
+            return status()
+        case "logs":
+            logs(options.service, follow=options.follow, lines=options.lines)
+        case "start":
+            start(options.service)
+        case "stop":
+            stop(options.service, kill=options.kill)
+        case "restart":
+            restart(options.service)
+    return 0
 
 
 def status() -> int:
@@ -68,30 +97,3 @@ def logs(name: str, *, follow: bool, lines: int) -> None:
                 print(text, end="", flush=True)
             else:
                 time.sleep(0.2)
-
-
-def down() -> None:
-    """Stop everything, newest layer first.
-
-    Cluster API's managers stay until those who use them are gone: without
-    their conversion webhooks every delete of an object stalls.
-    """
-    layers: dict[int, list[service.Service]] = collections.defaultdict(list)
-    for one in registry.everything().values():
-        layers[one.layer].append(one)
-    count = 0
-    for layer in sorted(layers, reverse=True):
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            count += sum(pool.map(service.Service.stop, layers[layer]))
-    print(f"The lab is down: {count} services stopped.")
-
-
-def wipe() -> None:
-    """Stop everything and remove all state, built programs included."""
-    down()
-    for path in layout.STATE.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path != layout.LOCK:
-            path.unlink()
-    print(f"Nothing is left in {layout.STATE}.")

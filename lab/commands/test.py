@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """``test``: every test of the project, from style to the whole cloud."""
 
 import dataclasses
@@ -6,16 +18,14 @@ import re
 import subprocess
 import sys
 
-from lab import (
-    environment,
-    layout,
-    processes,
-    progress,
-    stamps,
-    steps,
-    tools,
-    virtualenv,
-)
+from lab import environment
+from lab import layout
+from lab import processes
+from lab import progress
+from lab import stamps
+from lab import steps
+from lab import tools
+from lab import virtualenv
 
 _TOX = "tox~=4.30"
 _LOG = layout.log("tox")

@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """``up``: everything that is missing is made, all that is down is started."""
 
 from collections.abc import Iterable
@@ -5,23 +17,31 @@ import functools
 import sys
 import time
 
-from lab import (
-    charts,
-    layout,
-    management,
-    manifests,
-    pki,
-    postgres,
-    progress,
-    registry,
-    service,
-    stamps,
-    steps,
-)
-from lab.cloud import config, databases
+from lab import charts
+from lab import layout
+from lab import management
+from lab import manifests
+from lab import pki
+from lab import postgres
+from lab import progress
+from lab import registry
+from lab import service
+from lab import stamps
+from lab import steps
+from lab import virtualenv
+from lab.cloud import config
+from lab.cloud import databases
 from lab.cloud import services as openstack_services
 
-_FILLS = ("identity", "network", "images", "compute", "volumes")
+# What the catalogue is filled with, and the services that this takes.
+_IDENTITY = "catalogue: identity"
+_FILLS = {
+    "identity": ("keystone",),
+    "network": ("neutron", _IDENTITY),
+    "images": ("glance", _IDENTITY),
+    "compute": ("nova", _IDENTITY),
+    "volumes": ("cinder", _IDENTITY),
+}
 
 
 def run() -> None:
@@ -47,7 +67,7 @@ def run() -> None:
 
 def _todo() -> list[steps.Step]:
     """The steps that have something to do."""
-    return [*_management(), *_databases(), *_cloud()]
+    return [*_databases(), *_management(), *_cloud()]
 
 
 def _start(
@@ -84,7 +104,7 @@ def _management() -> list[steps.Step]:
 
 
 def _database_stamp() -> str:
-    return stamps.fingerprint(files=[layout.STAMPS / "packages"])
+    return stamps.fingerprint(files=[virtualenv.PACKAGES])
 
 
 def _databases() -> list[steps.Step]:
@@ -113,15 +133,24 @@ def _sync(name: str, say: steps.Say) -> None:
 
 def _cloud() -> list[steps.Step]:
     *apis, magnum = openstack_services.services()
-    names = [one.name for one in apis]
     found = []
     for one in apis:
         found += _start(one, [f"{one.name} database", "postgres"])
-    filled = stamps.fresh("filled", _fill_stamp())
-    if not filled:
-        found.append(steps.Step("catalogue", _fill, frozenset(names)))
-    needs = ["magnum database", "catalogue", "chart", "webhooks", "charts"]
-    return found + _start(magnum, [*names, *needs, *management.MANAGERS])
+    for what, needs in _FILLS.items():
+        if not stamps.fresh(f"filled-{what}", _fill_stamp()):
+            found.append(
+                steps.Step(
+                    f"catalogue: {what}",
+                    functools.partial(_fill, what),
+                    frozenset(needs),
+                )
+            )
+    fills = (f"catalogue: {what}" for what in _FILLS)
+    others = ("magnum database", "chart", "charts", "webhooks")
+    names = (one.name for one in apis)
+    return found + _start(
+        magnum, [*names, *fills, *others, *management.MANAGERS]
+    )
 
 
 def _fill_stamp() -> str:
@@ -129,12 +158,9 @@ def _fill_stamp() -> str:
     return stamps.fingerprint(files=[folder / "catalogue.py"])
 
 
-def _fill(say: steps.Say) -> None:
+def _fill(what: str, say: steps.Say) -> None:
     # Only now: the SDK takes a second to import.
     from lab.cloud import catalogue
 
-    for name in _FILLS:
-        say(name)
-        getattr(catalogue, f"fill_{name}")()
-    catalogue.write_credentials()
-    stamps.write("filled", _fill_stamp())
+    getattr(catalogue, f"fill_{what}")()
+    stamps.write(f"filled-{what}", _fill_stamp())

@@ -1,10 +1,25 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """Waits for a cluster and shows how far it is."""
 
 import sys
 import time
 
-from lab import errors, layout, progress
-from lab.demo import cloud, kube
+from lab import errors
+from lab import layout
+from lab import progress
+from lab.demo import cloud
+from lab.demo import kube
 
 PATIENCE = 600.0
 _POLL = 0.5
@@ -16,7 +31,7 @@ def until(
 ) -> float:
     """Wait for a status, or with None for the end; the seconds it took."""
     started = time.monotonic()
-    board = progress.Board(sys.stdout, 1)
+    board = progress.Board(sys.stdout, 0)
     board.begin(title)
     seen = ""
     while True:

@@ -1,10 +1,27 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """The story: create, use, resize, delete, and nothing is left."""
 
 import os
 import shutil
 
-from lab import errors, layout
-from lab.demo import cloud, follow, remains, terminal, timing
+from lab import errors
+from lab import layout
+from lab.demo import cloud
+from lab.demo import follow
+from lab.demo import remains
+from lab.demo import terminal
+from lab.demo import timing
 
 NAME = "demo"
 TEMPLATE = "demo-template"
@@ -62,7 +79,12 @@ def _create(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
     )
     took = follow.until(magnum, NAME, "CREATE_COMPLETE", f"create {NAME}")
     _openstack("show", NAME)
-    return log.part("create", took)
+    return log.part("create", _release(magnum), took)
+
+
+def _release(magnum: cloud.Magnum) -> str:
+    state = magnum.state(NAME)
+    return state.release if state else ""
 
 
 def _connect() -> str:
@@ -85,15 +107,16 @@ def _resize(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
     terminal.heading("One more worker")
     _openstack("resize", NAME, str(WORKERS + 1))
     took = follow.until(magnum, NAME, "UPDATE_COMPLETE", f"resize {NAME}")
-    return log.part("resize", took)
+    return log.part("resize", _release(magnum), took)
 
 
 def _delete(magnum: cloud.Magnum, log: timing.Log) -> timing.Part:
     terminal.heading("And back to nothing")
+    release = _release(magnum)
     _openstack("delete", NAME)
     took = follow.until(magnum, NAME, None, f"delete {NAME}")
     _openstack("template", "delete", TEMPLATE)
-    return log.part("delete", took)
+    return log.part("delete", release, took)
 
 
 def _prove(left: remains.Look) -> int:

@@ -1,3 +1,15 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
 """Who took how long: the driver and helm say it in Magnum's log."""
 
 from collections.abc import Sequence
@@ -7,7 +19,7 @@ import re
 
 from lab import layout
 
-_LINE = re.compile(r"release (\S+).*driver ([\d.]+) s, helm ([\d.]+) s")
+_LINE = re.compile(r"release ([\w.-]+).*driver ([\d.]+) s, helm ([\d.]+) s")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,13 +44,13 @@ class Log:
         self._path = path or layout.log("magnum")
         self._offset = self._path.stat().st_size
 
-    def part(self, name: str, total: float) -> Part:
+    def part(self, name: str, release: str, total: float) -> Part:
         """The operation that has just ended, with its shares."""
         with self._path.open("rb") as stream:
             stream.seek(self._offset)
             text = stream.read().decode(errors="replace")
             self._offset = stream.tell()
-        found = _LINE.findall(text)
+        found = [w for w in _LINE.findall(text) if w[0] == release]
         if not found:
             return Part(name, total, None, None)
         driver = sum(float(words[1]) for words in found)

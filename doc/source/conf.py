@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How Sphinx builds the documentation. Nothing is fetched while it does."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "ext"))
+
+extensions = [
+    "openstackdocstheme",
+    "oslo_config.sphinxconfiggen",
+    "oslo_config.sphinxext",
+    "label_reference",
+]
+
+project = "magnum-capi-helm"
+copyright = "2026, OpenStack contributors"
+
+openstackdocs_repo_name = "openstack/magnum-capi-helm"
+# Names and versions come from here and not from git: the documentation also
+# builds in an unpacked archive.
+openstackdocs_auto_name = False
+openstackdocs_auto_version = False
+openstackdocs_use_storyboard = False
+openstackdocs_bug_project = "magnum"
+openstackdocs_bug_tag = "capi-helm"
+version = release = ""
+
+config_generator_config_file = [
+    (
+        "../../etc/magnum-capi-helm-config-generator.conf",
+        "_static/magnum-capi-helm",
+    ),
+]
+
+html_theme = "openstackdocs"
+html_static_path = ["_static"]
+pygments_style = "native"

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``down`` and ``wipe``: they work without the virtual environment too."""
+
+import collections
+import concurrent.futures
+import shutil
+
+from lab import layout
+from lab import processes
+from lab import virtualenv
+
+
+def run() -> None:
+    """Stop everything that was ever started from this checkout."""
+    count = _services() if virtualenv.usable() else 0
+    count += _strays()
+    print(f"The lab is down: {count} services stopped.")
+
+
+def _services() -> int:
+    """Stop services by layers, newest first.
+
+    Cluster API's managers stay until those who use them are gone: without
+    their conversion webhooks every delete of an object stalls.
+    """
+    # Only now: this needs the environment's packages.
+    from lab import registry
+    from lab import service
+
+    layers = collections.defaultdict(list)
+    for one in registry.everything().values():
+        layers[one.layer].append(one)
+    count = 0
+    for layer in sorted(layers, reverse=True):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            count += sum(pool.map(service.Service.stop, layers[layer]))
+    return count
+
+
+def _strays() -> int:
+    """Stop what has a record but is no service of this version."""
+    count = 0
+    for record in layout.RUN.glob("*.pid"):
+        identity = processes.read(record)
+        if identity is not None and processes.alive(identity):
+            processes.stop(identity)
+            count += 1
+        record.unlink(missing_ok=True)
+    return count
+
+
+def wipe() -> None:
+    """Stop everything and remove all state, built programs included."""
+    run()
+    for path in layout.STATE.glob("*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path != layout.LOCK:
+            path.unlink()
+    print(f"Nothing is left in {layout.STATE}.")

@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What other programs print is understood."""
+
+import pathlib
+import tempfile
+import unittest
+
+from lab import golang
+from lab import programs
+from lab.commands import test as test_command
+from lab.demo import timing
+
+
+class VersionsTest(unittest.TestCase):
+    def test_go(self) -> None:
+        cases = {
+            "go version go1.26.8 linux/amd64": (1, 26),
+            "go version go1.9 linux/arm64": (1, 9),
+            "go version devel +a1b2": None,
+            "": None,
+        }
+        for text, version in cases.items():
+            with self.subTest(text):
+                self.assertEqual(version, golang.parse(text))
+
+    def test_go_mod(self) -> None:
+        text = (
+            "module x\n\ngo 1.25.0\n\nrequire k8s.io/a v0.1.2\n\n"
+            "require (\n\tk8s.io/b/v2 v2.0.0-rc.1 // indirect\n)\n"
+        )
+        self.assertEqual(
+            {"k8s.io/a": "v0.1.2", "k8s.io/b/v2": "v2.0.0-rc.1"},
+            programs.versions(text),
+        )
+
+    def test_every_program_has_a_version(self) -> None:
+        required = programs.versions((programs.PLANE / "go.mod").read_text())
+        for module, _ in programs.CONFIGS.values():
+            self.assertIn(module, required)
+
+
+class StestrTest(unittest.TestCase):
+    def test_all_runs_are_counted(self) -> None:
+        text = (
+            "Totals\n - Passed: 12\n - Skipped: 1\n - Failed: 2\n"
+            "Totals\n - Passed: 3\n - Failed: 0\n"
+        )
+        self.assertEqual((15, 2), test_command.count(text))
+
+    def test_nothing_was_run(self) -> None:
+        self.assertEqual((0, 0), test_command.count("ruff: all fine\n"))
+
+
+class TimingTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "log"
+        self.path.write_text("created release a: driver 9.0 s, helm 9.0 s\n")
+        self.log = timing.Log(self.path)
+
+    def test_only_this_release_and_only_new_lines_count(self) -> None:
+        with self.path.open("a") as stream:
+            stream.write(
+                "created release a in ns-1: driver 0.412 s, helm 1.5 s\n"
+                "resized release b: driver 7.0 s, helm 7.0 s\n"
+            )
+        part = self.log.part("create", "a", 10.0)
+        self.assertEqual(timing.Part("create", 10.0, 0.412, 1.5), part)
+        self.assertEqual(
+            timing.Part("delete", 2.0, None, None),
+            self.log.part("delete", "a", 2.0),
+        )
+
+    def test_the_table_has_the_rest_for_cluster_api(self) -> None:
+        parts = [
+            timing.Part("create", 10.0, 0.4, 1.5),
+            timing.Part("delete", 2.0, None, None),
+        ]
+        self.assertEqual(
+            "             driver     helm  Cluster API    total\n"
+            "create        0.4 s    1.5 s        8.1 s   10.0 s\n"
+            "delete            ?        ?        2.0 s    2.0 s",
+            timing.table(parts),
+        )

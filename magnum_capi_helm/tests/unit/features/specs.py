@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A cluster's spec to vary in tests."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from magnum_capi_helm import features
+from magnum_capi_helm import labels
+from magnum_capi_helm import spec
+
+IMAGE = spec.Image(
+    id="2b1f0e3c-0000-4000-8000-000000000001",
+    name="ubuntu-24.04-v1.34.2",
+    kube_version="1.34.2",
+    os_distro="ubuntu",
+)
+
+_PLAIN = spec.Cluster(
+    release="demo-45f11a8de301",
+    namespace="magnum-p1",
+    project_id="p1",
+    identity_url="https://keystone.example.org/v3",
+    cni="calico",
+    keypair=None,
+    control_plane=spec.NodeGroup("control-plane", "m1.large", 3, IMAGE),
+    node_groups=(spec.NodeGroup("default-worker", "m1.small", 2, IMAGE),),
+    network=spec.Network(),
+    boot_disk=spec.Disk(),
+    storage_classes=(),
+    labels=labels.Values({}),
+)
+
+
+def parsed(given: dict[str, str]) -> labels.Values:
+    """Labels as a user gives them, in their types."""
+    sources = {
+        labels.Scope.CLUSTER: (given,),
+        labels.Scope.TEMPLATE: (given,),
+    }
+    return labels.resolve(features.LABELS, sources, {})
+
+
+def cluster(
+    given: dict[str, str] | None = None, **changes: Any
+) -> spec.Cluster:
+    """A small cluster with these labels and other changes."""
+    return dataclasses.replace(_PLAIN, labels=parsed(given or {}), **changes)
+
+
+def group(**changes: Any) -> spec.NodeGroup:
+    """A group of two workers."""
+    return dataclasses.replace(_PLAIN.node_groups[0], **changes)

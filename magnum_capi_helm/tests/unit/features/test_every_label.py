@@ -1,0 +1,214 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Every label that is declared changes what helm is given."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import features
+from magnum_capi_helm import labels
+from magnum_capi_helm import resolve
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm.tests.unit.features import specs
+
+#: label -> (a value that is not its default, what else it needs)
+CHANGES: dict[str, tuple[str, dict[str, str]]] = {
+    "api_master_lb_allowed_cidrs": ("192.0.2.0/24", {}),
+    "auto_healing_enabled": ("false", {}),
+    "auto_scaling_enabled": ("true", {"max_node_count": "5"}),
+    "boot_volume_size": ("30", {}),
+    "boot_volume_type": ("fast", {"boot_volume_size": "30"}),
+    "capi_helm_chart_version": ("0.26.0", {}),
+    "csi_cinder_allow_volume_expansion": ("false", {}),
+    "csi_cinder_availability_zone": ("az1", {}),
+    "csi_cinder_fstype": ("xfs", {}),
+    "csi_cinder_reclaim_policy": ("Delete", {}),
+    "csi_cinder_volume_binding_mode": ("Immediate", {}),
+    "etcd_blockdevice_size": ("10", {}),
+    "etcd_blockdevice_type": ("local", {"etcd_blockdevice_size": "10"}),
+    "etcd_blockdevice_volume_az": ("az1", {"etcd_blockdevice_size": "10"}),
+    "etcd_blockdevice_volume_type": ("fast", {"etcd_blockdevice_size": "10"}),
+    "extra_network_names": ("storage", {}),
+    "fixed_subnet_cidr": ("192.168.7.0/24", {}),
+    "keystone_auth_enabled": ("true", {}),
+    "kube_dashboard_enabled": ("false", {}),
+    "master_lb_floating_ip_enabled": ("false", {}),
+    "max_node_count": ("6", {"auto_scaling_enabled": "true"}),
+    "min_node_count": (
+        "1",
+        {"auto_scaling_enabled": "true", "max_node_count": "5"},
+    ),
+    "monitoring_enabled": ("true", {}),
+    "octavia_lb_algorithm": ("SOURCE_IP", {}),
+    "octavia_lb_healthcheck": ("false", {}),
+    "octavia_provider": ("ovn", {}),
+}
+
+#: label -> a value that no user may give
+REFUSED: dict[str, str] = {
+    "api_master_lb_allowed_cidrs": "192.0.2.1/24",
+    "auto_healing_enabled": "maybe",
+    "auto_scaling_enabled": "2",
+    "boot_volume_size": "-1",
+    "capi_helm_chart_version": "latest",
+    "csi_cinder_allow_volume_expansion": "ja",
+    "csi_cinder_fstype": "",
+    "csi_cinder_reclaim_policy": "Recycle",
+    "csi_cinder_volume_binding_mode": "Later",
+    "etcd_blockdevice_size": "10G",
+    "etcd_blockdevice_type": "nvme",
+    "fixed_subnet_cidr": "fd00::/64",
+    "keystone_auth_enabled": "enabled",
+    "kube_dashboard_enabled": "-",
+    "master_lb_floating_ip_enabled": "none",
+    "max_node_count": "many",
+    "min_node_count": "1.5",
+    "monitoring_enabled": "always",
+    "octavia_lb_algorithm": "RANDOM",
+    "octavia_lb_healthcheck": "often",
+    "octavia_provider": "",
+}
+#: Any text is a name; whether the cloud knows it, only the cloud can say.
+ANY_TEXT = {
+    "boot_volume_type",
+    "csi_cinder_availability_zone",
+    "etcd_blockdevice_volume_az",
+    "etcd_blockdevice_volume_type",
+    "extra_network_names",
+}
+
+
+class _Cloud:
+    """A cloud in which every name is found."""
+
+    def image(self, _: str) -> spec.Image:
+        return specs.IMAGE
+
+    def flavor(self, name: str) -> str:
+        return name
+
+    def volume_types(self) -> tuple[str, ...]:
+        return ("fast",)
+
+    def cluster_identity_url(self) -> str:
+        return "https://keystone.example.org/v3"
+
+
+def _row(name: str, role: str, count: int) -> Any:
+    return types.SimpleNamespace(
+        name=name,
+        role=role,
+        node_count=count,
+        flavor_id="m1",
+        image_id="ubuntu",
+        is_default=True,
+        min_node_count=None,
+        max_node_count=None,
+    )
+
+
+def _outcome(given: dict[str, str]) -> tuple[Any, Any]:
+    """Chart and values of a cluster with these labels."""
+    template = types.SimpleNamespace(
+        labels=given,
+        network_driver="calico",
+        external_network_id=None,
+        fixed_network=None,
+        fixed_subnet=None,
+        dns_nameserver=None,
+    )
+    cluster: Any = types.SimpleNamespace(
+        labels={},
+        cluster_template=template,
+        project_id="p1",
+        keypair=None,
+        fixed_network=None,
+        fixed_subnet=None,
+        nodegroups=[
+            _row("default-master", "master", 1),
+            _row("default-worker", "worker", 2),
+        ],
+    )
+    cloud: Any = _Cloud()
+    wanted = resolve.resolve(cluster, cloud, "demo-1")
+    return resolve.wanted_chart(wanted.labels), values.build(wanted)
+
+
+class EveryLabelTest(base.BaseTestCase):
+    def test_every_label_has_a_row(self) -> None:
+        declared = {label.name for label in features.LABELS}
+        self.assertEqual(declared, set(CHANGES))
+        self.assertEqual(declared, set(REFUSED) | ANY_TEXT)
+
+    def test_names_and_aliases_are_unique(self) -> None:
+        names = [
+            name
+            for label in features.LABELS
+            for name in (label.name, *label.aliases)
+        ]
+        self.assertEqual(sorted(set(names)), sorted(names))
+
+    def test_changing_the_label_changes_the_values(self) -> None:
+        without_effect = [
+            name
+            for name, (changed, needs) in CHANGES.items()
+            if _outcome(needs) == _outcome({**needs, name: changed})
+        ]
+        self.assertEqual([], without_effect)
+
+    def test_each_alias_does_what_its_label_does(self) -> None:
+        for label in features.LABELS:
+            changed, needs = CHANGES[label.name]
+            for alias in label.aliases:
+                self.assertEqual(
+                    _outcome({**needs, label.name: changed}),
+                    _outcome({**needs, alias: changed}),
+                    alias,
+                )
+
+    def test_a_value_that_is_not_allowed_names_what_is(self) -> None:
+        declared = {label.name: label for label in features.LABELS}
+        for name, refused in REFUSED.items():
+            error = self.assertRaises(
+                exceptions.LabelError, _outcome, {name: refused}
+            )
+            self.assertEqual(
+                f"label {name}={refused!r} is not allowed: "
+                f"give {declared[name].allowed}",
+                str(error),
+            )
+
+    def test_each_default_is_a_value_of_the_labels_type(self) -> None:
+        for label in features.LABELS:
+            if label.default is not None:
+                self.assertEqual(
+                    label.default, label.type(label.default), label.name
+                )
+
+    def test_a_label_that_is_not_declared_is_left_alone(self) -> None:
+        self.assertEqual(_outcome({}), _outcome({"owner": "me"}))
+
+    def test_only_the_chart_version_is_read_from_templates_alone(self) -> None:
+        self.assertEqual(
+            ["capi_helm_chart_version"],
+            [
+                label.name
+                for label in features.LABELS
+                if label.scope is labels.Scope.TEMPLATE
+            ],
+        )

@@ -10,92 +10,27 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""``python3 -m lab COMMAND``: needs Python's standard library alone."""
+"""``python3 -m lab COMMAND``; written so that an old Python understands it."""
 
-import argparse
 import sys
 
-from lab import bootstrap
-from lab import cli
-from lab import environment
-from lab import errors
-from lab import lock
-from lab import steps
-from lab import virtualenv
-
-_CHANGING = frozenset(
-    {"up", "demo", "start", "stop", "restart", "down", "wipe"}
-)
-_BUILDING = frozenset({"up", "demo"})
-_STOPPING = frozenset({"down", "wipe"})
+OLDEST = (3, 11)
+# PostgreSQL comes in a wheel that newer ones can't use.
+NEWEST = (3, 12)
 
 
-def main() -> int:
-    """Run one command; failures that can be expected are told in words."""
-    options = cli.parser().parse_args()
-    try:
-        return _run(options)
-    except steps.StepError as failure:
-        print(errors.render(failure.step, failure.error), file=sys.stderr)
-    except errors.LabError as error:
-        print(errors.render(options.command, error), file=sys.stderr)
-    except KeyboardInterrupt:
-        print(
-            "\nInterrupted. What was started still runs: see"
-            " 'python3 -m lab status'; 'python3 -m lab down' stops it.",
-            file=sys.stderr,
+def main():  # type: () -> int
+    """Say which Python is needed before one of the others stumbles."""
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        sys.stderr.write(
+            "FAILED: the lab runs on Python %d.%d to %d.%d, this is %d.%d\n"
+            "  do: call it with one of those: python%d.%d -m lab ...\n"
+            % (OLDEST + NEWEST + sys.version_info[:2] + OLDEST)
         )
-        return 130
-    except BrokenPipeError:
-        return 141
-    return 1
+        return 1
+    from lab import main
 
-
-def _run(options: argparse.Namespace) -> int:
-    if options.command == "test":
-        from lab.commands import test
-
-        return test.run()
-    held = None
-    if options.command in _CHANGING:
-        held = lock.take(options.command)
-    if options.command in _BUILDING:
-        bootstrap.prepare()
-    if options.command in _STOPPING and not virtualenv.usable():
-        return _dispatch(options, held)
-    if not bootstrap.inside():
-        bootstrap.enter(held)
-    environment.enter()
-    return _dispatch(options, held)
-
-
-def _dispatch(options: argparse.Namespace, held: int | None) -> int:
-    """Each command's module is imported for it alone.
-
-    Most need the lab's packages; those that stop must do without.
-    """
-    match options.command:
-        case "up":
-            from lab.commands import up
-
-            up.run()
-        case "demo":
-            from lab.commands import demo
-
-            return demo.run(held, keep=options.keep)
-        case "down":
-            from lab.commands import down
-
-            down.run()
-        case "wipe":
-            from lab.commands import down
-
-            down.wipe()
-        case _:
-            from lab.commands import services
-
-            return services.run(options)
-    return 0
+    return main.run()
 
 
 if __name__ == "__main__":

@@ -61,6 +61,11 @@ def inside(**extra: str) -> dict[str, str]:
         NO_PROXY=_LOOPBACK,
         no_proxy=_LOOPBACK,
         PYTHONUNBUFFERED="1",
+        # Caches that would else be written to the user's home.
+        KUBECACHEDIR=str(layout.STATE / "cache" / "kube"),
+        HELM_CACHE_HOME=str(layout.STATE / "cache" / "helm"),
+        HELM_CONFIG_HOME=str(layout.STATE / "cache" / "helm-config"),
+        HELM_DATA_HOME=str(layout.STATE / "cache" / "helm-data"),
     )
     return {**kept, **extra}
 

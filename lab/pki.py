@@ -158,7 +158,7 @@ def _kubeconfig() -> str:
         "client-certificate-data": encoded(layout.PKI / "admin.crt"),
         "client-key-data": encoded(layout.PKI / "admin.key"),
     }
-    return yaml.safe_dump(
+    text: str = yaml.safe_dump(
         {
             "apiVersion": "v1",
             "kind": "Config",
@@ -170,3 +170,4 @@ def _kubeconfig() -> str:
             "users": [{"name": "lab", "user": user}],
         }
     )
+    return text

@@ -60,6 +60,15 @@ def service_session() -> Any:
     return _session(_service_auth())
 
 
+def authenticate(session: Any) -> str:
+    """Log in, and return the id of the user.
+
+    :raises CloudError: Keystone refused, or did not answer
+    """
+    with _asking("Keystone, as Magnum's service user"):
+        return str(session.get_user_id())
+
+
 def _service_auth() -> Any:
     return loading.load_auth_from_conf_options(conf.CONF, _SECTION)
 

@@ -73,10 +73,13 @@ def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     with rt.leases.hold(plan.namespace, plan.release, plan.labels) as hold:
         if hold.marked_deleted or not _claim(context, cluster, plan.release):
             return
+        failure = None
         try:
             helm_seconds = _write(rt, context, cluster, plan, hold)
         except exceptions.CapiHelmError as error:
-            _leave(context, cluster, error)
+            failure = error
+        if failure is not None:
+            _leave(context, cluster, failure)
             return
     LOG.info(
         "created release %s in %s: driver %.3f s, helm %.3f s",

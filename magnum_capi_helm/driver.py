@@ -115,14 +115,17 @@ class Driver(driver.Driver):  # type: ignore[misc]
         rows.save_deleting(cluster)
         if not cluster.stack_id:
             return
+        problem = ""
         try:
             deletion.begin(runtime.get(), cluster)
         except exceptions.CapiHelmError as error:
+            problem = str(error)
+        if problem:
             # The mark in Magnum's row is enough: each poll tries again.
             LOG.warning(
                 "Deletion of cluster %s goes on with the polls: %s",
                 cluster.uuid,
-                error,
+                problem,
             )
 
     def get_monitor(self, context: Any, cluster: Any) -> Any:

@@ -44,7 +44,11 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     return found
 
 
+def unknown(why: str) -> health.Health:
+    """The health of a cluster that could not be read."""
+    return health.Health(health.UNKNOWN, {"api": why})
+
+
 def _available(seen: view.View) -> bool:
-    known = conditions.of(seen.cluster)
-    condition = known.get("Available", known.get("Ready"))
+    condition = conditions.available(seen.cluster)
     return condition is not None and condition.well

@@ -24,11 +24,21 @@ import dataclasses
 import gzip
 import json
 from typing import Any
+import zlib
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 
 _FORMAT = "1"
+_DAMAGED = (
+    AttributeError,
+    EOFError,
+    KeyError,
+    OSError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +88,7 @@ def from_secret(data: dict[str, str]) -> Intent:
             fingerprint=head["fingerprint"],
             since=float(head["since"]),
         )
-    except (KeyError, TypeError, ValueError, OSError) as error:
+    except _DAMAGED as error:
         raise exceptions.ManagementError(
             f"the stored intent can't be read: {type(error).__name__}"
         ) from error

@@ -50,17 +50,16 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
 
         if not self.cluster.stack_id:
             return
+        uuid = self.cluster.uuid
+        problem = ""
         try:
             found = health_poll.poll(runtime.get(), self.context, self.cluster)
         except exceptions.CapiHelmError as error:
-            LOG.warning(
-                "No health of cluster %s: %s", self.cluster.uuid, error
-            )
-            self.data = {
-                "health_status": "UNKNOWN",
-                "health_status_reason": {"api": str(error)},
-            }
-            return
+            problem = str(error)
+            found = health_poll.unknown(problem)
+        if problem:
+            # Not inside "except": oslo.log would append the exception again.
+            LOG.warning("No health of cluster %s: %s", uuid, problem)
         self.data = {
             "health_status": found.status,
             "health_status_reason": found.reason,

@@ -84,6 +84,11 @@ def node_group(name: str, release_name: str) -> str:
     return f"{slug or 'group'}{_MARK}{digest}"
 
 
+def legacy_node_group(name: str) -> str:
+    """1.4.0's name for a nodegroup: not injective, kept where it exists."""
+    return _words(name)
+
+
 def _words(text: str) -> str:
     return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
 

@@ -172,7 +172,10 @@ def _renewed(
         return known
     renewed = dataclasses.replace(
         known,
-        values=values.with_counts(known.values, rows_now.counts()),
+        values=values.with_counts(
+            known.values,
+            rows_now.known_as(values.group_names(known.values)).counts(),
+        ),
         fingerprint=fingerprint,
         since=time.time(),
     )

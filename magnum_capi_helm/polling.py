@@ -52,12 +52,13 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     :raises CapiHelmError: no verdict this time, and nothing written
     """
     if not cluster.stack_id:
-        if rows.in_progress(cluster.status) and _overdue(cluster, None):
+        if rows.in_progress(cluster.status) and _create_overdue(cluster):
             rows.save_failed(cluster, list(cluster.nodegroups), _NEVER_STARTED)
         return
     scope = operation.scope_of(cluster)
     rows_now, nodegroups = rows.read(cluster)
     seen = rt.snapshots.get(scope)
+    rows_now = rows_now.known_as(seen.group_names())
     verdict = _judge(cluster, rows_now, seen)
     settled = cluster.status.endswith("_COMPLETE") and verdict.complete
     if settled or not _matters(rt, scope, cluster, rows_now, seen, verdict):
@@ -101,7 +102,7 @@ def _matters(
     """Whether something may have to be applied, or an end be written."""
     if not rows.in_progress(cluster.status):
         return verdict.complete
-    if verdict.complete or _overdue(cluster, seen.newest):
+    if verdict.complete or _overdue(rt, cluster, rows_now, seen):
         return True
     return _behind(rows_now, seen) and rt.backoff.ready(scope)
 
@@ -134,6 +135,7 @@ def _decide(
     scope = operation.scope_of(row)
     rows_now, nodegroups = rows.read(row)
     seen = rt.snapshots.get(scope, not_before=time.monotonic())
+    rows_now = rows_now.known_as(seen.group_names())
     verdict = _judge(row, rows_now, seen, _expected(rt, scope, seen))
     if verdict.complete:
         rows.save_complete(row, nodegroups, verdict)
@@ -164,8 +166,7 @@ def _go_on(
     verdict: cluster_status.Verdict,
     hold: Any,
 ) -> None:
-    scope = operation.scope_of(row)
-    if _overdue(row, seen.newest):
+    if _overdue(rt, row, rows_now, seen):
         reason = f"not done in time: {verdict.reason}"
         rows.save_failed(row, nodegroups, reason, verdict)
         LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
@@ -173,34 +174,57 @@ def _go_on(
     rows.save_facts(row, nodegroups, verdict)
     if not _behind(rows_now, seen):
         return
+    failure = _apply(rt, row, rows_now, hold)
+    if failure:
+        rows.save_failed(row, nodegroups, failure)
+        LOG.warning("cluster %s is %s: %s", row.uuid, row.status, failure)
+
+
+def _apply(
+    rt: runtime.Runtime, row: Any, rows_now: wanted.Rows, hold: Any
+) -> str:
+    """Apply what is wanted; why that can never succeed, if so.
+
+    :raises CapiHelmError: it may succeed later
+    """
+    scope = operation.scope_of(row)
     try:
         operation.apply(rt, row, rows_now, hold)
-        rt.backoff.succeeded(scope)
     except exceptions.CapiHelmError as error:
         rt.backoff.failed(scope)
         if error.retriable:
             raise
-        rows.save_failed(row, nodegroups, str(error))
-        LOG.warning("cluster %s is %s: %s", row.uuid, row.status, error)
+        return str(error)
+    rt.backoff.succeeded(scope)
+    return ""
 
 
-def _overdue(cluster: Any, newest: view.Revision | None) -> bool:
+def _overdue(
+    rt: runtime.Runtime, cluster: Any, rows_now: wanted.Rows, seen: view.View
+) -> bool:
     """Whether the operation has taken longer than it may.
 
-    A create counts from the row's creation and has the user's time-out; an
-    update counts from the last change of the release.
+    A create counts from the row's creation and has the user's time-out. An
+    update counts from the last change of the release; one that did not
+    reach the release yet, from when this process first saw it.
     """
-    minutes = conf.CONF.capi_helm.operation_timeout
-    now = datetime.datetime.now(datetime.timezone.utc)
     if rows.action(cluster.status) == "CREATE":
-        minutes = cluster.create_timeout or minutes
-        began = cluster.created_at
-    elif newest is not None:
-        began = datetime.datetime.fromtimestamp(
-            newest.modified, datetime.timezone.utc
-        )
-    else:
+        return _create_overdue(cluster)
+    limit = conf.CONF.capi_helm.operation_timeout * 60
+    if not limit:
         return False
-    if not minutes or began is None:
+    if _behind(rows_now, seen):
+        scope = operation.scope_of(cluster)
+        waited = rt.behind.age(scope, rows_now.fingerprint())
+        return waited > float(limit)
+    if seen.newest is None:
         return False
-    return bool(now - began > datetime.timedelta(minutes=minutes))
+    return time.time() - seen.newest.modified > float(limit)
+
+
+def _create_overdue(cluster: Any) -> bool:
+    minutes = cluster.create_timeout or conf.CONF.capi_helm.operation_timeout
+    if not minutes or cluster.created_at is None:
+        return False
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return bool(now - cluster.created_at > datetime.timedelta(minutes=minutes))

@@ -47,15 +47,18 @@ def resize(
     nodegroup.status = rows.Status.UPDATE_IN_PROGRESS
     nodegroup.status_reason = None
     nodegroup.save()
+    problem = ""
     helm_seconds = 0.0
     try:
         helm_seconds = _apply(get_runtime(), context, cluster)
     except exceptions.CapiHelmError as error:
+        problem = str(error)
+    if problem:
         # Accepted all the same: the polls apply it, or say why not.
         LOG.warning(
             "Resize of cluster %s goes on with the polls: %s",
             cluster.uuid,
-            error,
+            problem,
         )
         return
     LOG.info(

@@ -96,6 +96,7 @@ class Runtime:
     health_snapshots: snapshot.Snapshots
     backoff: Backoff = dataclasses.field(default_factory=Backoff)
     pending: FirstSeen = dataclasses.field(default_factory=FirstSeen)
+    behind: FirstSeen = dataclasses.field(default_factory=FirstSeen)
     #: How long a pending revision without a Lease may still be at work.
     helm_deadline: float = 330.0
 
@@ -113,12 +114,21 @@ def get() -> Runtime:
         return _runtimes[_DEFAULT]
 
 
-def build() -> Runtime:
-    """A new runtime from the configuration; connects to nothing yet."""
+def use(found: Runtime) -> None:
+    """Take this runtime from now on: for tests, and for the command line."""
+    with _lock:
+        _runtimes[_DEFAULT] = found
+
+
+def build(management: client.Client | None = None) -> Runtime:
+    """A new runtime from the configuration; connects to nothing yet.
+
+    :param management: instead of a client of the configured kubeconfig
+    """
     options = conf.CONF.capi_helm
     path = conf.kubeconfig_path()
     timeout = (options.api_connect_timeout, options.api_read_timeout)
-    management = client.Client(
+    management = management or client.Client(
         lambda: connection.Connection(path, timeout), options.api_resources
     )
     helm = helm_client.Helm(

@@ -36,6 +36,15 @@ def poll(context: Any, cluster: Any) -> None:
     row = rows.fresh(context, cluster)
     if row is None:
         return
+    problem = _attempt(context, row)
+    if problem:
+        # Not inside "except": oslo.log would append the exception again.
+        LOG.warning("No verdict on cluster %s: %s", row.uuid, problem)
+    rows.copy_outcome(row, cluster)
+
+
+def _attempt(context: Any, row: Any) -> str:
+    """Poll; what kept it from a verdict, if anything is wrong."""
     try:
         if rows.action(row.status) == "DELETE":
             _delete(context, row)
@@ -44,8 +53,8 @@ def poll(context: Any, cluster: Any) -> None:
     except exceptions.LeaseHeld as error:
         LOG.debug("No verdict on cluster %s: %s", row.uuid, error)
     except exceptions.CapiHelmError as error:
-        LOG.warning("No verdict on cluster %s: %s", row.uuid, error)
-    rows.copy_outcome(row, cluster)
+        return str(error)
+    return ""
 
 
 def _delete(context: Any, row: Any) -> None:

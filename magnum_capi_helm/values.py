@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import copy
+from typing import Any
 
 from magnum_capi_helm import features
 from magnum_capi_helm import spec
@@ -93,3 +94,10 @@ def with_counts(
         if "machineCount" in group and group["name"] in counts:
             group["machineCount"] = counts[group["name"]]
     return result
+
+
+def group_names(values: Mapping[str, Any]) -> frozenset[str]:
+    """The chart's names of the node groups that values hold."""
+    return frozenset(
+        str(group["name"]) for group in values.get("nodeGroups") or []
+    )

@@ -14,9 +14,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import dataclasses
 import hashlib
 import json
+
+from magnum_capi_helm import names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,11 +66,28 @@ class Rows:
         """Wanted machines by the chart's name of each worker group."""
         return {each.chart_name: each.count for each in self.workers}
 
+    def known_as(self, existing: Collection[str]) -> Rows:
+        """With 1.4.0's names for groups that exist under those.
+
+        :param existing: chart names of the groups that a release has
+        """
+        return dataclasses.replace(
+            self,
+            groups=tuple(_known_as(each, existing) for each in self.groups),
+        )
+
     def fingerprint(self) -> str:
         """Changes when, and only when, the rows want something else."""
         wanted = sorted(
-            json.dumps(dataclasses.asdict(each), sort_keys=True)
+            json.dumps([each.uuid, each.count, each.flavor_id, each.image_id])
             for each in self.groups
         )
         digest = hashlib.sha256("\n".join(wanted).encode()).hexdigest()
         return f"v1-{digest[:24]}"
+
+
+def _known_as(group: Group, existing: Collection[str]) -> Group:
+    legacy = names.legacy_node_group(group.name)
+    if group.chart_name in existing or legacy not in existing:
+        return group
+    return dataclasses.replace(group, chart_name=legacy)

@@ -46,4 +46,5 @@ config_generator_config_file = [
 
 html_theme = "openstackdocs"
 html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 pygments_style = "native"

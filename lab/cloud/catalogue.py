@@ -71,7 +71,8 @@ def _ensure(
 
 def fill_identity() -> None:
     """Services' users and endpoints, then people and how they log in."""
-    identity = connect("admin").identity
+    # Typed as one of two versions, of which this cloud has the newer.
+    identity: Any = connect("admin").identity
     project = _ensure(
         identity.find_project,
         identity.create_project,

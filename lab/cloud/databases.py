@@ -62,14 +62,15 @@ def sync(name: str) -> None:
 
 
 def _manage(name: str, *words: str) -> None:
+    log = layout.log(f"{name}-database")
     tools.run(
         [
             layout.VENV / "bin" / f"{name}-manage",
-            "--config-file",
-            config.path(name),
+            f"--config-file={config.path(name)}",
+            f"--log-file={log}",
             *words,
         ],
-        log=layout.log(f"{name}-database"),
+        log=log,
     )
 
 
@@ -85,7 +86,7 @@ def _create_tables(name: str) -> None:
 
 
 def _sync_keystone() -> None:
-    for keys in ("fernet", "credential"):
+    for keys in ("fernet", "receipts", "credential"):
         (config.home("keystone") / keys).mkdir(mode=0o700, exist_ok=True)
     _manage("keystone", "db_sync")
     owner = (

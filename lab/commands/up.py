@@ -103,8 +103,9 @@ def _management() -> list[steps.Step]:
     return found + _start(charts.server(), ["chart"])
 
 
-def _database_stamp() -> str:
-    return stamps.fingerprint(files=[virtualenv.PACKAGES])
+def _database_stamp(name: str) -> str:
+    inputs = [virtualenv.PACKAGES, config.path(name)]
+    return stamps.fingerprint(files=inputs)
 
 
 def _databases() -> list[steps.Step]:
@@ -115,7 +116,8 @@ def _databases() -> list[steps.Step]:
         found.append(steps.Step(make, lambda say: postgres.make()))
     found += _start(server, [make])
     for name in config.NAMES:
-        if not stamps.fresh("tables", _database_stamp(), config.home(name)):
+        value = _database_stamp(name)
+        if not stamps.fresh("tables", value, config.home(name)):
             found.append(
                 steps.Step(
                     f"{name} database",
@@ -128,7 +130,7 @@ def _databases() -> list[steps.Step]:
 
 def _sync(name: str, say: steps.Say) -> None:
     databases.sync(name)
-    stamps.write("tables", _database_stamp(), config.home(name))
+    stamps.write("tables", _database_stamp(name), config.home(name))
 
 
 def _cloud() -> list[steps.Step]:

@@ -69,6 +69,7 @@ class Magnum:
 
     def application_credentials(self) -> list[str]:
         """The application credentials that the demo user has in Keystone."""
+        identity: Any = self._connection.identity
         user = self._connection.current_user_id
-        found = self._connection.identity.application_credentials(user)
+        found = identity.application_credentials(user)
         return [credential.name for credential in found]

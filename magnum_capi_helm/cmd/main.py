@@ -10,16 +10,88 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""``magnum-capi-helm``: entry point of the operator's command line."""
+"""``magnum-capi-helm``: what an operator runs beside the conductor.
+
+It reads the conductor's own configuration, so what it finds is what the
+conductor would find. The exit code is 0 only when all is well.
+"""
 
 from __future__ import annotations
 
+import argparse
+from importlib import metadata
+import logging
 import sys
+from typing import Any
+
+from cliff import app
+from cliff import commandmanager
+import magnum.conf
+
+from magnum_capi_helm import exceptions
+
+
+class Application(app.App):
+    """The commands, and the options that all of them have."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            description="Operate the Cluster API driver of Magnum.",
+            version=metadata.version("magnum-capi-helm"),
+            command_manager=commandmanager.CommandManager(
+                "magnum_capi_helm.cli"
+            ),
+            deferred_help=True,
+        )
+
+    def build_option_parser(
+        self, description: Any, version: Any, argparse_kwargs: Any = None
+    ) -> argparse.ArgumentParser:
+        """Cliff's own options, and the configuration file."""
+        parser: argparse.ArgumentParser = super().build_option_parser(
+            description, version, argparse_kwargs
+        )
+        parser.add_argument(
+            "--config-file",
+            action="append",
+            metavar="FILE",
+            help="the conductor's configuration, may be given more than "
+            "once (default: /etc/magnum/magnum.conf)",
+        )
+        parser.add_argument(
+            "--config-dir",
+            action="append",
+            metavar="DIR",
+            default=[],
+            help="a directory of more configuration files",
+        )
+        return parser
+
+    def initialize_app(self, argv: list[str]) -> None:
+        """Read the configuration, once the options are known."""
+        logging.getLogger("keystoneauth").setLevel(logging.WARNING)
+        arguments = []
+        for path in self.options.config_dir:
+            arguments += ["--config-dir", path]
+        magnum.conf.CONF(
+            arguments,
+            project="magnum",
+            default_config_files=self.options.config_file,
+        )
+
+    def run_subcommand(self, argv: list[str]) -> int:
+        """Run a command; what is expected to fail, fails in one line."""
+        try:
+            return int(super().run_subcommand(argv) or 0)
+        except exceptions.CapiHelmError as error:
+            self.stderr.write(f"{error}\n")
+            return 1
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command."""
-    return 0
+    """Entry point of the console script."""
+    arguments = sys.argv[1:] if argv is None else argv
+    return int(Application().run(arguments))
 
 
 if __name__ == "__main__":

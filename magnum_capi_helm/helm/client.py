@@ -74,6 +74,10 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_REASON = 600
+_NO_HELM = (
+    "helm can't be started: install helm 3.16 or later on the PATH of "
+    "magnum-conductor"
+)
 
 
 class _Command(pyhelm3.Command):  # type: ignore[misc]
@@ -90,6 +94,8 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
     async def run(
         self, command: list[Any], input: bytes | None = None
     ) -> bytes:
+        if shutil.which(self._executable) is None:
+            raise exceptions.NotConfigured(_NO_HELM)
         argv = [*self._guard, self._executable, *map(str, command)]
         if self._kubeconfig:
             argv += ["--kubeconfig", str(self._kubeconfig)]
@@ -104,8 +110,7 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
             )
         except OSError as error:
             raise exceptions.NotConfigured(
-                "helm can't be started: install helm 3.16 or later on the "
-                f"PATH of magnum-conductor ({error.strerror})"
+                f"{_NO_HELM} ({error.strerror})"
             ) from error
         try:
             out, err = process.communicate(input, timeout=self._deadline)
@@ -231,6 +236,10 @@ class Helm:
             command += ["--repo", repository]
         command += ["--destination", directory]
         self._run("pull", self._command.run(command))
+
+    def version(self) -> str:
+        """The version of the helm program."""
+        return str(_drive(self._command.version())).strip()
 
     def _run(self, what: str, coroutine: Coroutine[Any, Any, Any]) -> float:
         started = time.monotonic()

@@ -25,6 +25,7 @@ import dataclasses
 import gzip
 import json
 from typing import Any
+import zlib
 
 import yaml
 
@@ -58,6 +59,18 @@ class Release:
             for each in self.objects
             if each.get("kind") in wanted
         )
+
+
+_DAMAGED = (
+    AttributeError,
+    EOFError,
+    KeyError,
+    OSError,
+    TypeError,
+    ValueError,
+    yaml.YAMLError,
+    zlib.error,
+)
 
 
 def _selector(release: str) -> str:
@@ -111,7 +124,7 @@ def read(
             values=body.get("config") or {},
             objects=_objects(body.get("manifest") or ""),
         )
-    except (KeyError, TypeError, ValueError, OSError, yaml.YAMLError) as why:
+    except _DAMAGED as why:
         raise exceptions.HelmError(
             f"revision {version} of release {release} can't be read: "
             f"{type(why).__name__}"

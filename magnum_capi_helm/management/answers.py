@@ -24,6 +24,25 @@ from magnum_capi_helm.management import kinds
 Object: TypeAlias = dict[str, Any]
 
 
+class ExpiredError(exceptions.ManagementUnreachable):
+    """The continuation of a list has expired (410)."""
+
+
+def is_unserved(answer: Any) -> bool:
+    """Whether a 404 means the path, and not an object, is unknown.
+
+    For an object that is not there the API server answers with a Status
+    that names it; for a version or kind that it does not serve, with text.
+    """
+    if answer.status_code != requests.codes.not_found:
+        return False
+    try:
+        status = answer.json()
+    except ValueError:
+        return True
+    return not (isinstance(status, dict) and status.get("details"))
+
+
 def items(page: Object, kind: kinds.Kind) -> list[Object]:
     """Items of a list lack their kind and version: give them those."""
     version = page.get("apiVersion", "")
@@ -53,6 +72,8 @@ def raise_for(answer: Any, what: str) -> None:
     except (ValueError, AttributeError):
         message = answer.reason
     text = f"the management cluster refused {what}: {message} ({status})"
+    if status == requests.codes.gone:
+        raise ExpiredError(text)
     if status == requests.codes.conflict:
         raise exceptions.Conflict(text)
     if (

@@ -29,11 +29,13 @@ import requests
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
+from magnum_capi_helm.management import discovery
 from magnum_capi_helm.management import kinds
 
 LOG = log.getLogger(__name__)
 
 Object: TypeAlias = dict[str, Any]
+Objects: TypeAlias = list[dict[str, Any]]
 
 #: Owner of the fields that the driver applies, as in 1.4.0.
 FIELD_MANAGER = "magnum"
@@ -71,12 +73,9 @@ class Client:
         self._connect = connect
         self._lock = threading.Lock()
         self._connection: Transport | None = None
-        self._versions: dict[str, frozenset[str]] = {}
-        self._pinned = {
-            kinds.LEGACY_NAMES[name].name: entry
-            for name, entry in (pinned or {}).items()
-            if name in kinds.LEGACY_NAMES
-        }
+        self._versions = discovery.Versions(
+            lambda path: self._send("GET", path), pinned or {}
+        )
 
     # Reading
 
@@ -100,13 +99,26 @@ class Client:
         :param namespace: None for all namespaces
         :param selector: label selector
         :param metadata_only: leave spec, status and data away
-        :returns: an empty list also when the kind is not served at all
+        :returns: an empty list also for an optional kind that is not served
         """
         params: dict[str, Any] = {"limit": _PAGE}
         if selector:
             params["labelSelector"] = selector
         headers = {"Accept": _METADATA_ONLY} if metadata_only else {}
-        found: list[Object] = []
+        try:
+            return self._pages(kind, namespace, params, headers)
+        except answers.ExpiredError:
+            # The list changed too much between two pages: start again.
+            return self._pages(kind, namespace, params, headers)
+
+    def _pages(
+        self,
+        kind: kinds.Kind,
+        namespace: str | None,
+        params: dict[str, Any],
+        headers: dict[str, str],
+    ) -> Objects:
+        found: Objects = []
         while True:
             answer = self._call(
                 "GET", kind, namespace, params=params, headers=headers
@@ -119,6 +131,13 @@ class Client:
             if not token:
                 return found
             params = {**params, "continue": token}
+
+    def api_version(self, kind: kinds.Kind) -> str:
+        """``group/version`` to use for a kind; empty when none is served.
+
+        :raises ManagementUnreachable: no answer
+        """
+        return self._versions.of(kind)
 
     def identity(self) -> str:
         """UID of ``kube-system``: one management cluster, one identity.
@@ -207,7 +226,7 @@ class Client:
 
     def _typed(self, kind: kinds.Kind, obj: Object) -> Object:
         return {
-            "apiVersion": self._api_version(kind),
+            "apiVersion": self.api_version(kind),
             "kind": kind.name,
             **obj,
         }
@@ -220,32 +239,35 @@ class Client:
         name: str = "",
         **options: Any,
     ) -> Any:
-        """The answer, or None for 404.
+        """The answer, or None when there is no such object.
 
-        A collection that is not found may have moved to another version:
-        the group is discovered again, once.
+        A path that is not served may have moved to another version: the
+        group is discovered again, once.
+
+        :raises ManagementUnreachable: a kind that must be there is not
+            served, at least for now
         """
-        plural = self._pinned.get(kind.name, {}).get(
-            "plural_name", kind.plural
-        )
+        plural = self._versions.plural(kind)
         url = f"{plural}/{name}" if name else plural
-        for attempt in (1, 2):
-            version = self._api_version(kind)
+        for _ in range(2):
+            version = self.api_version(kind)
             if not version:
-                return None
+                break
             answer = self._send(
                 method, version, url, namespace=namespace or None, **options
             )
-            if answer.status_code != requests.codes.not_found:
-                answers.raise_for(
-                    answer, f"{method} {kind.name} {name}".strip()
-                )
+            if not answers.is_unserved(answer):
+                if answer.status_code == requests.codes.not_found:
+                    return None
+                answers.raise_for(answer, f"{method} {kind.name} {name}")
                 return answer
-            if kind.fixed or name or attempt > 1:
-                return None
-            with self._lock:
-                self._versions.pop(kind.group, None)
-        return None
+            self._versions.forget(kind)
+        if kind.optional:
+            return None
+        raise exceptions.ManagementUnreachable(
+            f"the management cluster serves no {kind.name} of "
+            f"{kind.group or 'the core group'}: is its provider installed?"
+        )
 
     def _send(
         self, method: str, version: str, url: str = "", **options: Any
@@ -253,7 +275,8 @@ class Client:
         connection = self._connected()
         try:
             return connection.request(method, version, url, **options)
-        except requests.RequestException as error:
+        except (requests.RequestException, OSError) as error:
+            # OSError: a token, CA or key file of the kubeconfig is missing.
             raise exceptions.ManagementUnreachable(
                 f"the management cluster {connection.server} does not answer"
                 f" ({type(error).__name__})"
@@ -264,31 +287,3 @@ class Client:
             if self._connection is None:
                 self._connection = self._connect()
             return self._connection
-
-    def _api_version(self, kind: kinds.Kind) -> str:
-        """``group/version`` to use for a kind; empty when none is served."""
-        pinned = self._pinned.get(kind.name, {}).get("api_version")
-        if pinned:
-            return str(pinned)
-        if kind.fixed:
-            return "/".join(filter(None, (kind.group, kind.versions[0])))
-        served = self._served(kind.group)
-        for version in kind.versions:
-            if version in served:
-                return f"{kind.group}/{version}"
-        return ""
-
-    def _served(self, group: str) -> frozenset[str]:
-        found = self._versions.get(group)
-        if found is None:
-            answer = self._send("GET", f"/apis/{group}")
-            if answer.status_code == requests.codes.not_found:
-                # Not remembered: it may be installed at any time.
-                return frozenset()
-            answers.raise_for(answer, f"discovery of {group}")
-            found = frozenset(
-                each["version"] for each in answers.body(answer)["versions"]
-            )
-            with self._lock:
-                self._versions[group] = found
-        return found

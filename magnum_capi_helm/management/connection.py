@@ -27,10 +27,12 @@ from typing import Any
 import weakref
 
 import pykube
+import pykube.exceptions
 import pykube.http
 import requests
 from urllib3.util import retry
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kubeconfig
 
 #: As many as Magnum has worker threads (oslo.messaging's default).
@@ -65,7 +67,7 @@ class Connection:
         directory = tempfile.mkdtemp(prefix="magnum-capi-helm-")
         # Only the process that made the keys removes them, not its forks.
         weakref.finalize(self, _remove, directory, os.getpid())
-        config = pykube.KubeConfig(kubeconfig.externalise(document, directory))
+        config = _usable(kubeconfig.externalise(document, directory), path)
         adapter = pykube.http.KubernetesHTTPAdapter(
             config,
             pool_connections=1,
@@ -78,9 +80,12 @@ class Connection:
                 allowed_methods={"GET"},
                 status_forcelist=_REPEATABLE,
                 raise_on_status=False,
-                # A closed connection pool is worth a retry, a dead server
-                # is not: the next poll asks again.
-                connect=1,
+                # Who refuses a connection is not asked at once again; the
+                # next poll does. Each retry would log a warning, too.
+                connect=0,
+                read=1,
+                # How long a poll may sleep is not for the server to say.
+                respect_retry_after_header=False,
             ),
         )
         self._api = pykube.HTTPClient(
@@ -105,6 +110,18 @@ class Connection:
         :raises requests.RequestException: no answer in time
         """
         return self._api.request(method, version=version, url=url, **options)
+
+
+def _usable(document: dict[str, Any], path: str) -> pykube.KubeConfig:
+    config = pykube.KubeConfig(document)
+    try:
+        _ = config.cluster["server"], config.user
+    except (pykube.exceptions.PyKubeError, KeyError) as error:
+        raise exceptions.NotConfigured(
+            f"the kubeconfig {path} does not say which cluster and user to "
+            "take: set its current-context"
+        ) from error
+    return config
 
 
 def _remove(directory: str, pid: int) -> None:

@@ -28,6 +28,8 @@ class Kind:
     :param group: API group; empty for the core group
     :param versions: versions that the driver understands, best first
     :param fixed: part of Kubernetes itself; needs no discovery
+    :param optional: a management cluster may do without it; where any other
+        kind is not served, nothing can be said about its objects
     """
 
     name: str
@@ -35,6 +37,7 @@ class Kind:
     plural: str
     versions: tuple[str, ...]
     fixed: bool = False
+    optional: bool = False
 
 
 _CAPI = ("v1beta2", "v1beta1")
@@ -75,10 +78,18 @@ OPENSTACK_MACHINE_TEMPLATE = Kind(
     ("v1beta1",),
 )
 HELM_RELEASE = Kind(
-    "HelmRelease", "addons.stackhpc.com", "helmreleases", ("v1alpha1",)
+    "HelmRelease",
+    "addons.stackhpc.com",
+    "helmreleases",
+    ("v1alpha1",),
+    optional=True,
 )
 MANIFESTS = Kind(
-    "Manifests", "addons.stackhpc.com", "manifests", ("v1alpha1",)
+    "Manifests",
+    "addons.stackhpc.com",
+    "manifests",
+    ("v1alpha1",),
+    optional=True,
 )
 NAMESPACE = Kind("Namespace", "", "namespaces", ("v1",), fixed=True)
 SECRET = Kind("Secret", "", "secrets", ("v1",), fixed=True)

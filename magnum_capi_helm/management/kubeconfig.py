@@ -52,7 +52,9 @@ def load(path: str) -> dict[str, Any]:
             f"the kubeconfig {path} can't be read "
             f"({type(error).__name__}): {hint} cluster"
         ) from error
-    if not isinstance(document, dict) or not document.get("clusters"):
+    if not isinstance(document, dict) or not all(
+        isinstance(document.get(key), list) for key in ("clusters", "users")
+    ):
         raise exceptions.NotConfigured(
             f"{path} is not a kubeconfig: {hint} cluster"
         )

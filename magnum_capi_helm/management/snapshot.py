@@ -187,8 +187,7 @@ def _with_infrastructure(
 
 def _ready(seen: view.View) -> bool:
     """Whether no reason will be asked for from below Cluster API."""
-    known = conditions.of(seen.cluster)
-    available = known.get("Available", known.get("Ready"))
+    available = conditions.available(seen.cluster)
     return (
         available is not None
         and available.well

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+import re
 
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
@@ -164,6 +165,8 @@ def _worst(groups: Iterable[GroupVerdict]) -> str:
 
 def _cluster(seen: view.View) -> str:
     """What Cluster API says of the cluster as a whole."""
+    if seen.cluster is None or not conditions.current(seen.cluster):
+        return "cluster: Cluster API has not seen the latest change yet"
     known = conditions.new(seen.cluster)
     if known:
         required: tuple[str, ...] = ("Available",)
@@ -215,5 +218,10 @@ def coe_version(seen: view.View) -> str | None:
         for each in status.get("versions") or []
         if each.get("version")
     ]
-    found = status.get("version") or (min(running) if running else None)
+    found = status.get("version") or min(running, key=_order, default=None)
     return str(found) if found else None
+
+
+def _order(version: str) -> tuple[int, ...]:
+    """v1.34.9 comes before v1.34.10."""
+    return tuple(int(each) for each in re.findall(r"\d+", version))

@@ -67,6 +67,15 @@ def of(obj: view.Object | None) -> dict[str, Condition]:
     return new(obj) or old(obj)
 
 
+def available(obj: view.Object | None) -> Condition | None:
+    """The condition that sums up an object.
+
+    ``Available`` of the new set; ``Ready`` of the old one, whose own
+    ``Available`` only says that a control plane was initialised once.
+    """
+    return new(obj).get("Available") or old(obj).get("Ready")
+
+
 def new(obj: view.Object | None) -> dict[str, Condition]:
     """The conditions of Cluster API's v1beta2 contract; maybe none."""
     status = view.status_of(obj)

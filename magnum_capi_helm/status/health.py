@@ -101,8 +101,7 @@ def _node(machine: view.Object) -> str:
 def _objects(seen: view.View) -> dict[str, str]:
     """What is wrong above the nodes, by object; nothing when all is well."""
     found = {}
-    control_plane = conditions.of(seen.control_plane)
-    available = control_plane.get("Available", control_plane.get("Ready"))
+    available = conditions.available(seen.control_plane)
     if available is None:
         found["controlplane"] = "unknown"
     elif available.bad:
@@ -110,8 +109,7 @@ def _objects(seen: view.View) -> dict[str, str]:
             reasons.one_line(available.message) or "not available"
         )
     for deployment in seen.deployments:
-        known = conditions.of(deployment)
-        condition = known.get("Available", known.get("Ready"))
+        condition = conditions.available(deployment)
         if condition is not None and condition.bad:
             name = view.name_of(deployment).removeprefix(f"{seen.release}-")
             found[f"nodegroup.{name}"] = (

@@ -97,9 +97,7 @@ def control_plane_unsettled(
     if why := unsettled(obj, count):
         return why
     known = {**conditions.old(obj), **conditions.new(obj)}
-    available = conditions.of(obj).get(
-        "Available", conditions.of(obj).get("Ready")
-    )
+    available = conditions.available(obj)
     if available is None or not available.well:
         return "not available yet"
     for name in required:

@@ -20,7 +20,14 @@ from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
 #: Reasons by which a controller only says that it waits for another.
-_WAITING = ("Waiting", "Pending", "NotReady", "Provisioning", "Deleting")
+_WAITING = (
+    "Waiting",
+    "Pending",
+    "NotReady",
+    "Provisioning",
+    "NodeProvisioning",
+    "Deleting",
+)
 
 _INFRASTRUCTURE = (
     "InstanceReady",

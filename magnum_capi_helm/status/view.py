@@ -73,6 +73,13 @@ class View:
         """The newest revision of the helm release."""
         return self.revisions[-1] if self.revisions else None
 
+    def group_names(self) -> frozenset[str]:
+        """The chart's names of the node groups that exist."""
+        prefix = f"{self.release}-"
+        return frozenset(
+            name_of(each).removeprefix(prefix) for each in self.deployments
+        )
+
     def deployment(self, group: str) -> Object | None:
         """The MachineDeployment of a node group."""
         wanted = names.machine_deployment(self.release, group)

@@ -26,7 +26,9 @@ import (
 )
 
 // cert issues a serving and client certificate signed by one of the cluster's authorities.
-func (l *lab) cert(ctx context.Context, c *clusterv1.Cluster, ca secret.Purpose, cn, host string) (*tls.Certificate, error) {
+func (l *lab) cert(
+	ctx context.Context, c *clusterv1.Cluster, ca secret.Purpose, cn, host string,
+) (*tls.Certificate, error) {
 	s, err := secret.Get(ctx, l.c, client.ObjectKeyFromObject(c), ca)
 	if err != nil {
 		return nil, err

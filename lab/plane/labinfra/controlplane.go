@@ -33,7 +33,7 @@ const nodeReader = "kubeadm:get-nodes"
 
 var controlPods = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
-// joinControlPlane makes the static pods, the etcd member and kubeadm's objects that the control plane's controller looks for.
+// joinControlPlane makes what the control plane's controller looks for: static pods, the etcd member, kubeadm's objects.
 func (l *lab) joinControlPlane(ctx context.Context, w *workload, c *clusterv1.Cluster, n node) error {
 	member := "etcd-" + n.name
 	cert, err := l.cert(ctx, c, secret.EtcdCA, member, "127.0.0.1")

@@ -137,7 +137,8 @@ func (l *lab) register(ctx context.Context, o *unstructured.Unstructured, m *clu
 			return fmt.Errorf("start %s: %w", name, err)
 		}
 	}
-	return l.join(ctx, w, c, node{name: o.GetName(), provider: provider, version: m.Spec.Version, controlPlane: controlPlane})
+	joining := node{name: o.GetName(), provider: provider, version: m.Spec.Version, controlPlane: controlPlane}
+	return l.join(ctx, w, c, joining)
 }
 
 func activeSince(o *unstructured.Unstructured) time.Time {

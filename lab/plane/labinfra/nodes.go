@@ -90,7 +90,9 @@ func (n node) object() *corev1.Node {
 
 func nodeCondition(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason string) corev1.NodeCondition {
 	now := metav1.Now()
-	return corev1.NodeCondition{Type: kind, Status: status, Reason: reason, LastHeartbeatTime: now, LastTransitionTime: now}
+	return corev1.NodeCondition{
+		Type: kind, Status: status, Reason: reason, LastHeartbeatTime: now, LastTransitionTime: now,
+	}
 }
 
 // leave removes what a machine that is deleted has left behind.

@@ -37,7 +37,8 @@ import (
 // withTables answers "kubectl get" as a real API server does. The in-memory one knows no tables, and without them
 // kubectl shows names and ages only.
 func withTables(api http.Handler) http.Handler {
-	convertor := printerstorage.TableConvertor{TableGenerator: printers.NewTableGenerator().With(printersinternal.AddHandlers)}
+	generator := printers.NewTableGenerator().With(printersinternal.AddHandlers)
+	convertor := printerstorage.TableConvertor{TableGenerator: generator}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !wantsTable(r) {
 			api.ServeHTTP(rw, r)
@@ -60,8 +61,10 @@ func withTables(api http.Handler) http.Handler {
 }
 
 func wantsTable(r *http.Request) bool {
-	watch := r.URL.Query().Get("watch")
-	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "as=Table") && watch != "true" && watch != "1"
+	if r.Method != http.MethodGet || r.URL.Query().Has("watch") {
+		return false
+	}
+	return strings.Contains(r.Header.Get("Accept"), "as=Table")
 }
 
 func convert(ctx context.Context, convertor printerstorage.TableConvertor, body []byte) ([]byte, error) {

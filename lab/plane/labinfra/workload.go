@@ -74,7 +74,8 @@ func (l *lab) start(ctx context.Context, c *clusterv1.Cluster, name string) (*wo
 		return nil, err
 	}
 	l.mem.AddResourceGroup(name)
-	w.srv = &http.Server{Handler: l.handler(), TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: w.tlsConfig}}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: w.tlsConfig}
+	w.srv = &http.Server{Handler: l.handler(), TLSConfig: config}
 	l.mu.Lock()
 	l.byName[name], l.byAddr[w.addr] = w, w
 	l.mu.Unlock()

@@ -23,6 +23,7 @@ from magnum_capi_helm.features import nodes
 from magnum_capi_helm.tests.unit.features import specs
 
 IMAGE_ID = specs.IMAGE.id
+ON = {"auto_scaling_enabled": "true"}
 
 
 class ClusterTest(base.BaseTestCase):
@@ -92,11 +93,9 @@ class GroupTest(base.BaseTestCase):
 
 
 class AutoscalingTest(base.BaseTestCase):
-    ON: dict[str, str] = {"auto_scaling_enabled": "true"}
-
     def test_a_scaled_group_has_bounds_and_no_count(self) -> None:
         group = specs.group(minimum=1, maximum=5)
-        cluster = specs.cluster(self.ON)
+        cluster = specs.cluster(ON)
         self.assertEqual(
             {"autoscale": True, "machineCountMin": 1, "machineCountMax": 5},
             autoscaling.TOPIC.group(cluster, group),
@@ -107,8 +106,8 @@ class AutoscalingTest(base.BaseTestCase):
         off: dict[str, str] = {}
         rows = {
             "label off": (off, specs.group(minimum=1, maximum=5)),
-            "no maximum": (self.ON, specs.group(minimum=1)),
-            "min is max": (self.ON, specs.group(minimum=2, maximum=2)),
+            "no maximum": (ON, specs.group(minimum=1)),
+            "min is max": (ON, specs.group(minimum=2, maximum=2)),
         }
         found = {}
         for what, (given, group) in rows.items():

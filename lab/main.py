@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From a command line to its command; needs the standard library alone."""
+
+import argparse
+import sys
+
+from lab import bootstrap
+from lab import cli
+from lab import environment
+from lab import errors
+from lab import lock
+from lab import steps
+from lab import virtualenv
+
+_CHANGING = frozenset(
+    {"up", "demo", "start", "stop", "restart", "down", "wipe"}
+)
+_BUILDING = frozenset({"up", "demo"})
+_STOPPING = frozenset({"down", "wipe"})
+
+
+def run() -> int:
+    """Run one command; failures that can be expected are told in words."""
+    options = cli.parser().parse_args()
+    try:
+        return _choose(options)
+    except steps.StepError as failure:
+        print(errors.render(failure.step, failure.error), file=sys.stderr)
+    except errors.LabError as error:
+        print(errors.render(options.command, error), file=sys.stderr)
+    except KeyboardInterrupt:
+        print(
+            "\nInterrupted. What was started still runs: see"
+            " 'python3 -m lab status'; 'python3 -m lab down' stops it.",
+            file=sys.stderr,
+        )
+        return 130
+    except BrokenPipeError:
+        return 141
+    return 1
+
+
+def _choose(options: argparse.Namespace) -> int:
+    if options.command == "test":
+        from lab.commands import test
+
+        return test.run()
+    held = None
+    if options.command in _CHANGING:
+        held = lock.take(options.command)
+    if options.command in _BUILDING:
+        bootstrap.prepare()
+    if options.command in _STOPPING and not virtualenv.usable():
+        return _dispatch(options, held)
+    if not bootstrap.inside():
+        bootstrap.enter(held)
+    environment.enter()
+    return _dispatch(options, held)
+
+
+def _dispatch(options: argparse.Namespace, held: int | None) -> int:
+    """Each command's module is imported for it alone.
+
+    Most need the lab's packages; those that stop must do without.
+    """
+    match options.command:
+        case "up":
+            from lab.commands import up
+
+            up.run()
+        case "demo":
+            from lab.commands import demo
+
+            return demo.run(held, keep=options.keep)
+        case "down":
+            from lab.commands import down
+
+            down.run()
+        case "wipe":
+            from lab.commands import down
+
+            down.wipe()
+        case _:
+            from lab.commands import services
+
+            return services.run(options)
+    return 0

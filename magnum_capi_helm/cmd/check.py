@@ -1,0 +1,119 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm check``: would a create work on this host?"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+import dataclasses
+
+from cliff import lister
+
+from magnum_capi_helm import cloud
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import resolve
+from magnum_capi_helm import runtime
+from magnum_capi_helm.management import kinds
+
+OK = "ok"
+FAILED = "failed"
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """One line: what was looked at, how it is, what was found or to do."""
+
+    name: str
+    state: str
+    detail: str
+
+
+def _kubeconfig(_: runtime.Runtime) -> str:
+    return conf.kubeconfig_path()
+
+
+def _management(rt: runtime.Runtime) -> str:
+    return f"cluster {rt.management.identity()}"
+
+
+def _interfaces(rt: runtime.Runtime) -> str:
+    """Every kind that the driver needs is served in a version it knows."""
+    found = []
+    for kind in kinds.ALL:
+        if kind.fixed:
+            continue
+        version = rt.management.api_version(kind)
+        if not version:
+            raise exceptions.NotConfigured(
+                f"the management cluster serves no {kind.name} of "
+                f"{kind.group} in {' or '.join(kind.versions)}: install the "
+                "provider that has it"
+            )
+        found.append(f"{kind.name} {version.rsplit('/', 1)[-1]}")
+    return ", ".join(found)
+
+
+def _helm(rt: runtime.Runtime) -> str:
+    return rt.helm.version()
+
+
+def _chart(rt: runtime.Runtime) -> str:
+    return rt.charts.ensure(resolve.configured_chart())
+
+
+def _openstack(_: runtime.Runtime) -> str:
+    user = cloud.authenticate(cloud.service_session())
+    return f"authenticated as user {user}"
+
+
+CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
+    ("kubeconfig", _kubeconfig),
+    ("management cluster", _management),
+    ("Cluster API", _interfaces),
+    ("helm", _helm),
+    ("chart", _chart),
+    ("OpenStack", _openstack),
+)
+
+
+def run(rt: runtime.Runtime) -> Iterable[Result]:
+    """All checks; each is made whatever became of the others."""
+    for name, check in CHECKS:
+        try:
+            yield Result(name, OK, check(rt))
+        except exceptions.CapiHelmError as error:
+            yield Result(name, FAILED, str(error))
+
+
+class Check(lister.Lister):
+    """Check configuration, management cluster, helm, chart and OpenStack.
+
+    One line each; for what fails, what to do. Example: check -f json
+    """
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Look at everything."""
+        self._results = list(run(runtime.build()))
+        return (
+            ("Check", "State", "Detail"),
+            [dataclasses.astuple(each) for each in self._results],
+        )
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Exit code 1 when anything failed."""
+        super().run(parsed_args)
+        return int(any(each.state != OK for each in self._results))

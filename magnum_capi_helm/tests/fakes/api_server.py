@@ -1,0 +1,256 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A Kubernetes API server as a dictionary.
+
+It does what the driver relies on: resource versions, generations, conflicts,
+label selectors, server-side apply, merge patches, finalizers, and garbage
+collection by owner reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import copy
+import itertools
+import threading
+from typing import Any, TypeAlias
+import uuid
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import kinds
+
+Object: TypeAlias = dict[str, Any]
+Key: TypeAlias = tuple[str, str, str]
+
+_STAMP = "2026-01-01T00:00:00Z"
+
+
+class ApiServer:
+    """Objects by kind, namespace and name; copies go in and out."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._objects: dict[Key, Object] = {}
+        self._applied: dict[Key, Object] = {}
+        self._counter = itertools.count(1)
+        self.create(kinds.NAMESPACE, {"metadata": {"name": "kube-system"}})
+
+    def get(
+        self, kind: kinds.Kind, namespace: str, name: str
+    ) -> Object | None:
+        """The object, or None."""
+        with self._lock:
+            return copy.deepcopy(
+                self._objects.get((kind.name, namespace, name))
+            )
+
+    def list(
+        self, kind: kinds.Kind, namespace: str | None, selector: str = ""
+    ) -> list[Object]:
+        """Objects that match, by name."""
+        wanted = _parse(selector)
+        with self._lock:
+            return [
+                copy.deepcopy(obj)
+                for key, obj in sorted(self._objects.items())
+                if key[0] == kind.name
+                and namespace in (None, key[1])
+                and wanted.items() <= _labels(obj).items()
+            ]
+
+    def names(self, kind: kinds.Kind) -> list[str]:
+        """Names of all objects of a kind, in any namespace."""
+        return [each["metadata"]["name"] for each in self.list(kind, None)]
+
+    def create(self, kind: kinds.Kind, obj: Object) -> Object:
+        """A new object; an existing one is a conflict."""
+        with self._lock:
+            key = _key(kind, obj)
+            self._need_namespace(kind, key[1])
+            if key in self._objects:
+                raise exceptions.Conflict(f"{kind.name} {key[2]} exists (409)")
+            new = copy.deepcopy(obj)
+            new.update(apiVersion=_version(kind), kind=kind.name)
+            new["metadata"].update(
+                uid=str(uuid.uuid4()), generation=1, creationTimestamp=_STAMP
+            )
+            return self._keep(key, new)
+
+    def replace(self, kind: kinds.Kind, obj: Object) -> Object:
+        """The object as a whole; a stale resource version is a conflict."""
+        with self._lock:
+            key = _key(kind, obj)
+            old = self._objects.get(key)
+            if old is None:
+                raise exceptions.ManagementError(
+                    f"{kind.name} {key[2]} not found (404)"
+                )
+            given = obj["metadata"].get("resourceVersion")
+            if given not in (None, old["metadata"]["resourceVersion"]):
+                raise exceptions.Conflict(
+                    f"{kind.name} {key[2]} has been modified (409)"
+                )
+            return self._change(key, old, copy.deepcopy(obj))
+
+    def apply(self, kind: kinds.Kind, obj: Object) -> Object:
+        """Server-side apply by one manager: what it leaves out, goes."""
+        with self._lock:
+            key = _key(kind, obj)
+            before = self._applied.get(key, {})
+            self._applied[key] = copy.deepcopy(obj)
+            old = self._objects.get(key)
+            if old is None:
+                return self.create(kind, obj)
+            if "type" in obj and old.get("type") != obj["type"]:
+                raise exceptions.ManagementError("type is immutable (422)")
+            new = copy.deepcopy(old)
+            prune(new, before, obj)
+            merge(new, obj)
+            return self._change(key, old, new)
+
+    def patch(
+        self, kind: kinds.Kind, namespace: str, name: str, change: Object
+    ) -> Object | None:
+        """JSON merge patch; None when there is no such object."""
+        with self._lock:
+            key = (kind.name, namespace, name)
+            old = self._objects.get(key)
+            if old is None:
+                return None
+            new = copy.deepcopy(old)
+            merge(new, change)
+            return self._change(key, old, new)
+
+    def set_status(
+        self, kind: kinds.Kind, namespace: str, name: str, status: Object
+    ) -> None:
+        """What a controller does: the status alone."""
+        self.patch(kind, namespace, name, {"status": None})
+        self.patch(kind, namespace, name, {"status": status})
+
+    def delete(self, kind: kinds.Kind, namespace: str, name: str) -> None:
+        """Gone, or, with finalizers, marked to go."""
+        with self._lock:
+            key = (kind.name, namespace, name)
+            found = self._objects.get(key)
+            if found is None:
+                return
+            meta = found["metadata"]
+            if meta.get("finalizers"):
+                meta["deletionTimestamp"] = _STAMP
+                meta["resourceVersion"] = str(next(self._counter))
+            else:
+                self._remove(key)
+
+    def release(self, kind: kinds.Kind, namespace: str, name: str) -> None:
+        """Take the finalizers off; what was marked goes."""
+        self.patch(kind, namespace, name, {"metadata": {"finalizers": None}})
+
+    def _change(self, key: Key, old: Object, new: Object) -> Object:
+        kept = ("uid", "generation", "creationTimestamp", "deletionTimestamp")
+        for field in kept:
+            if field in old["metadata"]:
+                new["metadata"][field] = old["metadata"][field]
+        new.update(apiVersion=old["apiVersion"], kind=old["kind"])
+        new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        if new == old:
+            return copy.deepcopy(old)
+        if new.get("spec") != old.get("spec"):
+            new["metadata"]["generation"] += 1
+        return self._keep(key, new)
+
+    def _keep(self, key: Key, new: Object) -> Object:
+        new["metadata"]["resourceVersion"] = str(next(self._counter))
+        self._objects[key] = new
+        result = copy.deepcopy(new)
+        meta = new["metadata"]
+        if meta.get("deletionTimestamp") and not meta.get("finalizers"):
+            self._remove(key)
+        return result
+
+    def _remove(self, key: Key) -> None:
+        gone = self._objects.pop(key)
+        self._applied.pop(key, None)
+        for kind, namespace, name in list(self._owned(gone["metadata"])):
+            self.delete(BY_NAME[kind], namespace, name)
+
+    def _owned(self, owner: Object) -> Iterator[Key]:
+        for key, obj in self._objects.items():
+            owners = obj["metadata"].get("ownerReferences") or []
+            if any(each["uid"] == owner["uid"] for each in owners):
+                yield key
+
+    def _need_namespace(self, kind: kinds.Kind, namespace: str) -> None:
+        if kind is kinds.NAMESPACE:
+            return
+        if (kinds.NAMESPACE.name, "", namespace) not in self._objects:
+            raise exceptions.ManagementError(
+                f"the management cluster has no namespace {namespace}"
+            )
+
+
+BY_NAME = {kind.name: kind for kind in kinds.ALL}
+
+
+def merge(target: Object, change: Object) -> None:
+    """Merge patch: dictionaries merge, None removes, the rest replaces."""
+    for key, value in change.items():
+        if value is None:
+            target.pop(key, None)
+        elif isinstance(value, dict):
+            if not isinstance(target.get(key), dict):
+                target[key] = {}
+            merge(target[key], value)
+        else:
+            target[key] = copy.deepcopy(value)
+
+
+def prune(target: Object, before: Object, now: Object) -> None:
+    """Remove from ``target`` the leaves of ``before`` not in ``now``."""
+    for key, value in before.items():
+        if key not in now:
+            target.pop(key, None)
+        elif isinstance(value, dict) and isinstance(now[key], dict):
+            prune(target.get(key) or {}, value, now[key])
+
+
+def difference(old: Object, new: Object) -> Object:
+    """The merge patch that makes ``new`` of ``old``."""
+    change: Object = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        if key not in old:
+            change[key] = value
+        elif isinstance(value, dict) and isinstance(old[key], dict):
+            if inner := difference(old[key], value):
+                change[key] = inner
+        elif value != old[key]:
+            change[key] = value
+    return change
+
+
+def _key(kind: kinds.Kind, obj: Object) -> Key:
+    meta = obj["metadata"]
+    return kind.name, meta.get("namespace", ""), meta["name"]
+
+
+def _labels(obj: Object) -> dict[str, str]:
+    return obj["metadata"].get("labels") or {}
+
+
+def _parse(selector: str) -> dict[str, str]:
+    pairs = (each.split("=", 1) for each in selector.split(",") if each)
+    return {key: value for key, value in pairs}
+
+
+def _version(kind: kinds.Kind) -> str:
+    return "/".join(filter(None, (kind.group, kind.versions[0])))

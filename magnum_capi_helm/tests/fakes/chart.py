@@ -1,0 +1,162 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the ``openstack-cluster`` chart makes of values, in short.
+
+Kinds, names, labels and template names as of the real chart; of the specs,
+the fields that the driver reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from magnum_capi_helm import names
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.fakes import api_server
+
+KEEP = {"helm.sh/resource-policy": "keep"}
+
+
+def render(
+    release: str, namespace: str, values: dict[str, Any]
+) -> list[api_server.Object]:
+    """The manifest of a release."""
+    made = _Maker(release, namespace)
+    return [
+        made.object(
+            kinds.CLUSTER,
+            release,
+            {"infrastructureRef": {"name": release}},
+            values.get("clusterAnnotations") or {},
+        ),
+        made.object(kinds.OPENSTACK_CLUSTER, release, {}, KEEP),
+        *_control_plane(made, values),
+        *(
+            each
+            for group in values.get("nodeGroups") or []
+            for each in _group(made, group)
+        ),
+        *_addons(made, values),
+    ]
+
+
+class _Maker:
+    def __init__(self, release: str, namespace: str) -> None:
+        self.release = release
+        self._namespace = namespace
+
+    def object(
+        self,
+        kind: kinds.Kind,
+        name: str,
+        spec: dict[str, Any],
+        annotations: dict[str, str] | None = None,
+    ) -> api_server.Object:
+        return {
+            "apiVersion": f"{kind.group}/{kind.versions[-1]}",
+            "kind": kind.name,
+            "metadata": {
+                "name": name,
+                "namespace": self._namespace,
+                "labels": {view.CHART_CLUSTER_LABEL: self.release},
+                "annotations": annotations or {},
+            },
+            "spec": spec,
+        }
+
+    def hashed(self, component: str, content: object) -> str:
+        text = json.dumps(content, sort_keys=True).encode()
+        digest = hashlib.sha256(text).hexdigest()[:8]
+        return f"{names.chart_object(self.release, component)}-{digest}"
+
+
+def _control_plane(
+    made: _Maker, values: dict[str, Any]
+) -> list[api_server.Object]:
+    own = values["controlPlane"]
+    machine = _machine(own, values)
+    template = made.hashed("control-plane", machine)
+    return [
+        made.object(
+            kinds.CONTROL_PLANE,
+            names.control_plane(made.release),
+            {
+                "replicas": own["machineCount"],
+                "version": _version(own, values),
+                "machineTemplate": {"infrastructureRef": {"name": template}},
+            },
+            KEEP,
+        ),
+        made.object(kinds.OPENSTACK_MACHINE_TEMPLATE, template, machine, KEEP),
+    ]
+
+
+def _group(made: _Maker, group: dict[str, Any]) -> list[api_server.Object]:
+    machine = _machine(group, {})
+    template = made.hashed(group["name"], machine)
+    spec: dict[str, Any] = {
+        "clusterName": made.release,
+        "template": {
+            "spec": {
+                "version": _version(group, {}),
+                "infrastructureRef": {"name": template},
+                "bootstrap": {"configRef": {"name": template}},
+            }
+        },
+    }
+    if not group.get("autoscale"):
+        spec["replicas"] = group["machineCount"]
+    return [
+        made.object(
+            kinds.MACHINE_DEPLOYMENT,
+            names.machine_deployment(made.release, group["name"]),
+            spec,
+        ),
+        made.object(kinds.OPENSTACK_MACHINE_TEMPLATE, template, machine, KEEP),
+        made.object(kinds.CONFIG_TEMPLATE, template, {}, KEEP),
+    ]
+
+
+def _machine(
+    group: dict[str, Any], defaults: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "flavor": group["machineFlavor"],
+        "image": group.get("machineImageId") or defaults.get("machineImageId"),
+    }
+
+
+def _version(group: dict[str, Any], defaults: dict[str, Any]) -> str:
+    found = group.get("kubernetesVersion") or defaults.get("kubernetesVersion")
+    return f"v{found}"
+
+
+def _addons(made: _Maker, values: dict[str, Any]) -> list[api_server.Object]:
+    cni = ((values.get("addons") or {}).get("cni") or {}).get("type")
+    components = [
+        (kinds.HELM_RELEASE, f"cni-{cni or 'calico'}"),
+        (kinds.HELM_RELEASE, "ccm-openstack"),
+        (kinds.HELM_RELEASE, "csi-cinder"),
+        (kinds.MANIFESTS, "cloud-config"),
+    ]
+    return [
+        made.object(
+            kind,
+            names.chart_object(made.release, component),
+            {"clusterName": made.release},
+        )
+        for kind, component in components
+    ]

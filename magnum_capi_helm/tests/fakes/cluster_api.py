@@ -1,0 +1,273 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Cluster API's controllers and the provider's, on request.
+
+Nothing happens by itself: a test says when machines come up, fail, or go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm import names
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.fakes import api_server
+
+HOST = "203.0.113.10"
+NO_HOST = "No valid host was found. There are not enough hosts available."
+
+_ADDONS = (kinds.HELM_RELEASE, kinds.MANIFESTS)
+_OWNED = (
+    kinds.OPENSTACK_CLUSTER,
+    kinds.CONTROL_PLANE,
+    kinds.MACHINE_DEPLOYMENT,
+    kinds.OPENSTACK_MACHINE_TEMPLATE,
+    kinds.CONFIG_TEMPLATE,
+    kinds.MACHINE,
+    *_ADDONS,
+)
+
+
+class ClusterApi:
+    """Controllers of one release.
+
+    :param version: the group version whose conditions it writes
+    """
+
+    def __init__(
+        self, server: api_server.ApiServer, namespace: str, release: str
+    ) -> None:
+        self._server = server
+        self._namespace = namespace
+        self._release = release
+
+    def settle(self) -> None:
+        """All that is wanted is there, ready and reported."""
+        self.settle_infrastructure()
+        for group in self._groups():
+            self._settle_group(group)
+        for kind in _ADDONS:
+            for addon in self._mine(kind):
+                self._status(kind, addon, {"phase": "Deployed"})
+        self._available("")
+        self._adopt()
+
+    def settle_infrastructure(self) -> None:
+        """Network and API endpoint are there."""
+        self._server.patch(
+            kinds.CLUSTER,
+            self._namespace,
+            self._release,
+            {
+                "metadata": {"finalizers": ["cluster.cluster.x-k8s.io"]},
+                "spec": {"controlPlaneEndpoint": {"host": HOST, "port": 6443}},
+            },
+        )
+        self._server.set_status(
+            kinds.OPENSTACK_CLUSTER,
+            self._namespace,
+            self._release,
+            {"ready": True, "conditions": [_condition("Ready", True)]},
+        )
+
+    def fail_machine(self, group: str, message: str = NO_HOST) -> str:
+        """A machine of a group gets no server; its name."""
+        self.settle()
+        owner = names.chart_object(self._release, group)
+        machine = self._machines(owner)[0]["metadata"]["name"]
+        condition = _condition("InstanceReady", False, message)
+        self._server.set_status(
+            kinds.OPENSTACK_MACHINE,
+            self._namespace,
+            machine,
+            {"conditions": [{**condition, "reason": "InstanceCreateFailed"}]},
+        )
+        self._server.set_status(kinds.MACHINE, self._namespace, machine, {})
+        for each in self._groups():
+            if each["metadata"]["name"] == owner:
+                self._report(each, ready=each["spec"]["replicas"] - 1)
+        self._available(f"{owner} is not available")
+        return str(machine)
+
+    def fail_addon(self, component: str, message: str) -> None:
+        """An addon could not be installed."""
+        for kind in _ADDONS:
+            for addon in self._mine(kind):
+                if addon["metadata"]["name"].endswith(component):
+                    failed = {"phase": "Failed", "failureMessage": message}
+                    self._status(kind, addon, failed)
+
+    def drain(self) -> None:
+        """The machines of a cluster that is being deleted are gone."""
+        for machine in self._machines():
+            self._remove_machine(machine["metadata"]["name"])
+
+    def finish(self) -> None:
+        """A cluster that is being deleted is gone, and what it owned."""
+        self.drain()
+        self._server.release(kinds.CLUSTER, self._namespace, self._release)
+
+    # Below
+
+    def _mine(self, kind: kinds.Kind) -> list[api_server.Object]:
+        selector = f"{view.CHART_CLUSTER_LABEL}={self._release}"
+        return self._server.list(kind, self._namespace, selector)
+
+    def _groups(self) -> list[api_server.Object]:
+        return [
+            *self._mine(kinds.CONTROL_PLANE),
+            *self._mine(kinds.MACHINE_DEPLOYMENT),
+        ]
+
+    def _machines(self, owner: str = "") -> list[api_server.Object]:
+        selector = f"{view.CLUSTER_NAME_LABEL}={self._release}"
+        found = self._server.list(kinds.MACHINE, self._namespace, selector)
+        return [
+            each
+            for each in found
+            if each["metadata"]["name"].startswith(owner)
+        ]
+
+    def _settle_group(self, group: api_server.Object) -> None:
+        owner = group["metadata"]["name"]
+        count = group["spec"].setdefault("replicas", 1)
+        machines = [each["metadata"]["name"] for each in self._machines(owner)]
+        for name in machines[count:]:
+            self._remove_machine(name)
+        for number in range(len(machines), count):
+            self._add_machine(group, f"{owner}-m{number}")
+        for machine in self._machines(owner):
+            self._start(machine)
+        self._report(group, ready=count)
+
+    def _add_machine(self, group: api_server.Object, name: str) -> None:
+        labels = {view.CLUSTER_NAME_LABEL: self._release}
+        if group["kind"] == kinds.CONTROL_PLANE.name:
+            labels[view.CONTROL_PLANE_LABEL] = ""
+        else:
+            labels[view.DEPLOYMENT_LABEL] = group["metadata"]["name"]
+        meta = {"name": name, "namespace": self._namespace, "labels": labels}
+        spec = {"infrastructureRef": {"name": name}}
+        self._server.create(kinds.MACHINE, {"metadata": meta, "spec": spec})
+        self._server.create(
+            kinds.OPENSTACK_MACHINE, {"metadata": meta, "spec": {}}
+        )
+
+    def _start(self, machine: api_server.Object) -> None:
+        name = machine["metadata"]["name"]
+        number = 10 + sorted(
+            each["metadata"]["name"] for each in self._machines()
+        ).index(name)
+        address = {"type": "InternalIP", "address": f"192.168.3.{number}"}
+        self._status(
+            kinds.MACHINE,
+            machine,
+            {
+                "nodeRef": {"name": name},
+                "addresses": [address],
+                "conditions": [
+                    _condition("Ready", True),
+                    _condition("NodeReady", True),
+                ],
+            },
+        )
+        self._status(
+            kinds.OPENSTACK_MACHINE,
+            machine,
+            {"ready": True, "conditions": [_condition("Ready", True)]},
+        )
+
+    def _remove_machine(self, name: str) -> None:
+        self._server.delete(kinds.MACHINE, self._namespace, name)
+        self._server.delete(kinds.OPENSTACK_MACHINE, self._namespace, name)
+
+    def _report(self, group: api_server.Object, ready: int) -> None:
+        kind = api_server.BY_NAME[group["kind"]]
+        count = group["spec"]["replicas"]
+        live = self._server.patch(
+            kind,
+            self._namespace,
+            group["metadata"]["name"],
+            {"spec": {"replicas": count}},
+        )
+        well = ready == count
+        self._status(
+            kind,
+            group,
+            {
+                "observedGeneration": (live or group)["metadata"][
+                    "generation"
+                ],
+                "replicas": count,
+                "upToDateReplicas": count,
+                "readyReplicas": ready,
+                "version": group["spec"].get("version"),
+                "conditions": [
+                    _condition("Available", well),
+                    _condition("RollingOut", False),
+                ],
+            },
+        )
+
+    def _available(self, message: str) -> None:
+        well = not message
+        live = self._server.get(kinds.CLUSTER, self._namespace, self._release)
+        assert live is not None
+        self._server.set_status(
+            kinds.CLUSTER,
+            self._namespace,
+            self._release,
+            {
+                "observedGeneration": live["metadata"]["generation"],
+                "conditions": [
+                    _condition("Available", well, message),
+                    _condition("RemoteConnectionProbe", True),
+                ]
+            },
+        )
+
+    def _adopt(self) -> None:
+        cluster = self._server.get(
+            kinds.CLUSTER, self._namespace, self._release
+        )
+        if cluster is None:
+            return
+        owner = {"name": self._release, "uid": cluster["metadata"]["uid"]}
+        for kind in _OWNED:
+            objects = (
+                self._machines() if kind is kinds.MACHINE else self._mine(kind)
+            )
+            for each in objects:
+                self._server.patch(
+                    kind,
+                    self._namespace,
+                    each["metadata"]["name"],
+                    {"metadata": {"ownerReferences": [owner]}},
+                )
+
+    def _status(
+        self, kind: kinds.Kind, obj: api_server.Object, status: dict[str, Any]
+    ) -> None:
+        self._server.set_status(
+            kind, self._namespace, obj["metadata"]["name"], status
+        )
+
+
+def _condition(name: str, well: bool, message: str = "") -> dict[str, str]:
+    return {
+        "type": name,
+        "status": "True" if well else "False",
+        "reason": "Fake",
+        "message": message,
+    }

@@ -1,0 +1,297 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""helm, without the program.
+
+The same methods as :class:`magnum_capi_helm.helm.client.Helm`. It writes
+release records in helm's own format and treats objects as helm does: it
+patches by the difference of two manifests and never looks at what is live.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+import dataclasses
+import enum
+import gzip
+import json
+import pathlib
+import re
+import time
+from typing import Any
+
+import yaml
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import api_server
+from magnum_capi_helm.tests.fakes import chart
+from magnum_capi_helm.tests.fakes import management
+
+_HISTORY = 10
+
+
+class Outcome(enum.Enum):
+    """How a run of helm may end."""
+
+    DONE = "done"
+    BUSY = "busy"
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"
+    #: A webhook did not answer half way: nothing written but the record.
+    INTERRUPTED = "interrupted"
+    #: All was done, but helm ran out of time before it could say so.
+    LATE = "late"
+    #: helm and its conductor were killed before any object was written.
+    KILLED = "killed"
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One upgrade that was asked for."""
+
+    release: str
+    chart_version: str
+    values: dict[str, Any]
+
+
+class FakeHelm:
+    """helm against a :class:`management.FakeManagement`.
+
+    :param client: whose faults helm meets as well
+    """
+
+    def __init__(self, client: management.FakeManagement) -> None:
+        self._client = client
+        self._server = client.server
+        self.upgrades: list[Call] = []
+        self.uninstalls: list[str] = []
+        self.pulls: list[str] = []
+        #: Chart versions of the repository; None: all.
+        self.published: set[str] | None = None
+        #: How the next runs end; afterwards all end well.
+        self.outcomes: list[Outcome] = []
+
+    def upgrade(
+        self,
+        release: str,
+        namespace: str,
+        chart: str,
+        values: Mapping[str, Any],
+    ) -> float:
+        """As the real one."""
+        call = Call(release, _chart_version(chart), dict(values))
+        self.upgrades.append(call)
+        outcome = self._outcome()
+        if outcome is Outcome.UNREACHABLE or not self._client.answers:
+            raise exceptions.HelmUnreachable(
+                "helm upgrade: Kubernetes cluster unreachable"
+            )
+        history = self._history(namespace, release)
+        busy = history and history[-1]["status"].startswith("pending-")
+        if outcome is Outcome.BUSY or busy:
+            raise exceptions.HelmBusy(
+                "helm upgrade: another operation (install/upgrade/rollback)"
+                " is in progress"
+            )
+        revision = Revision(
+            release=release,
+            namespace=namespace,
+            version=history[-1]["version"] + 1 if history else 1,
+            status="pending-upgrade" if history else "pending-install",
+            chart_version=call.chart_version,
+            values=call.values,
+        )
+        self._server.create(kinds.SECRET, revision.record())
+        self._finish(revision, history, outcome)
+        return 0.0
+
+    def uninstall(self, release: str, namespace: str) -> float:
+        """As the real one."""
+        self.uninstalls.append(release)
+        outcome = self._outcome()
+        if outcome is Outcome.UNREACHABLE or not self._client.answers:
+            raise exceptions.HelmUnreachable(
+                "helm uninstall: Kubernetes cluster unreachable"
+            )
+        history = self._history(namespace, release)
+        for obj in history[-1]["objects"] if history else []:
+            if not _kept(obj):
+                self._delete(obj)
+        for each in history:
+            self._server.delete(kinds.SECRET, namespace, each["name"])
+        return 0.0
+
+    def pull(
+        self, chart: str, version: str, repository: str, directory: str
+    ) -> None:
+        """As the real one."""
+        self.pulls.append(version)
+        if self.published is not None and version not in self.published:
+            raise exceptions.ChartUnavailable(
+                f"helm pull: chart {chart} version {version} not found"
+            )
+        name = f"{chart.rsplit('/', 1)[-1]}-{version}.tgz"
+        pathlib.Path(directory, name).write_bytes(b"chart")
+
+    def _outcome(self) -> Outcome:
+        return self.outcomes.pop(0) if self.outcomes else Outcome.DONE
+
+    def _finish(
+        self,
+        revision: Revision,
+        history: list[dict[str, Any]],
+        outcome: Outcome,
+    ) -> None:
+        if outcome is Outcome.KILLED:
+            self._client.dead = True
+            raise management.Killed
+        if outcome in (Outcome.REFUSED, Outcome.INTERRUPTED):
+            self._record(dataclasses.replace(revision, status="failed"))
+        if outcome is Outcome.INTERRUPTED:
+            raise exceptions.HelmUnreachable(
+                "helm upgrade: failed calling webhook: timed out"
+            )
+        if outcome is Outcome.REFUSED:
+            raise exceptions.HelmError(
+                "helm upgrade: admission webhook denied the request"
+            )
+        deployed = [each for each in history if each["status"] == "deployed"]
+        base = (deployed or history)[-1]["objects"] if history else []
+        self._write(base, revision.objects())
+        for each in deployed:
+            self._supersede(revision.namespace, each["name"])
+        self._record(dataclasses.replace(revision, status="deployed"))
+        for each in history[: max(0, len(history) + 1 - _HISTORY)]:
+            self._server.delete(kinds.SECRET, revision.namespace, each["name"])
+        if outcome is Outcome.LATE:
+            raise exceptions.HelmUnreachable(
+                "helm upgrade did not end within 330 s"
+            )
+
+    def _history(self, namespace: str, release: str) -> list[dict[str, Any]]:
+        selector = f"owner=helm,name={release}"
+        found = self._server.list(kinds.SECRET, namespace, selector)
+        history = []
+        for each in found:
+            labels = each["metadata"]["labels"]
+            manifest = _unpack(each["data"]["release"])["manifest"]
+            history.append(
+                {
+                    "name": each["metadata"]["name"],
+                    "version": int(labels["version"]),
+                    "status": labels["status"],
+                    "objects": list(yaml.safe_load_all(manifest)),
+                }
+            )
+        return sorted(history, key=lambda each: each["version"])
+
+    def _write(
+        self, old: list[api_server.Object], new: list[api_server.Object]
+    ) -> None:
+        before = {_identity(each): each for each in old}
+        for obj in new:
+            kind, namespace, name = _identity(obj)
+            live = self._server.get(kind, namespace, name)
+            if live is None:
+                self._server.create(kind, obj)
+                continue
+            change = api_server.difference(
+                before.pop((kind, namespace, name), live), obj
+            )
+            change.pop("apiVersion", None)
+            change.pop("status", None)
+            self._server.patch(kind, namespace, name, change)
+        wanted = {_identity(each) for each in new}
+        for identity, obj in before.items():
+            if identity not in wanted and not _kept(obj):
+                self._delete(obj)
+
+    def _delete(self, obj: api_server.Object) -> None:
+        self._server.delete(*_identity(obj))
+
+    def _record(self, revision: Revision) -> None:
+        self._server.replace(kinds.SECRET, revision.record())
+
+    def _supersede(self, namespace: str, name: str) -> None:
+        labels = {"metadata": {"labels": {"status": "superseded"}}}
+        self._server.patch(kinds.SECRET, namespace, name, labels)
+
+
+@dataclasses.dataclass(frozen=True)
+class Revision:
+    """A revision of a release, as helm records it."""
+
+    release: str
+    namespace: str
+    version: int
+    status: str
+    chart_version: str
+    values: dict[str, Any]
+
+    def objects(self) -> list[api_server.Object]:
+        """The objects of its manifest."""
+        return chart.render(self.release, self.namespace, self.values)
+
+    def record(self) -> api_server.Object:
+        """The Secret in which helm keeps it."""
+        body = {
+            "name": self.release,
+            "namespace": self.namespace,
+            "version": self.version,
+            "info": {"status": self.status},
+            "chart": {
+                "metadata": {
+                    "name": "openstack-cluster",
+                    "version": self.chart_version,
+                }
+            },
+            "config": self.values,
+            "manifest": yaml.safe_dump_all(self.objects()),
+        }
+        packed = base64.b64encode(gzip.compress(json.dumps(body).encode()))
+        return {
+            "metadata": {
+                "name": f"sh.helm.release.v1.{self.release}.v{self.version}",
+                "namespace": self.namespace,
+                "labels": {
+                    "owner": "helm",
+                    "name": self.release,
+                    "version": str(self.version),
+                    "status": self.status,
+                    "modifiedAt": str(int(time.time())),
+                },
+            },
+            "type": "helm.sh/release.v1",
+            "data": {"release": base64.b64encode(packed).decode()},
+        }
+
+
+def _unpack(text: str) -> dict[str, Any]:
+    packed = base64.b64decode(base64.b64decode(text))
+    found: dict[str, Any] = json.loads(gzip.decompress(packed))
+    return found
+
+
+def _identity(obj: api_server.Object) -> tuple[kinds.Kind, str, str]:
+    meta = obj["metadata"]
+    return api_server.BY_NAME[obj["kind"]], meta["namespace"], meta["name"]
+
+
+def _kept(obj: api_server.Object) -> bool:
+    return chart.KEEP.items() <= obj["metadata"]["annotations"].items()
+
+
+def _chart_version(path: str) -> str:
+    found = re.search(r"-([0-9][^/]*)\.tgz$", path)
+    return found[1] if found else "0.0.0"

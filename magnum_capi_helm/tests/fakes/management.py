@@ -1,0 +1,182 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The client of the management cluster, without one.
+
+The same methods as :class:`magnum_capi_helm.management.client.Client`. It
+counts requests, and can be told to fail: for some verbs, kinds or names, a
+number of times or until :meth:`FakeManagement.recover`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import dataclasses
+from typing import NamedTuple
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import api_server
+
+
+class Killed(BaseException):
+    """The conductor was killed at this point: nothing after it happens."""
+
+
+class Request(NamedTuple):
+    """One request that was made."""
+
+    verb: str
+    kind: str
+    name: str
+
+
+@dataclasses.dataclass
+class _Fault:
+    error: BaseException
+    verbs: Collection[str]
+    kind: kinds.Kind | None
+    name: str
+    times: int | None
+
+    def hits(self, request: Request) -> bool:
+        return (
+            self.times != 0
+            and (not self.verbs or request.verb in self.verbs)
+            and (self.kind is None or request.kind == self.kind.name)
+            and self.name in request.name
+        )
+
+
+class FakeManagement:
+    """Requests to an :class:`api_server.ApiServer`."""
+
+    def __init__(self, server: api_server.ApiServer) -> None:
+        self.server = server
+        self.requests: list[Request] = []
+        self.dead = False
+        self._faults: list[_Fault] = []
+
+    # Faults
+
+    def fail(
+        self,
+        error: BaseException,
+        *,
+        verbs: Collection[str] = (),
+        kind: kinds.Kind | None = None,
+        name: str = "",
+        times: int | None = None,
+    ) -> None:
+        """Raise ``error`` for requests that match, ``times`` times.
+
+        :param verbs: names of methods; empty for all
+        :param name: part of the object's name
+        """
+        self._faults.append(_Fault(error, verbs, kind, name, times))
+
+    def unreachable(self, times: int | None = None) -> None:
+        """No answer from the API server."""
+        error = exceptions.ManagementUnreachable(
+            "the management cluster https://fake does not answer"
+            " (ConnectTimeout)"
+        )
+        self.fail(error, times=times)
+
+    def kill_before(self, verb: str, kind: kinds.Kind, name: str = "") -> None:
+        """Kill the conductor when it is about to make such a request."""
+        self.fail(Killed(), verbs=(verb,), kind=kind, name=name, times=1)
+
+    def recover(self) -> None:
+        """No faults any more; a killed conductor has started again."""
+        self.dead = False
+        self._faults.clear()
+
+    @property
+    def answers(self) -> bool:
+        """Whether a request that nobody singled out gets an answer."""
+        probe = Request("", "", "")
+        return not any(fault.hits(probe) for fault in self._faults)
+
+    # The client's methods
+
+    def get(
+        self, kind: kinds.Kind, namespace: str, name: str
+    ) -> client.Object | None:
+        """As the real one."""
+        self._request("get", kind, name)
+        return self.server.get(kind, namespace, name)
+
+    def list(
+        self,
+        kind: kinds.Kind,
+        namespace: str | None,
+        selector: str = "",
+        *,
+        metadata_only: bool = False,
+    ) -> list[client.Object]:
+        """As the real one."""
+        self._request("list", kind)
+        found = self.server.list(kind, namespace, selector)
+        if not metadata_only:
+            return found
+        kept = ("apiVersion", "kind", "metadata")
+        return [{key: each[key] for key in kept} for each in found]
+
+    def identity(self) -> str:
+        """As the real one."""
+        found = self.get(kinds.NAMESPACE, "", "kube-system")
+        return str(found["metadata"]["uid"]) if found else ""
+
+    def create(self, kind: kinds.Kind, obj: client.Object) -> client.Object:
+        """As the real one."""
+        self._request("create", kind, obj["metadata"]["name"])
+        return self.server.create(kind, obj)
+
+    def replace(self, kind: kinds.Kind, obj: client.Object) -> client.Object:
+        """As the real one."""
+        self._request("replace", kind, obj["metadata"]["name"])
+        return self.server.replace(kind, obj)
+
+    def apply(self, kind: kinds.Kind, obj: client.Object) -> client.Object:
+        """As the real one."""
+        self._request("apply", kind, obj["metadata"]["name"])
+        return self.server.apply(kind, obj)
+
+    def patch(
+        self,
+        kind: kinds.Kind,
+        namespace: str,
+        name: str,
+        change: client.Object,
+    ) -> client.Object | None:
+        """As the real one."""
+        self._request("patch", kind, name)
+        return self.server.patch(kind, namespace, name, change)
+
+    def delete(self, kind: kinds.Kind, namespace: str, name: str) -> None:
+        """As the real one."""
+        self._request("delete", kind, name)
+        self.server.delete(kind, namespace, name)
+
+    def _request(self, verb: str, kind: kinds.Kind, name: str = "") -> None:
+        if self.dead:
+            raise Killed
+        request = Request(verb, kind.name, name)
+        self.requests.append(request)
+        for fault in self._faults:
+            if fault.hits(request):
+                if fault.times is not None:
+                    fault.times -= 1
+                self.dead = isinstance(fault.error, Killed)
+                raise fault.error

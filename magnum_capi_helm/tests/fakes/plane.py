@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A whole management cluster for the driver: one object to start with."""
+
+from __future__ import annotations
+
+import time
+from typing import cast
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.helm import charts
+from magnum_capi_helm.helm import client as helm_client
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import lease
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.tests.fakes import api_server
+from magnum_capi_helm.tests.fakes import cluster_api
+from magnum_capi_helm.tests.fakes import helm
+from magnum_capi_helm.tests.fakes import management
+
+
+class Clock:
+    """The monotonic clock, which a test can put forward."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self._ahead
+
+    def advance(self, seconds: float) -> None:
+        """That much time passes."""
+        self._ahead += seconds
+
+
+class Plane:
+    """API server, helm and Cluster API, and conductors that use them.
+
+    :param directory: for the chart store
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self.server = api_server.ApiServer()
+        self.management = management.FakeManagement(self.server)
+        self.helm = helm.FakeHelm(self.management)
+        self.clock = Clock()
+
+    def cluster_api(
+        self, namespace: str, release: str
+    ) -> cluster_api.ClusterApi:
+        """Cluster API's controllers for one release."""
+        return cluster_api.ClusterApi(self.server, namespace, release)
+
+    def runtime(self, holder: str = "conductor-1") -> runtime.Runtime:
+        """What :func:`runtime.build` gives a conductor of that name.
+
+        Each poll reads anew, as polls ten seconds apart do.
+        """
+        reads = cast("client.Client", self.management)
+        runs = cast("helm_client.Helm", self.helm)
+        return runtime.Runtime(
+            management=reads,
+            helm=runs,
+            charts=charts.Store(self._directory, self.helm),
+            leases=lease.Leases(reads, holder, self.clock),
+            snapshots=snapshot.Snapshots(
+                lambda scope: snapshot.read(reads, scope), max_age=0
+            ),
+            health_snapshots=snapshot.Snapshots(
+                lambda scope: snapshot.read_objects(reads, scope), max_age=0
+            ),
+            backoff=runtime.Backoff(self.clock),
+            pending=runtime.FirstSeen(self.clock),
+            behind=runtime.FirstSeen(self.clock),
+        )

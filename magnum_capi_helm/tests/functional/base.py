@@ -1,0 +1,231 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The lab as the tests see it.
+
+``python3 -m lab up`` first. All that a test makes has a name of its own, and
+the test deletes it at the end, whatever happened before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import logging
+import os
+import pathlib
+import subprocess
+import sys
+import time
+from typing import Any
+import uuid
+
+from keystoneauth1 import adapter
+from keystoneauth1 import exceptions as ka_exceptions
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+from oslotest import base
+import yaml
+
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import connection
+from magnum_capi_helm.management import kinds
+
+CHECKOUT = pathlib.Path(__file__).parents[3]
+LAB = pathlib.Path(os.environ.get("LAB_DIR") or CHECKOUT / ".lab")
+#: The newest version that every supported Magnum serves.
+MICROVERSION = "container-infra 1.10"
+KEYSTONE = "http://127.0.0.1:5000/v3"
+POLL = 1.0
+
+
+def lab(*words: str) -> str:
+    """``python3 -m lab``: control a service of the lab."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lab", *words],
+        cwd=CHECKOUT,
+        env={**os.environ, "LAB_DIR": str(LAB)},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    if done.returncode:
+        raise AssertionError(f"lab {words}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def keystone_session(cloud: str) -> session.Session:
+    """A session of one of the lab's users, logged in with a password."""
+    clouds = yaml.safe_load((LAB / "clouds.yaml").read_text())["clouds"]
+    return session.Session(v3.Password(**clouds[cloud]["auth"]))
+
+
+class Magnum:
+    """Magnum's REST API for one user."""
+
+    def __init__(self, keystone: session.Session) -> None:
+        self.session = keystone
+        self._api = adapter.Adapter(
+            keystone,
+            service_type="container-infra",
+            additional_headers={"OpenStack-API-Version": MICROVERSION},
+        )
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """The decoded answer; HTTP errors raise keystoneauth's."""
+        answer = self._api.request(path, method, json=body)
+        return answer.json() if answer.content else None
+
+    def find(self, cluster: str) -> dict[str, Any] | None:
+        """A cluster, or None when it is gone."""
+        try:
+            found: dict[str, Any] = self.call("GET", f"/clusters/{cluster}")
+        except ka_exceptions.NotFound:
+            return None
+        return found
+
+    def nodegroups(self, cluster: str) -> dict[str, dict[str, Any]]:
+        """The nodegroups of a cluster, by name."""
+        path = f"/clusters/{cluster}/nodegroups"
+        listed = self.call("GET", path)["nodegroups"]
+        whole = [self.call("GET", f"{path}/{each['uuid']}") for each in listed]
+        return {each["name"]: each for each in whole}
+
+
+class LabCase(base.BaseTestCase):
+    """A test on the running lab."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        for chatty in ("keystoneauth", "urllib3"):
+            logging.getLogger(chatty).setLevel(logging.WARNING)
+        if not (LAB / "kubeconfig").exists():
+            self.fail("the lab does not run: `python3 -m lab up` first")
+        self.magnum = Magnum(keystone_session("demo"))
+        self.plane = client.Client(
+            lambda: connection.Connection(
+                str(LAB / "kubeconfig"), (3.05, 10.0)
+            )
+        )
+        project = self.magnum.session.get_project_id()
+        self.namespace = f"magnum-{project}"
+
+    # Making
+
+    def template(self, **fields: Any) -> str:
+        """The UUID of a new template."""
+        body = {
+            "name": self.unique("template"),
+            "coe": "kubernetes",
+            "image_id": "ubuntu-v1.34.2",
+            "external_network_id": "public",
+            "flavor_id": "m1.worker",
+            "master_flavor_id": "m1.control",
+            "network_driver": "calico",
+            "master_lb_enabled": True,
+            "keypair_id": "demo",
+            **fields,
+        }
+        made = self.magnum.call("POST", "/clustertemplates", body)
+        uuid_ = str(made["uuid"])
+        self.addCleanup(
+            self.magnum.call, "DELETE", f"/clustertemplates/{uuid_}"
+        )
+        return uuid_
+
+    def cluster(
+        self, template: str, magnum: Magnum | None = None, **fields: Any
+    ) -> str:
+        """The UUID of a new cluster; it is deleted after the test."""
+        body = {
+            "name": self.unique("c"),
+            "cluster_template_id": template,
+            "node_count": 1,
+            **fields,
+        }
+        made = (magnum or self.magnum).call("POST", "/clusters", body)
+        self.addCleanup(self.delete, made["uuid"])
+        # Accepted is not made: the row comes a moment later.
+        self.until(lambda: self.magnum.find(made["uuid"]), 30)
+        return str(made["uuid"])
+
+    def unique(self, prefix: str) -> str:
+        """A name that no other test uses."""
+        return f"{prefix}-{uuid.uuid4().hex[:6]}"
+
+    def delete(self, cluster: str) -> None:
+        """Delete a cluster, if it is still there, and wait."""
+        if self.magnum.find(cluster) is not None:
+            self.magnum.call("DELETE", f"/clusters/{cluster}")
+            self.until(lambda: self.magnum.find(cluster) is None, 180)
+
+    # Waiting
+
+    def until(
+        self, done: Callable[[], Any], seconds: float, what: str = ""
+    ) -> Any:
+        """Wait until ``done()`` is true, and return what it returned."""
+        deadline = time.monotonic() + seconds
+        while True:
+            found = done()
+            if found:
+                return found
+            if time.monotonic() > deadline:
+                self.fail(f"not within {seconds} s: {what or done}")
+            time.sleep(POLL)
+
+    def until_status(
+        self, cluster: str, wanted: Sequence[str], seconds: float = 240
+    ) -> dict[str, Any]:
+        """Wait for one of some statuses."""
+
+        def settled() -> dict[str, Any] | None:
+            found = self.magnum.find(cluster)
+            self.assertIsNotNone(found)
+            return found if found and found["status"] in wanted else None
+
+        found: dict[str, Any] = self.until(
+            settled,
+            seconds,
+            f"{cluster} {wanted}: {self.magnum.find(cluster)}",
+        )
+        return found
+
+    # Looking
+
+    def left_of(self, release: str) -> list[str]:
+        """What the management cluster still has of a release."""
+        return [
+            f"{kind.name} {each['metadata']['name']}"
+            for kind in kinds.ALL
+            if kind is not kinds.NAMESPACE
+            for each in self.plane.list(kind, self.namespace)
+            if release in each["metadata"]["name"]
+        ]
+
+    def credentials_of(self, cluster: str) -> list[dict[str, Any]]:
+        """The user's application credentials for a cluster."""
+        keystone = self.magnum.session
+        url = f"users/{keystone.get_user_id()}/application_credentials"
+        api = adapter.Adapter(keystone, service_type="identity")
+        listed = api.get(f"/{url}").json()["application_credentials"]
+        return [each for each in listed if cluster in each["name"]]
+
+
+def magnum_log() -> str:
+    """What the lab's Magnum has logged so far."""
+    return (LAB / "log" / "magnum.log").read_text(errors="replace")
+
+
+def magnum_database() -> str:
+    """Where psycopg2 finds Magnum's database."""
+    return "postgresql://postgres@127.0.0.1:15432/magnum"

@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the driver costs, measured on the lab."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+from magnum.common import context
+from magnum.common import service
+from magnum.objects import cluster as cluster_object
+
+from magnum_capi_helm import driver
+from magnum_capi_helm import runtime
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import connection
+from magnum_capi_helm.tests.functional import base
+
+CREATED = re.compile(r"created release (\S+) .*driver ([\d.]+) s, helm")
+
+
+class _Counted:
+    """A transport that counts requests, and connections beneath them."""
+
+    def __init__(self, inner: connection.Connection) -> None:
+        self._inner = inner
+        self.server = inner.server
+        self.requests = 0
+
+    def request(
+        self, method: str, version: str, url: str = "", **options: Any
+    ) -> Any:
+        """As :meth:`connection.Connection.request`."""
+        self.requests += 1
+        return self._inner.request(method, version, url, **options)
+
+    @property
+    def connections(self) -> int:
+        """TCP connections opened so far."""
+        session = self._inner._api.session
+        manager = session.get_adapter(self.server).poolmanager
+        return int(manager.connection_from_url(self.server).num_connections)
+
+
+class NumbersTest(base.LabCase):
+    """Ceilings that a change must not break."""
+
+    def test_a_create_costs_the_driver_at_most_a_second(self) -> None:
+        cluster = self.cluster(self.template())
+        found = self.until_status(cluster, ("CREATE_COMPLETE",))
+        times = dict(CREATED.findall(base.magnum_log()))
+        seconds = float(times[found["stack_id"]])
+        self.addDetail("driver seconds", _text(seconds))
+        self.assertLessEqual(seconds, 1.0)
+
+    def test_polls_of_a_settled_cluster(self) -> None:
+        cluster = self.cluster(self.template())
+        self.until_status(cluster, ("CREATE_COMPLETE",))
+        row, counted, admin = self._own_driver(cluster)
+        driver.Driver().update_cluster_status(admin, row)
+        opened, before = counted.connections, counted.requests
+
+        time.sleep(3)  # beyond the age at which polls share a view
+        driver.Driver().update_cluster_status(admin, row)
+        status_requests = counted.requests - before
+        before = counted.requests
+        driver.Driver().get_monitor(admin, row).poll_health_status()
+        health_requests = counted.requests - before
+
+        self.assertEqual("CREATE_COMPLETE", row.status)
+        self.assertLessEqual(status_requests, 8)
+        self.assertLessEqual(health_requests, 4)
+        self.assertEqual(opened, counted.connections)
+        self.assertEqual(1, opened)
+
+    def _own_driver(self, cluster: str) -> tuple[Any, _Counted, Any]:
+        """The driver in this process, on the lab's configuration."""
+        service.prepare_service(
+            [
+                "test",
+                "--config-file",
+                str(base.LAB / "cloud" / "magnum" / "magnum.conf"),
+            ]
+        )
+        runtime.reset()
+        self.addCleanup(runtime.reset)
+        path = str(base.LAB / "kubeconfig")
+        counted = _Counted(connection.Connection(path, (3.05, 10.0)))
+        management = client.Client(lambda: counted)
+        runtime.use(runtime.build(management))
+        admin = context.make_admin_context(all_tenants=True)
+        row = cluster_object.Cluster.get_by_uuid(admin, cluster)
+        return row, counted, admin
+
+
+def _text(value: object) -> Any:
+    from testtools import content
+
+    return content.text_content(str(value))

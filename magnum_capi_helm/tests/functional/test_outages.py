@@ -1,0 +1,137 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The management cluster or a conductor goes away, and comes back."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.functional import base
+
+OVERRIDE = base.LAB / "cloud" / "magnum" / "conf.d" / "test.conf"
+WARNING = "No verdict on cluster {uuid}"
+
+
+class OutagesTest(base.LabCase):
+    """Faults below and around the driver."""
+
+    def configure(self, **options: str) -> None:
+        """Restart Magnum with other options in [capi_helm]."""
+        lines = [f"{name} = {value}" for name, value in options.items()]
+        OVERRIDE.parent.mkdir(parents=True, exist_ok=True)
+        OVERRIDE.write_text("\n".join(["[capi_helm]", *lines, ""]))
+        self.addCleanup(self.reset)
+        base.lab("restart", "magnum")
+
+    def reset(self) -> None:
+        """Back to the lab's own configuration."""
+        if OVERRIDE.exists():
+            OVERRIDE.unlink()
+            base.lab("restart", "magnum")
+
+    def release_of(self, cluster: str) -> str:
+        """Wait until a cluster has a release, and name it."""
+        found: str = self.until(
+            lambda: (self.magnum.find(cluster) or {}).get("stack_id"), 60
+        )
+        return found
+
+    def test_without_a_kubeconfig_create_says_so(self) -> None:
+        self.configure(kubeconfig_file="/nonexistent/kubeconfig")
+        cluster = self.cluster(self.template())
+        failed = self.until_status(cluster, ("CREATE_FAILED",), 60)
+        self.assertEqual(
+            "no kubeconfig at /nonexistent/kubeconfig: set [capi_helm] "
+            "kubeconfig_file to a kubeconfig of the management cluster",
+            failed["status_reason"],
+        )
+        self.delete(cluster)
+
+    def test_unreachable_management_cluster(self) -> None:
+        template = self.template()
+        living = self.cluster(template)
+        self.until_status(living, ("CREATE_COMPLETE",))
+        release = self.release_of(living)
+        elsewhere = base.LAB / "nowhere.kubeconfig"
+        text = (base.LAB / "kubeconfig").read_text()
+        elsewhere.write_text(text.replace(":16443", ":16444"))
+        self.addCleanup(elsewhere.unlink)
+        self.configure(kubeconfig_file=str(elsewhere))
+
+        refused = self.cluster(template)
+        failed = self.until_status(refused, ("CREATE_FAILED",), 60)
+        self.assertIn(
+            "the management cluster https://127.0.0.1:16444 does not answer",
+            failed["status_reason"],
+        )
+        self.delete(refused)
+
+        self.magnum.call("DELETE", f"/clusters/{living}")
+        waiting = self.until(
+            lambda: self._reason(living, "deletion waits: "), 60
+        )
+        self.assertEqual("DELETE_IN_PROGRESS", waiting["status"])
+        self.assertIn("does not answer", waiting["status_reason"])
+        self.reset()
+        self.until(lambda: self.magnum.find(living) is None, 120)
+        self.assertEqual([], self.left_of(release))
+
+    def test_api_server_away_for_a_minute_during_create(self) -> None:
+        cluster = self.cluster(self.template())
+        release = self.release_of(cluster)
+        self.until(
+            lambda: self.plane.get(kinds.CLUSTER, self.namespace, release), 30
+        )
+        logged = len(base.magnum_log())
+        base.lab("stop", "kube-apiserver")
+        self.addCleanup(base.lab, "up")
+        stopped = time.monotonic()
+        seen = set()
+        while time.monotonic() < stopped + 60:
+            seen.add((self.magnum.find(cluster) or {})["status"])
+            time.sleep(1)
+        base.lab("start", "kube-apiserver")
+        self.assertEqual({"CREATE_IN_PROGRESS"}, seen)
+        new = base.magnum_log()[logged:]
+        lines = [
+            line
+            for line in new.splitlines()
+            if WARNING.format(uuid=cluster) in line
+        ]
+        # A poll each ten seconds, and one line for each.
+        self.assertTrue(1 <= len(lines) <= 8, lines)
+        self.assertNotIn("Traceback", new)
+        done = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
+        self.assertEqual("CREATE_COMPLETE", done["status"])
+
+    def test_magnum_killed_right_after_helm_ran(self) -> None:
+        cluster = self.cluster(self.template())
+        release = self.release_of(cluster)
+        self.until(lambda: self._revisions(release), 60)
+        base.lab("stop", "magnum", "--kill")
+        base.lab("start", "magnum")
+        done = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
+        self.assertEqual("CREATE_COMPLETE", done["status"])
+        self.assertEqual(1, len(self.credentials_of(cluster)))
+
+    def _reason(self, cluster: str, text: str) -> dict[str, Any] | None:
+        found = self.magnum.find(cluster)
+        reason = (found or {}).get("status_reason") or ""
+        return found if text in reason else None
+
+    def _revisions(self, release: str) -> list[dict[str, Any]]:
+        return self.plane.list(
+            kinds.SECRET, self.namespace, f"owner=helm,name={release}"
+        )

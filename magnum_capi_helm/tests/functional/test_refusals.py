@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Requests that can't be served: one line that says what to do."""
+
+from __future__ import annotations
+
+from keystoneauth1 import adapter
+from keystoneauth1 import exceptions as ka_exceptions
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+
+from magnum_capi_helm.tests.functional import base
+
+
+class RefusalsTest(base.LabCase):
+    """Refused creates, and that they can be deleted."""
+
+    def test_what_a_user_can_correct_is_said_and_can_be_deleted(self) -> None:
+        plain = self.template()
+        cases = {
+            self.cluster(
+                self.template(image_id="ubuntu-no-version")
+            ): "image ubuntu-no-version has no property kube_version; set it",
+            self.cluster(
+                self.template(flavor_id="m1.tiny")
+            ): "flavor m1.tiny (1 VCPUs, 512 MiB) is too small",
+            self.cluster(
+                self.template(labels={"capi_helm_chart_version": "9.9.9"})
+            ): "chart openstack-cluster 9.9.9 is not in the chart store",
+            self.cluster(
+                plain, labels={"octavia_lb_algorithm": "RANDOM"}
+            ): "label octavia_lb_algorithm='RANDOM' is not allowed: give",
+            self.cluster(
+                plain, magnum=self._restricted_user()
+            ): "logged in with a restricted one: log in with a password",
+        }
+        for cluster, text in cases.items():
+            failed = self.until_status(
+                cluster, ("CREATE_FAILED", "CREATE_COMPLETE"), 60
+            )
+            self.assertEqual("CREATE_FAILED", failed["status"], text)
+            self.assertIn(text, failed["status_reason"])
+            self.assertNotIn("\n", failed["status_reason"])
+            self.assertNotIn("Traceback", failed["status_reason"])
+            self.assertIsNone(failed["stack_id"])
+            for group in self.magnum.nodegroups(cluster).values():
+                self.assertEqual("CREATE_FAILED", group["status"])
+        for cluster in cases:
+            self.delete(cluster)
+            self.assertEqual([], self.credentials_of(cluster))
+
+    def test_unknown_flavor_is_refused_by_the_api(self) -> None:
+        refused = self.assertRaises(
+            ka_exceptions.BadRequest,
+            self.cluster,
+            self.template(),
+            flavor_id="nonesuch",
+        )
+        self.assertIn("Unable to find flavor nonesuch", str(refused))
+
+    def _restricted_user(self) -> base.Magnum:
+        """The demo user, logged in with a restricted credential."""
+        user = self.magnum.session.get_user_id()
+        url = f"/users/{user}/application_credentials"
+        keystone = adapter.Adapter(
+            self.magnum.session, service_type="identity"
+        )
+        made = keystone.post(
+            url,
+            json={"application_credential": {"name": self.unique("ac")}},
+        ).json()["application_credential"]
+        self.addCleanup(keystone.delete, f"{url}/{made['id']}")
+        auth = v3.ApplicationCredential(
+            base.KEYSTONE,
+            application_credential_id=made["id"],
+            application_credential_secret=made["secret"],
+        )
+        return base.Magnum(session.Session(auth))

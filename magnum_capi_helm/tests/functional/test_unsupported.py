@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is not served yet is refused, and does a cluster no harm."""
+
+from __future__ import annotations
+
+from keystoneauth1 import exceptions as ka_exceptions
+
+from magnum_capi_helm.tests.functional import base
+
+
+class UnsupportedTest(base.LabCase):
+    """Refusals on a living cluster."""
+
+    def test_refusals_leave_the_cluster_as_it_was(self) -> None:
+        template = self.template()
+        cluster = self.cluster(template)
+        before = self.until_status(
+            cluster, ("CREATE_COMPLETE", "CREATE_FAILED")
+        )
+        self.assertEqual("CREATE_COMPLETE", before["status"])
+        authority = self._authority(cluster)
+
+        refused = self.assertRaises(
+            ka_exceptions.BadRequest,
+            self.magnum.call,
+            "POST",
+            f"/clusters/{cluster}/actions/upgrade",
+            {"cluster_template": self.template(), "max_batch_size": 1},
+        )
+        self.assertIn("upgrading a cluster is not supported", str(refused))
+        after = self.magnum.find(cluster) or {}
+        self.assertEqual("CREATE_COMPLETE", after["status"])
+        self.assertEqual(template, after["cluster_template_id"])
+
+        self.assertRaises(
+            ka_exceptions.HttpError,
+            self.magnum.call,
+            "PATCH",
+            f"/certificates/{cluster}",
+        )
+        self.assertEqual(authority, self._authority(cluster))
+        # Magnum itself calls a refused rotation a failed update; the health
+        # poll finds that nothing is wrong.
+        healed = self.until_status(cluster, ("UPDATE_COMPLETE",), 120)
+        self.assertIsNone(healed["status_reason"])
+
+    def test_refused_nodegroup_can_be_deleted_again(self) -> None:
+        cluster = self.cluster(self.template())
+        self.until_status(cluster, ("CREATE_COMPLETE",))
+        path = f"/clusters/{cluster}/nodegroups"
+        made = self.magnum.call(
+            "POST", path, {"name": "more", "flavor_id": "m1.worker"}
+        )
+        group = self.until(lambda: self._failed_group(cluster, "more"), 30)
+        self.assertIn("not supported", group["status_reason"])
+        self.until_status(cluster, ("UPDATE_COMPLETE",), 120)
+        self.magnum.call("DELETE", f"{path}/{made['uuid']}")
+        self.until(lambda: "more" not in self.magnum.nodegroups(cluster), 30)
+        self.until_status(cluster, ("UPDATE_COMPLETE",), 120)
+
+    def _failed_group(self, cluster: str, name: str) -> dict[str, str] | None:
+        group = self.magnum.nodegroups(cluster).get(name) or {}
+        return group if group.get("status") == "CREATE_FAILED" else None
+
+    def _authority(self, cluster: str) -> str:
+        answer = self.magnum.call("GET", f"/certificates/{cluster}")
+        return str(answer["pem"])

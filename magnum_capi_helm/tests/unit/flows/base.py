@@ -1,0 +1,312 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of flows start with: rows, a context, a management cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import functools
+import importlib.util
+import logging
+from typing import Any
+import uuid
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+import fixtures
+from keystoneauth1 import loading
+from magnum import objects
+from magnum.common import context as magnum_context
+from magnum.conductor.handlers import cluster_conductor
+from magnum.conductor.handlers.common import cert_manager
+from magnum.service import periodic
+from magnum.tests.unit.db import base
+from magnum.tests.unit.objects import utils
+from oslo_service import loopingcall
+from requests_mock.contrib import fixture as requests_fixture
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import driver
+from magnum_capi_helm import names
+from magnum_capi_helm import runtime
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.fakes import plane
+
+#: Making RSA keys takes most of a test's time; one pair does for all.
+_cached_key = functools.lru_cache(rsa.generate_private_key)
+
+UUID = "5d12f6fd-a196-4bf0-ae4c-1f639a523a52"
+RELEASE = names.release("web", UUID)
+NAMESPACE = "magnum-fakeproject"
+
+
+def configure(case: Any) -> openstack.FakeOpenStack:
+    """Magnum's configuration for the fakes; the OpenStack behind it."""
+    options = conf.CONF
+    plugin = loading.get_auth_plugin_conf_options("password")
+    options.register_opts(plugin, "keystone_auth")
+    # One of them is required: it must not outlive this test.
+    case.addCleanup(options.unregister_opts, plugin, "keystone_auth")
+    case.addCleanup(options.reset)
+    case.useFixture(
+        fixtures.MockPatchObject(rsa, "generate_private_key", _cached_key)
+    )
+    store = case.useFixture(fixtures.TempDir()).path
+    overrides: dict[str, dict[str, Any]] = {
+        "keystone_auth": {
+            "auth_type": "password",
+            "auth_url": "http://keystone.test",
+            "username": "magnum",
+            "password": "secret",
+            "project_name": "service",
+            "user_domain_name": "Default",
+            "project_domain_name": "Default",
+        },
+        "certificates": {"cert_manager_type": "x509keypair"},
+        "capi_helm": {"chart_store": store},
+    }
+    for group, values in overrides.items():
+        for name, value in values.items():
+            options.set_override(name, value, group)
+    mocker = case.useFixture(requests_fixture.Fixture())
+    return openstack.FakeOpenStack(mocker)
+
+
+def install(case: Any, made: runtime.Runtime) -> None:
+    """Let the driver use ``made`` for the rest of a test."""
+    runtime.use(made)
+    case.addCleanup(runtime.reset)
+
+
+def _enable_loggers() -> None:
+    """Magnum's migrations switch off the loggers that exist by then."""
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("magnum_capi_helm"):
+            logger.disabled = False
+
+
+class FlowTestCase(base.DbTestCase):  # type: ignore[misc]
+    """Magnum's rows in SQLite, everything else from the fakes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack = configure(self)
+        self.useFixture(
+            fixtures.MockPatch(
+                "magnum.conductor.utils.notify_about_cluster_operation"
+            )
+        )
+        self._without_trusts()
+        _enable_loggers()
+        self.log = self.useFixture(
+            fixtures.FakeLogger(
+                "magnum_capi_helm", format="%(levelname)s %(message)s"
+            )
+        )
+        self.plane = plane.Plane(conf.CONF.capi_helm.chart_store)
+        self.server = self.plane.server
+        self.management = self.plane.management
+        self.helm = self.plane.helm
+        self.capi = self.plane.cluster_api(NAMESPACE, RELEASE)
+        install(self, self.plane.runtime())
+        self.admin = magnum_context.make_admin_context(all_tenants=True)
+        self.login()
+        self.driver = driver.Driver()
+        self.handler = cluster_conductor.Handler()
+
+    def _without_trusts(self) -> None:
+        """Magnum 2026.1 and older make a trust for each cluster."""
+        module = "magnum.conductor.handlers.common.trust_manager"
+        if importlib.util.find_spec(module) is None:
+            return
+        for name in ("create_trustee_and_trust", "delete_trustee_and_trust"):
+            self.useFixture(fixtures.MockPatch(f"{module}.{name}"))
+
+    def login(self, **token: Any) -> None:
+        """Requests from now on carry such a token."""
+        self.context = magnum_context.RequestContext(
+            auth_token="user-token",
+            auth_token_info=openstack.token_info(**token),
+            project_id=openstack.PROJECT,
+            user_id=openstack.USER,
+            is_admin=False,
+        )
+
+    # Rows
+
+    def template(self, **fields: Any) -> Any:
+        """A template; without arguments one of the smallest that works."""
+        return utils.create_test_cluster_template(
+            self.context,
+            **{
+                "uuid": str(uuid.uuid4()),
+                "image_id": "ubuntu-1.34",
+                "flavor_id": "m1.medium",
+                "master_flavor_id": "m1.medium",
+                "external_network_id": "public",
+                "fixed_network": None,
+                "network_driver": "calico",
+                "labels": {},
+                "driver": "k8s_capi_helm_v1",
+                **fields,
+            },
+        )
+
+    def cluster(
+        self, template: dict[str, Any] | None = None, **fields: Any
+    ) -> Any:
+        """A cluster that is not saved yet, as Magnum's API makes it."""
+        made = self.template(**(template or {}))
+        return utils.get_test_cluster(
+            self.context,
+            **{
+                "uuid": UUID,
+                "name": "web",
+                "cluster_template_id": made.uuid,
+                "stack_id": None,
+                "api_address": None,
+                "status_reason": None,
+                "flavor_id": made.flavor_id,
+                "master_flavor_id": made.master_flavor_id,
+                "labels": {},
+                "keypair": "mine",
+                **fields,
+            },
+        )
+
+    def saved(
+        self, template: dict[str, Any] | None = None, **fields: Any
+    ) -> Any:
+        """A cluster and its two nodegroups, saved; nothing made for it."""
+        groups = {"status": fields.get("status", "CREATE_IN_PROGRESS")}
+        cluster = self.cluster(template, **fields)
+        cluster.create()
+        for name, role, count in (
+            ("default-master", "master", 1),
+            ("default-worker", "worker", 2),
+        ):
+            self.nodegroup(
+                cluster,
+                name=name,
+                role=role,
+                node_count=count,
+                is_default=True,
+                stack_id=fields.get("stack_id"),
+                **groups,
+            )
+        cert_manager.generate_certificates_to_cluster(
+            cluster, context=self.context
+        )
+        cluster.save()
+        return cluster
+
+    def nodegroup(self, cluster: Any, **fields: Any) -> Any:
+        """A nodegroup, saved."""
+        made = objects.NodeGroup(
+            self.context,
+            **{
+                "uuid": str(uuid.uuid4()),
+                "cluster_id": cluster.uuid,
+                "project_id": openstack.PROJECT,
+                "image_id": "ubuntu-1.34",
+                "flavor_id": "m1.medium",
+                "role": "worker",
+                "node_count": 1,
+                "min_node_count": 0,
+                "is_default": False,
+                **fields,
+            },
+        )
+        made.create()
+        return made
+
+    def row(self) -> Any:
+        """The cluster as it is saved now."""
+        return objects.Cluster.get_by_uuid(self.admin, UUID)
+
+    def groups(self) -> dict[str, Any]:
+        """The nodegroups as they are saved now, by name."""
+        found = objects.NodeGroup.list(self.admin, UUID)
+        return {each.name: each for each in found}
+
+    def statuses(self) -> set[str]:
+        """Statuses of the cluster and of all its groups."""
+        groups = self.groups().values()
+        return {self.row().status, *(each.status for each in groups)}
+
+    def backdate(self, minutes: float) -> None:
+        """The cluster was created that long ago."""
+        now = datetime.datetime.now(datetime.timezone.utc)
+        began = now - datetime.timedelta(minutes=minutes)
+        self.dbapi.update_cluster(self.row().id, {"created_at": began})
+
+    # What Magnum does
+
+    def create(
+        self, template: dict[str, Any] | None = None, **fields: Any
+    ) -> Any:
+        """``coe cluster create`` with 1 + 2 nodes, through the handler."""
+        cluster = self.cluster(template, **fields)
+        self.handler.cluster_create(self.context, cluster, 1, 2, 60)
+        return self.row()
+
+    def created(
+        self, template: dict[str, Any] | None = None, **fields: Any
+    ) -> Any:
+        """A cluster that is CREATE_COMPLETE."""
+        self.create(template, **fields)
+        self.capi.settle()
+        self.poll()
+        assert self.row().status == "CREATE_COMPLETE", self.row().status_reason
+        return self.row()
+
+    def resize(self, count: int, name: str = "default-worker") -> None:
+        """``coe cluster resize``, through the handler."""
+        self.handler.cluster_resize(
+            self.context, self.row(), count, [], self.groups()[name]
+        )
+
+    def delete(self) -> None:
+        """``coe cluster delete``, through the handler."""
+        self.handler.cluster_delete(self.context, UUID)
+
+    def poll(self) -> None:
+        """One tick of Magnum's status task."""
+        job = periodic.ClusterUpdateJob(self.admin, self.row())
+        with contextlib.suppress(loopingcall.LoopingCallDone):
+            job.update_status()
+
+    def health_poll(self) -> Any:
+        """One tick of Magnum's health task; the row afterwards."""
+        job = periodic.ClusterHealthUpdateJob(self.admin, self.row())
+        with contextlib.suppress(loopingcall.LoopingCallDone):
+            job.update_health_status()
+        return self.row()
+
+    # What tests look at
+
+    def warnings(self) -> list[str]:
+        """Lines of level WARNING and above that the driver logged."""
+        return [
+            line
+            for line in self.log.output.splitlines()
+            if not line.startswith(("INFO", "DEBUG"))
+        ]
+
+    def replicas(self, group: str = "default-worker") -> int:
+        """Wanted machines of the live MachineDeployment."""
+        name = names.machine_deployment(RELEASE, group)
+        found = self.server.get(kinds.MACHINE_DEPLOYMENT, NAMESPACE, name)
+        assert found is not None
+        return int(found["spec"]["replicas"])

@@ -1,0 +1,403 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The helm program, with a stand-in for it on the PATH."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import time
+from typing import Any
+from unittest import mock
+
+import fixtures
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.helm import client
+
+VALUES = {"apiServer": {"password": "hunter2"}, "größe": [1, None]}
+RELEASE = json.dumps(
+    {
+        "name": "demo-1",
+        "namespace": "magnum-p1",
+        "version": 1,
+        "info": {
+            "first_deployed": "2026-11-21T12:00:00Z",
+            "last_deployed": "2026-11-21T12:00:00Z",
+            "deleted": "",
+            "description": "Install complete",
+            "status": "deployed",
+            "notes": "",
+        },
+        "chart": {
+            "metadata": {
+                "apiVersion": "v2",
+                "name": "openstack-cluster",
+                "version": "0.27.0",
+            }
+        },
+        "manifest": "",
+    }
+)
+
+#: What helm complains of -> class and text.
+COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
+    (
+        "Error: UPGRADE FAILED: another operation "
+        "(install/upgrade/rollback) is in progress",
+        exceptions.HelmBusy,
+        "another operation (install/upgrade/rollback) is in progress",
+    ),
+    (
+        "Error: create: failed to create: secrets "
+        '"sh.helm.release.v1.demo-1.v2" already exists',
+        exceptions.HelmBusy,
+        "create: failed to create: secrets "
+        '"sh.helm.release.v1.demo-1.v2" already exists',
+    ),
+    (
+        'Error: Kubernetes cluster unreachable: Get "https://api/version": '
+        "dial tcp 192.0.2.1:6443: connect: connection refused",
+        exceptions.HelmUnreachable,
+        'Kubernetes cluster unreachable: Get "https://api/version": '
+        "dial tcp 192.0.2.1:6443: connect: connection refused",
+    ),
+    (
+        "Error: UPGRADE FAILED: net/http: TLS handshake timeout",
+        exceptions.HelmUnreachable,
+        "net/http: TLS handshake timeout",
+    ),
+    (
+        "Error: dial tcp: lookup api.example.org: no such host",
+        exceptions.HelmUnreachable,
+        "dial tcp: lookup api.example.org: no such host",
+    ),
+    (
+        "Error: UPGRADE FAILED: context deadline exceeded",
+        exceptions.HelmUnreachable,
+        "context deadline exceeded",
+    ),
+    (
+        "Error: UPGRADE FAILED: context canceled",
+        exceptions.HelmUnreachable,
+        "context canceled",
+    ),
+    (
+        "Error: read tcp: read: operation timed out",
+        exceptions.HelmUnreachable,
+        "read tcp: read: operation timed out",
+    ),
+    (
+        "Error: connect: network is unreachable",
+        exceptions.HelmUnreachable,
+        "connect: network is unreachable",
+    ),
+    (
+        "Error: etcdserver: leader changed",
+        exceptions.HelmUnreachable,
+        "etcdserver: leader changed",
+    ),
+    (
+        "Error: Internal error occurred: failed calling webhook "
+        '"default.cluster.x-k8s.io": connect: no route to host',
+        exceptions.HelmUnreachable,
+        "Internal error occurred: failed calling webhook "
+        '"default.cluster.x-k8s.io": connect: no route to host',
+    ),
+    (
+        'Error: UPGRADE FAILED: "demo-1" has no deployed releases',
+        exceptions.HelmError,
+        '"demo-1" has no deployed releases',
+    ),
+    (
+        "Error: UPGRADE FAILED: cannot patch: admission webhook "
+        '"validation.kubeadmcontrolplane" denied the request: '
+        "spec.replicas: Forbidden: cannot be an even number",
+        exceptions.HelmError,
+        'cannot patch: admission webhook "validation.kubeadmcontrolplane" '
+        "denied the request: spec.replicas: Forbidden: cannot be an even "
+        "number",
+    ),
+    (
+        'Error: chart "openstack-cluster" version "9.9.9" not found in '
+        "https://charts.example.org repository",
+        exceptions.ChartUnavailable,
+        'chart "openstack-cluster" version "9.9.9" not found in '
+        "https://charts.example.org repository",
+    ),
+    (
+        "Error: failed to fetch https://charts/c-1.tgz : 404 Not Found",
+        exceptions.ChartUnavailable,
+        "failed to fetch https://charts/c-1.tgz : 404 Not Found",
+    ),
+    (
+        "Error: values don't meet the specifications of the schema(s) in "
+        "the following chart(s):\nopenstack-cluster:\n- (root): x is required",
+        exceptions.HelmError,
+        "values don't meet the specifications of the schema(s) in the "
+        "following chart(s): openstack-cluster: - (root): x is required",
+    ),
+    (
+        "Error: conflict occurred while applying object: Apply failed "
+        "with 1 conflict",
+        exceptions.HelmError,
+        "conflict occurred while applying object: Apply failed with 1 "
+        "conflict",
+    ),
+    (
+        "Error: execution error at (c/templates/a.yaml:1:2): no image",
+        exceptions.HelmError,
+        "(c/templates/a.yaml:1:2): no image",
+    ),
+    (
+        "Error: rendered manifests contain a resource that already exists",
+        exceptions.HelmError,
+        "rendered manifests contain a resource that already exists",
+    ),
+    (
+        "WARNING: Kubernetes configuration file is group-readable\n"
+        "Error: UPGRADE FAILED: no matches for kind",
+        exceptions.HelmError,
+        "no matches for kind",
+    ),
+    ("", exceptions.HelmError, "failed"),
+]
+
+
+class _HelmTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.bin = self.home / "bin"
+        self.bin.mkdir()
+        path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
+        self.useFixture(fixtures.EnvironmentVariable("PATH", path))
+
+    def _stub(self, body: str) -> None:
+        """helm is a script that notes how it was called, then does this."""
+        script = f"""#!/bin/sh
+cd {shlex.quote(str(self.home))}
+printf '%s\\n' "$@" > argv
+env > environment
+cat > stdin
+{body}
+"""
+        stub = self.bin / "helm"
+        stub.write_text(script)
+        stub.chmod(0o755)
+
+    def _answers(self, text: str) -> None:
+        self._stub(f"printf '%s' {shlex.quote(text)}")
+
+    def _complains(self, text: str) -> None:
+        self._stub(f"printf '%s' {shlex.quote(text)} >&2; exit 1")
+
+    def _noted(self, what: str) -> str:
+        return (self.home / what).read_text()
+
+    def _helm(self, timeout: float = 60) -> client.Helm:
+        seconds: Any = timeout
+        return client.Helm("/etc/kube", seconds, str(self.home / "caches"))
+
+    def _upgrade(self, helm: client.Helm | None = None) -> float:
+        return (helm or self._helm()).upgrade(
+            "demo-1", "magnum-p1", "/store/chart.tgz", VALUES
+        )
+
+
+class UpgradeTest(_HelmTest):
+    def test_the_command_line(self) -> None:
+        self._answers(RELEASE)
+        self._upgrade()
+        argv = self._noted("argv").splitlines()
+        self.assertEqual(["upgrade", "demo-1"], argv[:2])
+        pairs = set(zip(argv, argv[1:]))
+        for option, value in {
+            "--namespace": "magnum-p1",
+            "--timeout": "60s",
+            "--history-max": "10",
+            "--kubeconfig": "/etc/kube",
+            "--output": "json",
+        }.items():
+            self.assertIn((option, value), pairs)
+        self.assertIn("--install", argv)
+        self.assertIn("/store/chart.tgz", argv)
+        for never in ("--wait", "--atomic", "--force", "--create-namespace"):
+            self.assertNotIn(never, argv)
+
+    def test_values_are_on_standard_input_alone(self) -> None:
+        self._answers(RELEASE)
+        self._upgrade()
+        self.assertEqual(VALUES, json.loads(self._noted("stdin")))
+        self.assertNotIn("hunter2", self._noted("argv"))
+        self.assertNotIn("hunter2", self._noted("environment"))
+
+    def test_the_environment_of_the_operator_does_not_apply(self) -> None:
+        self._answers(RELEASE)
+        elsewhere = {
+            "HELM_KUBETOKEN": "t",
+            "HELM_NAMESPACE": "other",
+            "KUBECONFIG": "/other",
+            "OS_PASSWORD": "p",
+            "HTTPS_PROXY": "http://proxy",
+        }
+        with mock.patch.dict(os.environ, elsewhere):
+            self._upgrade()
+        found = dict(
+            line.split("=", 1)
+            for line in self._noted("environment").splitlines()
+            if "=" in line
+        )
+        self.assertEqual(
+            {
+                "HELM_CACHE_HOME": f"{self.home}/caches/cache",
+                "HELM_CONFIG_HOME": f"{self.home}/caches/config",
+                "HELM_DATA_HOME": f"{self.home}/caches/data",
+            },
+            {k: v for k, v in found.items() if k.startswith(("HELM", "OS_"))},
+        )
+        self.assertNotIn("KUBECONFIG", found)
+        self.assertEqual("http://proxy", found["HTTPS_PROXY"])
+
+    def test_it_says_how_long_helm_took(self) -> None:
+        self._answers(RELEASE)
+        began = time.monotonic()
+        seconds = self._upgrade()
+        self.assertTrue(0 < seconds <= time.monotonic() - began)
+
+
+class ComplaintsTest(_HelmTest):
+    def test_each_complaint_has_its_class_and_one_line(self) -> None:
+        wrong = {}
+        for text, kind, message in COMPLAINTS:
+            self._complains(text)
+            error = self.assertRaises(exceptions.HelmError, self._upgrade)
+            found = (type(error), str(error))
+            if found != (kind, f"helm upgrade: {message}"):
+                wrong[text] = found
+        self.assertEqual({}, wrong)
+
+    def test_a_long_complaint_is_cut(self) -> None:
+        self._complains("Error: " + "x" * 5000)
+        error = self.assertRaises(exceptions.HelmError, self._upgrade)
+        self.assertLess(len(str(error)), 700)
+
+    def test_no_cause_carries_what_helm_printed(self) -> None:
+        self._complains("Error: no")
+        error = self.assertRaises(exceptions.HelmError, self._upgrade)
+        self.assertIsNone(error.__cause__)
+
+    def test_a_pull_that_fails_is_a_chart_that_is_not_there(self) -> None:
+        self._complains("Error: anything else")
+        self.assertRaises(
+            exceptions.ChartUnavailable,
+            self._helm().pull,
+            "c",
+            "1.0.0",
+            "https://charts",
+            "/tmp/x",
+        )
+
+
+class UninstallTest(_HelmTest):
+    def test_the_command_line(self) -> None:
+        self._answers("")
+        self._helm().uninstall("demo-1", "magnum-p1")
+        argv = self._noted("argv").splitlines()
+        self.assertEqual(["uninstall", "demo-1"], argv[:2])
+        pairs = set(zip(argv, argv[1:]))
+        self.assertIn(("--namespace", "magnum-p1"), pairs)
+        self.assertIn(("--timeout", "60s"), pairs)
+        self.assertNotIn("--wait", argv)
+
+    def test_a_release_that_is_not_there_is_fine(self) -> None:
+        self._complains(
+            "Error: uninstall: Release not loaded: demo-1: release: not found"
+        )
+        self.assertEqual(0.0, self._helm().uninstall("demo-1", "magnum-p1"))
+
+    def test_any_other_complaint_is_not(self) -> None:
+        self._complains("Error: Kubernetes cluster unreachable")
+        self.assertRaises(
+            exceptions.HelmUnreachable,
+            self._helm().uninstall,
+            "demo-1",
+            "magnum-p1",
+        )
+
+
+class PullTest(_HelmTest):
+    def test_a_chart_of_a_repository(self) -> None:
+        self._answers("")
+        self._helm().pull("c", "1.0.0", "https://charts", "/store")
+        argv = self._noted("argv").splitlines()
+        self.assertEqual(
+            "pull c --version 1.0.0 --repo https://charts --destination "
+            "/store --kubeconfig /etc/kube",
+            " ".join(argv),
+        )
+
+    def test_a_chart_of_a_registry_has_no_repository(self) -> None:
+        self._answers("")
+        self._helm().pull("oci://r/c", "1.0.0", "", "/store")
+        self.assertNotIn("--repo", self._noted("argv").splitlines())
+
+
+class ProcessTest(_HelmTest):
+    #: Half a second of the grace beyond helm's own time-out remains.
+    HALF_A_SECOND = -29.5
+
+    def test_the_deadline_ends_helm_and_all_that_it_started(self) -> None:
+        self._stub("sleep 60 & echo $! > child; wait")
+        began = time.monotonic()
+        error = self.assertRaises(
+            exceptions.HelmUnreachable,
+            self._upgrade,
+            self._helm(self.HALF_A_SECOND),
+        )
+        self.assertLess(time.monotonic() - began, 1)
+        self.assertIn("helm upgrade did not end within", str(error))
+        self.assertFalse(_alive(int(self._noted("child"))))
+
+    def test_helm_is_the_leader_of_its_own_session(self) -> None:
+        self._stub(
+            f"ps -o sid= -p $$ > sid; printf '%s' {shlex.quote(RELEASE)}"
+        )
+        self._upgrade()
+        self.assertNotEqual(os.getsid(0), int(self._noted("sid")))
+
+    def test_a_missing_helm_says_what_to_install(self) -> None:
+        with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
+            error = self.assertRaises(exceptions.NotConfigured, self._upgrade)
+        self.assertIn("install helm", str(error))
+
+    def test_a_missing_helm_beside_setpriv_says_so_as_well(self) -> None:
+        setpriv = shutil.which("setpriv")
+        if setpriv is None:
+            self.skipTest("no setpriv here")
+        (self.bin / "setpriv").symlink_to(setpriv)
+        with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
+            error = self.assertRaises(exceptions.CapiHelmError, self._upgrade)
+        self.assertIsInstance(error, exceptions.NotConfigured)
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process runs; one that only nobody waited for does not."""
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"

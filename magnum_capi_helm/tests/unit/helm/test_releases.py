@@ -1,0 +1,208 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""helm's records of releases, read without helm."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.management import api
+
+NAMESPACE = "magnum-p1"
+RELEASE = "demo-1"
+MANIFEST = """---
+# Source: openstack-cluster/templates/cluster.yaml
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata:
+  name: demo-1
+---
+# only a comment
+---
+apiVersion: addons.stackhpc.com/v1alpha1
+kind: HelmRelease
+metadata:
+  name: demo-1-cni-calico
+---
+apiVersion: addons.stackhpc.com/v1alpha1
+kind: Manifests
+metadata:
+  name: demo-1-cloud-config
+"""
+BODY = {
+    "name": RELEASE,
+    "version": 3,
+    "info": {"status": "deployed"},
+    "chart": {"metadata": {"name": "openstack-cluster", "version": "0.27.0"}},
+    "config": {"kubernetesVersion": "1.34.2"},
+    "manifest": MANIFEST,
+}
+
+
+def packed(body: Any) -> bytes:
+    """A body as helm stores it: gzip, then base64."""
+    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return base64.b64encode(gzip.compress(text))
+
+
+class _ReleasesTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.api = api.Memory()
+        self.management = self.api.client()
+
+    def _record(
+        self, version: int, status: str, content: bytes = b"", **labels: str
+    ) -> None:
+        """A record; Kubernetes adds the second base64."""
+        name = f"sh.helm.release.v1.{RELEASE}.v{version}"
+        meta = {
+            "name": name,
+            "namespace": NAMESPACE,
+            "labels": {
+                "owner": "helm",
+                "name": RELEASE,
+                "version": str(version),
+                "status": status,
+                **labels,
+            },
+        }
+        data = {"release": base64.b64encode(content).decode()}
+        self.api.put("secrets", {"metadata": meta, "data": data})
+
+    def _read(self, version: int = 3) -> releases.Release | None:
+        return releases.read(self.management, NAMESPACE, RELEASE, version)
+
+
+class RevisionsTest(_ReleasesTest):
+    def test_the_newest_is_the_last_by_number(self) -> None:
+        self._record(9, "superseded", modifiedAt="1764000009")
+        self._record(10, "pending-upgrade", createdAt="1764000010")
+        self._record(8, "superseded")
+        self.assertEqual(
+            (
+                view.Revision(8, "superseded", 0.0),
+                view.Revision(9, "superseded", 1764000009.0),
+                view.Revision(10, "pending-upgrade", 1764000010.0),
+            ),
+            releases.revisions(self.management, NAMESPACE, RELEASE),
+        )
+
+    def test_records_of_another_release_are_not_ours(self) -> None:
+        self._record(1, "deployed", name="demo-2")
+        self.assertEqual(
+            (), releases.revisions(self.management, NAMESPACE, RELEASE)
+        )
+
+
+class ReadTest(_ReleasesTest):
+    def test_a_whole_revision(self) -> None:
+        self._record(3, "deployed", packed(BODY))
+        found = self._read()
+        assert found is not None
+        self.assertEqual(
+            (
+                3,
+                "deployed",
+                "openstack-cluster",
+                "0.27.0",
+                {"kubernetesVersion": "1.34.2"},
+            ),
+            (
+                found.version,
+                found.status,
+                found.chart_name,
+                found.chart_version,
+                found.values,
+            ),
+        )
+        self.assertEqual(
+            ["Cluster", "HelmRelease", "Manifests"],
+            [each["kind"] for each in found.objects],
+        )
+        self.assertEqual(
+            {"demo-1-cni-calico", "demo-1-cloud-config"},
+            found.names(kinds.HELM_RELEASE, kinds.MANIFESTS),
+        )
+        self.assertEqual(frozenset(), found.names())
+
+    def test_a_revision_without_values_or_manifest(self) -> None:
+        self._record(
+            3, "failed", packed({**BODY, "config": None, "manifest": ""})
+        )
+        found = self._read()
+        assert found is not None
+        self.assertEqual(({}, ()), (found.values, found.objects))
+
+    def test_one_that_is_gone_is_none(self) -> None:
+        self.assertIsNone(self._read())
+
+    def test_a_damaged_record_says_which_and_quotes_nothing(self) -> None:
+        whole = gzip.compress(json.dumps(BODY).encode(), mtime=0)
+        flipped = bytearray(whole)
+        flipped[10] ^= 0xFF
+        rows = {
+            "empty": b"",
+            "no base64": b"!",
+            "not compressed": base64.b64encode(b"{}"),
+            "no JSON": packed(b'{"password": "hunter2'),
+            "a list": packed([]),
+            "no chart": packed({**BODY, "chart": None}),
+            "no version": packed({**BODY, "version": None}),
+            "no YAML": packed({**BODY, "manifest": "a: [hunter2"}),
+            "cut short": base64.b64encode(whole[:-20]),
+            "flipped bits": base64.b64encode(bytes(flipped)),
+        }
+        wrong = {}
+        for what, content in rows.items():
+            self._record(3, "deployed", content)
+            try:
+                wrong[what] = repr(self._read())
+            except exceptions.HelmError as error:
+                if "hunter2" in str(error) or "revision 3" not in str(error):
+                    wrong[what] = str(error)
+            except Exception as error:
+                wrong[what] = repr(error)
+        self.assertEqual({}, wrong)
+
+    def test_a_record_without_data_is_damaged(self) -> None:
+        name = f"sh.helm.release.v1.{RELEASE}.v3"
+        meta = {"name": name, "namespace": NAMESPACE}
+        for rest in ({}, {"data": None}, {"data": {}}):
+            self.api.put("secrets", {"metadata": dict(meta), **rest})
+            self.assertRaises(exceptions.HelmError, self._read)
+
+
+class ForgetTest(_ReleasesTest):
+    def test_one_record_goes_and_no_other(self) -> None:
+        self._record(3, "deployed")
+        self._record(4, "pending-upgrade")
+        releases.forget(self.management, NAMESPACE, RELEASE, 4)
+        releases.forget(self.management, NAMESPACE, RELEASE, 4)
+        self.assertEqual(
+            [3],
+            [
+                each.version
+                for each in releases.revisions(
+                    self.management, NAMESPACE, RELEASE
+                )
+            ],
+        )

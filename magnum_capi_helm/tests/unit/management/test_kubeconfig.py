@@ -1,0 +1,169 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The kubeconfig: keys in private files, and never in a message."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pathlib
+import stat
+from typing import Any
+
+import fixtures
+from oslotest import base
+import yaml
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import kubeconfig
+
+KEY = "-----BEGIN PRIVATE KEY-----hunter2"
+ENCODED = base64.b64encode(KEY.encode()).decode()
+
+
+def document(**user: Any) -> dict[str, Any]:
+    return {
+        "clusters": [{"name": "c", "cluster": {"server": "https://api"}}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+
+
+class _KubeconfigTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def _write(self, text: str) -> str:
+        path = self.home / "kubeconfig"
+        path.write_text(text)
+        return str(path)
+
+
+class LoadTest(_KubeconfigTest):
+    def test_relative_paths_are_those_beside_the_file(self) -> None:
+        found = document(
+            **{
+                "client-key": "pki/key.pem",
+                "client-certificate": "/etc/pki/cert.pem",
+                "tokenFile": "token",
+            }
+        )
+        found["clusters"][0]["cluster"]["certificate-authority"] = "ca.pem"
+        loaded = kubeconfig.load(self._write(yaml.safe_dump(found)))
+        self.assertEqual(
+            {
+                "client-key": f"{self.home}/pki/key.pem",
+                "client-certificate": "/etc/pki/cert.pem",
+                "tokenFile": f"{self.home}/token",
+            },
+            loaded["users"][0]["user"],
+        )
+        self.assertEqual(
+            {
+                "server": "https://api",
+                "certificate-authority": f"{self.home}/ca.pem",
+            },
+            loaded["clusters"][0]["cluster"],
+        )
+
+    def test_a_missing_file_says_which_option_to_set(self) -> None:
+        error = self.assertRaises(
+            exceptions.NotConfigured, kubeconfig.load, "/nowhere/kubeconfig"
+        )
+        self.assertEqual(
+            "no kubeconfig at /nowhere/kubeconfig: set [capi_helm] "
+            "kubeconfig_file to a kubeconfig of the management cluster",
+            str(error),
+        )
+
+    def test_what_is_no_kubeconfig_is_refused(self) -> None:
+        for text in ("", "[]", "text", "a: b", "clusters: []", "clusters: c"):
+            self.assertRaises(
+                exceptions.NotConfigured, kubeconfig.load, self._write(text)
+            )
+
+    def test_a_directory_or_binary_file_is_refused(self) -> None:
+        self.assertRaises(
+            exceptions.NotConfigured, kubeconfig.load, str(self.home)
+        )
+        binary = self.home / "binary"
+        binary.write_bytes(b"\xff\xfe\x00")
+        self.assertRaises(
+            exceptions.NotConfigured, kubeconfig.load, str(binary)
+        )
+
+    def test_errors_never_quote_the_file(self) -> None:
+        for text in (
+            f"users: [client-key-data: {KEY}",
+            f"client-key-data: {KEY}",
+            f"- {KEY}",
+        ):
+            error = self.assertRaises(
+                exceptions.NotConfigured, kubeconfig.load, self._write(text)
+            )
+            self.assertNotIn("hunter2", str(error))
+
+
+class ExternaliseTest(_KubeconfigTest):
+    def test_inline_keys_become_files_of_the_owner_alone(self) -> None:
+        before = document(
+            **{"client-key-data": ENCODED, "client-certificate-data": ENCODED}
+        )
+        ca = base64.b64encode(b"the CA").decode()
+        before["clusters"][0]["cluster"]["certificate-authority-data"] = ca
+        after = kubeconfig.externalise(before, str(self.home))
+        user = after["users"][0]["user"]
+        cluster = after["clusters"][0]["cluster"]
+        self.assertEqual({"client-key", "client-certificate"}, set(user))
+        files = {
+            user["client-key"]: KEY,
+            user["client-certificate"]: KEY,
+            cluster["certificate-authority"]: "the CA",
+        }
+        self.assertEqual(3, len(files))
+        for path, content in files.items():
+            self.assertEqual(content, pathlib.Path(path).read_text())
+            self.assertEqual(0o600, stat.S_IMODE(os.stat(path).st_mode))
+            self.assertEqual(str(self.home), os.path.dirname(path))
+
+    def test_the_document_given_stays_as_it_is(self) -> None:
+        before = document(**{"client-key-data": ENCODED})
+        kubeconfig.externalise(before, str(self.home))
+        self.assertEqual(document(**{"client-key-data": ENCODED}), before)
+
+    def test_paths_stay_paths_and_tokens_stay_tokens(self) -> None:
+        before = document(**{"client-key": "/etc/key.pem", "token": "t"})
+        self.assertEqual(
+            before, kubeconfig.externalise(before, str(self.home))
+        )
+        self.assertEqual([], list(self.home.iterdir()))
+
+    def test_a_file_that_is_already_there_is_not_trusted(self) -> None:
+        before = document(**{"client-key-data": ENCODED})
+        kubeconfig.externalise(before, str(self.home))
+        self.assertRaises(
+            FileExistsError, kubeconfig.externalise, before, str(self.home)
+        )
+
+    def test_data_that_is_no_base64_names_the_key_alone(self) -> None:
+        before = document(**{"client-key-data": "hunter2"})
+        error = self.assertRaises(
+            exceptions.NotConfigured,
+            kubeconfig.externalise,
+            before,
+            str(self.home),
+        )
+        self.assertEqual(
+            "the kubeconfig's client-key-data is not base64", str(error)
+        )

@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Verdicts on objects that a real Cluster API 1.13 wrote.
+
+``recorded.json``: one control plane and one worker, read with both versions
+of the API; once complete, once with a worker that no host has room for.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import wanted
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import health
+from magnum_capi_helm.status import view
+
+VERSIONS = ("v1beta1", "v1beta2")
+REQUIRED = (
+    "MachinesReady",
+    "Ready",
+    "EtcdClusterHealthy",
+    "ControlPlaneComponentsHealthy",
+)
+_RECORDED = json.loads(
+    pathlib.Path(__file__).with_name("recorded.json").read_text()
+)
+
+
+def seen(what: str, version: str) -> view.View:
+    record: dict[str, Any] = _RECORDED[what]
+    objects = record[version]
+    return view.View(
+        release=record["release"],
+        cluster=objects["cluster"][0],
+        control_plane=objects["control_plane"][0],
+        deployments=tuple(objects["deployments"]),
+        machines=tuple(objects["machines"]),
+        addons=tuple(record["addons"]),
+        revisions=(view.Revision(1, "deployed"),),
+        infrastructure=record["infrastructure"][0],
+        infra_machines=tuple(record["infra_machines"]),
+    )
+
+
+def verdict(view_: view.View) -> cluster_status.Verdict:
+    rows = wanted.Rows(
+        uuid="u",
+        release=view_.release,
+        groups=(
+            wanted.Group("u-m", "default-master", "default-master", True, 1),
+            wanted.Group("u-w", "default-worker", "default-worker", False, 1),
+        ),
+    )
+    return cluster_status.verdict(
+        view_,
+        rows,
+        required=REQUIRED,
+        expected=frozenset(map(view.name_of, view_.addons)),
+    )
+
+
+class CompleteTest(base.BaseTestCase):
+    def test_it_is_complete_by_either_version(self) -> None:
+        for version in VERSIONS:
+            self.assertEqual(
+                cluster_status.Verdict(
+                    reason="",
+                    groups={
+                        "default-master": cluster_status.GroupVerdict(
+                            "", ("192.168.3.237",)
+                        ),
+                        "default-worker": cluster_status.GroupVerdict(
+                            "", ("192.168.3.117",)
+                        ),
+                    },
+                    api_address="https://127.88.150.138:6443",
+                    coe_version="v1.34.2",
+                ),
+                verdict(seen("complete", version)),
+            )
+
+    def test_it_is_healthy_by_either_version(self) -> None:
+        for version in VERSIONS:
+            self.assertEqual(
+                health.Health(
+                    "HEALTHY",
+                    {
+                        "api": "ok",
+                        "p1-c5f41ff2be12-control-plane-qqbh5.Ready": "True",
+                        "p1-c5f41ff2be12-default-worker-4mbk9-n8r7k.Ready": (
+                            "True"
+                        ),
+                    },
+                ),
+                health.health(seen("complete", version)),
+            )
+
+
+class NoHostTest(base.BaseTestCase):
+    MACHINE = "nh-45f11a8de301-default-worker-w22vn-kjnr8"
+
+    def test_the_reason_names_group_machine_and_what_nova_said(self) -> None:
+        reason = (
+            f"nodegroup default-worker: machine {self.MACHINE}: "
+            "No valid host was found. There are not enough hosts available."
+        )
+        for version in VERSIONS:
+            found = verdict(seen("no_host", version))
+            self.assertEqual(reason, found.reason)
+            self.assertEqual(
+                cluster_status.GroupVerdict(reason, (), fault=True),
+                found.groups["default-worker"],
+            )
+            self.assertTrue(found.groups["default-master"].done)
+
+    def test_its_health_is_not_known(self) -> None:
+        for version in VERSIONS:
+            found = health.health(seen("no_host", version))
+            self.assertEqual("UNKNOWN", found.status)
+            self.assertEqual("Unknown", found.reason[f"{self.MACHINE}.Ready"])

@@ -1,0 +1,117 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The driver's exceptions, and what Magnum makes of them."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from typing import Any
+
+import fixtures
+from magnum.common import exception
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import faults
+
+#: Each exception: what Magnum raises, its HTTP status, worth another try.
+CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
+    "CapiHelmError": (exception.MagnumException, 500, False),
+    "InvalidInput": (exception.InvalidParameterValue, 400, False),
+    "LabelError": (exception.InvalidParameterValue, 400, False),
+    "NotSupported": (exception.NotSupported, 400, False),
+    "NotConfigured": (exception.MagnumException, 500, False),
+    "CloudError": (exception.MagnumException, 500, False),
+    "CloudUnreachable": (exception.MagnumException, 500, True),
+    "ManagementError": (exception.MagnumException, 500, False),
+    "ManagementUnreachable": (exception.MagnumException, 500, True),
+    "Conflict": (exception.MagnumException, 500, True),
+    "HelmError": (exception.MagnumException, 500, False),
+    "HelmBusy": (exception.MagnumException, 500, True),
+    "HelmUnreachable": (exception.MagnumException, 500, True),
+    "ChartUnavailable": (exception.MagnumException, 500, False),
+    "LeaseHeld": (exception.OperationInProgress, 400, True),
+}
+
+
+def instance(kind: type[exceptions.CapiHelmError]) -> exceptions.CapiHelmError:
+    if issubclass(kind, exceptions.LabelError):
+        return kind("size", "big", "a number")
+    return kind("what is wrong")
+
+
+class MappingTest(base.BaseTestCase):
+    def test_each_exception_is_one_of_magnums(self) -> None:
+        declared = {
+            name: kind
+            for name, kind in inspect.getmembers(exceptions, inspect.isclass)
+            if issubclass(kind, exceptions.CapiHelmError)
+        }
+        found: dict[str, Any] = {}
+        for name, kind in declared.items():
+            theirs: Any = faults.as_magnum(instance(kind))
+            found[name] = (type(theirs), theirs.code, kind.retriable)
+        self.assertEqual(CLASSES, found)
+
+    def test_the_text_stays_as_it_is(self) -> None:
+        texts = [
+            "plain",
+            "100% of the quota",
+            "%(cluster)s and %s and %%",
+            "label size='a%b' is not allowed",
+        ]
+        self.assertEqual(
+            texts,
+            [str(faults.as_magnum(exceptions.InvalidInput(t))) for t in texts],
+        )
+
+    def test_a_label_error_says_which_label_and_what_is_allowed(self) -> None:
+        error = exceptions.LabelError("size", "big", "a number")
+        self.assertEqual(
+            "label size='big' is not allowed: give a number", str(error)
+        )
+
+
+class TranslatedTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+
+    def _run(self, error: Exception) -> None:
+        with faults.translated("create", "uuid-1"):
+            raise error
+
+    def test_a_refusal_is_one_line_of_log(self) -> None:
+        error = self.assertRaises(
+            exception.NotSupported, self._run, exceptions.NotSupported("no")
+        )
+        self.assertEqual("no", str(error))
+        self.assertEqual(
+            "create of cluster uuid-1 refused: no\n", self.log.output
+        )
+
+    def test_users_see_no_trace_of_what_was_behind_it(self) -> None:
+        error = self.assertRaises(
+            exception.MagnumException, self._run, exceptions.HelmError("no")
+        )
+        self.assertIsNone(error.__cause__)
+        self.assertTrue(error.__suppress_context__)
+
+    def test_errors_of_the_program_pass_through(self) -> None:
+        self.assertRaises(KeyError, self._run, KeyError("bug"))
+        self.assertEqual("", self.log.output)
+
+    def test_without_an_error_nothing_happens(self) -> None:
+        with faults.translated("create", "uuid-1"):
+            pass
+        self.assertEqual("", self.log.output)

@@ -1,0 +1,196 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Imports go one way only, and each library has one module that knows it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+import pathlib
+
+from oslotest import base
+
+import magnum_capi_helm
+
+PACKAGE = "magnum_capi_helm"
+ROOT = pathlib.Path(magnum_capi_helm.__file__).parent
+
+#: From the bottom up. A module imports from its own layer and from below;
+#: ``features.*`` stands for the package and all in it.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"exceptions", "names"}),
+    frozenset({"labels", "option_types", "spec", "wanted"}),
+    frozenset({"features.*", "intent", "status.*", "values"}),
+    frozenset({"conf"}),
+    frozenset(
+        {
+            "certificates",
+            "cloud",
+            "credentials",
+            "faults",
+            "helm.*",
+            "management.*",
+            "resolve",
+            "rows",
+        }
+    ),
+    frozenset(
+        {
+            "creation",
+            "deletion",
+            "health_poll",
+            "operation",
+            "polling",
+            "resizing",
+            "runtime",
+            "status_poll",
+        }
+    ),
+    frozenset({"cmd.*", "driver", "monitor"}),
+)
+
+#: The layers below the configuration decide by what they are given alone.
+PURE = 3
+#: No clock, log, environment, network or process is in here.
+PURE_MAY_IMPORT = {
+    "__future__",
+    "base64",
+    "collections.abc",
+    "copy",
+    "dataclasses",
+    "enum",
+    "gzip",
+    "hashlib",
+    "ipaddress",
+    "json",
+    "oslo_config.types",
+    "re",
+    "typing",
+    "zlib",
+}
+
+#: Library -> the modules that may import it.
+OWNERS = {
+    "pykube": {"management.connection"},
+    "pyhelm3": {"helm.client"},
+    "openstack": {"cloud"},
+    "keystoneclient": {"credentials"},
+}
+
+
+def _modules() -> dict[str, ast.Module]:
+    """Each module of the product: dotted name below the package -> tree."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[0] != "tests" and parts != ("__init__",):
+            name = ".".join(parts).removesuffix(".__init__")
+            found[name] = ast.parse(path.read_text())
+    return found
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    """Full names of what is imported, in functions as well."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "relative import"
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}"
+
+
+def _layer(module: str) -> int | None:
+    for number, members in enumerate(LAYERS):
+        if module in members or f"{module.split('.')[0]}.*" in members:
+            return number
+    return None
+
+
+class ImportsTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.modules = _modules()
+
+    def _inner(self, tree: ast.AST) -> set[str]:
+        """Modules of the package that a tree imports."""
+        found = set()
+        for name in _imports(tree):
+            if name.startswith(f"{PACKAGE}."):
+                inner = name.removeprefix(f"{PACKAGE}.")
+                # "from module import name" names something in a module.
+                while inner not in self.modules:
+                    inner = inner.rpartition(".")[0]
+                found.add(inner)
+        return found
+
+    def test_each_module_has_its_layer(self) -> None:
+        lost = [name for name in self.modules if _layer(name) is None]
+        self.assertEqual([], lost)
+        declared = {each for layer in LAYERS for each in layer}
+        present = set(self.modules) | {
+            f"{name.split('.')[0]}.*" for name in self.modules
+        }
+        self.assertEqual(set(), declared - present)
+
+    def test_no_module_imports_from_above(self) -> None:
+        upwards = [
+            f"{name} imports {other}"
+            for name, tree in self.modules.items()
+            for other in sorted(self._inner(tree))
+            if (_layer(other) or 0) > (_layer(name) or 0)
+        ]
+        self.assertEqual([], upwards)
+
+    def test_no_modules_import_each_other(self) -> None:
+        # Packages that only hold modules import nothing.
+        ahead = {
+            name: self._inner(tree) - {name}
+            for name, tree in self.modules.items()
+        }
+        while ahead:
+            free = [name for name, needs in ahead.items() if not needs]
+            self.assertTrue(free, f"a circle among {sorted(ahead)}")
+            for name in free:
+                del ahead[name]
+            for needs in ahead.values():
+                needs.difference_update(free)
+
+    def test_the_pure_layers_know_nothing_of_the_world(self) -> None:
+        worldly = [
+            f"{name} imports {other}"
+            for name, tree in self.modules.items()
+            if (_layer(name) or 0) < PURE
+            for other in sorted(set(_imports(tree)))
+            if not other.startswith(f"{PACKAGE}.")
+            and other not in PURE_MAY_IMPORT
+            and other.rpartition(".")[0] not in PURE_MAY_IMPORT
+        ]
+        self.assertEqual([], worldly)
+
+    def test_each_library_has_its_one_module(self) -> None:
+        users: dict[str, set[str]] = {library: set() for library in OWNERS}
+        for name, tree in self.modules.items():
+            for other in _imports(tree):
+                library = other.split(".")[0]
+                if library in users:
+                    users[library].add(name)
+        self.assertEqual(OWNERS, users)
+
+    def test_the_rules_read_every_kind_of_import(self) -> None:
+        tree = ast.parse(
+            "import a.b\n"
+            "from c import d as e\n"
+            "def f():\n"
+            "    from g.h import i\n"
+        )
+        self.assertEqual(["a.b", "c.d", "g.h.i"], sorted(_imports(tree)))

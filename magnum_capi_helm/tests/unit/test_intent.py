@@ -1,0 +1,140 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The stored intent: what went in comes out, or one clear exception."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import gzip
+import json
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import spec
+
+INTENT = intent.Intent(
+    chart=spec.Chart(
+        name="openstack-cluster",
+        version="0.27.0",
+        repository="https://charts.example.org",
+    ),
+    values={
+        "nodeGroups": [{"name": "größe", "machineCount": 2}],
+        "osDistro": None,
+    },
+    fingerprint="v1-abc",
+    since=1764000000.25,
+)
+
+
+def encoded(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def head(**changes: object) -> str:
+    found = json.loads(base64.b64decode(INTENT.to_secret()["intent.json"]))
+    return encoded(json.dumps({**found, **changes}).encode())
+
+
+class RoundTripTest(base.BaseTestCase):
+    def test_what_was_written_is_read_again(self) -> None:
+        self.assertEqual(INTENT, intent.from_secret(INTENT.to_secret()))
+
+    def test_the_same_intent_is_the_same_secret(self) -> None:
+        twin = dataclasses.replace(INTENT)
+        self.assertEqual(INTENT.to_secret(), twin.to_secret())
+
+    def test_people_can_read_the_head(self) -> None:
+        self.assertEqual(
+            {
+                "format": "1",
+                "chart": {
+                    "name": "openstack-cluster",
+                    "version": "0.27.0",
+                    "repository": "https://charts.example.org",
+                },
+                "fingerprint": "v1-abc",
+                "since": 1764000000.25,
+            },
+            json.loads(base64.b64decode(INTENT.to_secret()["intent.json"])),
+        )
+
+    def test_other_keys_of_the_secret_are_no_harm(self) -> None:
+        secret = {**INTENT.to_secret(), "ssh.pub": encoded(b"key")}
+        self.assertEqual(INTENT, intent.from_secret(secret))
+
+
+class DamagedTest(base.BaseTestCase):
+    def _refused(self, **changes: str) -> None:
+        secret = {
+            key: value
+            for key, value in {**INTENT.to_secret(), **changes}.items()
+            if value != "absent"
+        }
+        error = self.assertRaises(
+            exceptions.ManagementError, intent.from_secret, secret
+        )
+        self.assertIn("the stored intent can't be read", str(error))
+
+    def test_a_missing_part(self) -> None:
+        self._refused(**{"intent.json": "absent"})
+        self._refused(**{"values.json.gz": "absent"})
+
+    def test_no_base64(self) -> None:
+        self._refused(**{"intent.json": "!"})
+        self._refused(**{"values.json.gz": "!"})
+
+    def test_a_head_that_is_none(self) -> None:
+        self._refused(**{"intent.json": encoded(b"{")})
+        self._refused(**{"intent.json": encoded(b"[]")})
+        self._refused(**{"intent.json": encoded(b"{}")})
+
+    def test_a_chart_that_is_none(self) -> None:
+        self._refused(**{"intent.json": head(chart={"name": "x"})})
+        self._refused(**{"intent.json": head(chart=None)})
+
+    def test_a_time_that_is_none(self) -> None:
+        self._refused(**{"intent.json": head(since="now")})
+
+    def test_a_format_of_a_later_version(self) -> None:
+        self._refused(**{"intent.json": head(format="2")})
+
+    def test_values_that_are_not_compressed(self) -> None:
+        self._refused(**{"values.json.gz": encoded(b"{}")})
+
+    def test_values_that_are_cut_short(self) -> None:
+        whole = base64.b64decode(INTENT.to_secret()["values.json.gz"])
+        self._refused(**{"values.json.gz": encoded(whole[:-12])})
+
+    def test_any_damaged_byte_of_the_values_is_noticed(self) -> None:
+        whole = base64.b64decode(INTENT.to_secret()["values.json.gz"])
+        header = 10  # of gzip: time, flags and the like
+        for position in range(header, len(whole)):
+            damaged = bytearray(whole)
+            damaged[position] ^= 0xFF
+            self._refused(**{"values.json.gz": encoded(bytes(damaged))})
+
+    def test_values_that_are_no_json(self) -> None:
+        self._refused(**{"values.json.gz": encoded(gzip.compress(b"{"))})
+
+    def test_the_message_quotes_nothing_of_the_values(self) -> None:
+        secret = {
+            **INTENT.to_secret(),
+            "values.json.gz": encoded(gzip.compress(b'{"password": "hunter2')),
+        }
+        error = self.assertRaises(
+            exceptions.ManagementError, intent.from_secret, secret
+        )
+        self.assertNotIn("hunter2", str(error))

@@ -1,0 +1,120 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Labels: parsed by their declaration, the strongest source first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from oslo_config import types
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
+
+SIZE = labels.Label(
+    name="size",
+    type=types.Integer(min=1),
+    default=5,
+    allowed="a size in GB",
+    help="A size.",
+    aliases=("old_size", "older_size"),
+)
+VERSION = labels.Label(
+    name="version",
+    type=types.String(),
+    default="",
+    allowed="any text",
+    help="A version.",
+    scope=labels.Scope.TEMPLATE,
+)
+
+
+def resolve(
+    cluster: Mapping[str, str],
+    template: Mapping[str, str],
+    options: Mapping[str, object] | None = None,
+) -> labels.Values:
+    return labels.resolve(
+        (SIZE, VERSION),
+        {
+            labels.Scope.CLUSTER: (cluster, template),
+            labels.Scope.TEMPLATE: (template,),
+        },
+        options or {},
+    )
+
+
+class PrecedenceTest(base.BaseTestCase):
+    def test_cluster_beats_template_beats_option_beats_default(self) -> None:
+        option = {"size": 7}
+        self.assertEqual(
+            [1, 2, 7, 5],
+            [
+                resolve({"size": "1"}, {"size": "2"}, option)[SIZE],
+                resolve({}, {"size": "2"}, option)[SIZE],
+                resolve({}, {}, option)[SIZE],
+                resolve({}, {})[SIZE],
+            ],
+        )
+
+    def test_a_label_beats_its_aliases_in_the_same_source(self) -> None:
+        given = {"older_size": "3", "old_size": "2", "size": "1"}
+        self.assertEqual(1, resolve(given, {})[SIZE])
+        del given["size"]
+        self.assertEqual(2, resolve(given, {})[SIZE])
+
+    def test_an_alias_of_the_cluster_beats_the_template(self) -> None:
+        self.assertEqual(1, resolve({"old_size": "1"}, {"size": "2"})[SIZE])
+
+    def test_a_template_label_of_a_cluster_is_not_read(self) -> None:
+        self.assertEqual("", resolve({"version": "9"}, {})[VERSION])
+        self.assertEqual(
+            "8", resolve({"version": "9"}, {"version": "8"})[VERSION]
+        )
+
+
+class ParseTest(base.BaseTestCase):
+    def test_a_value_has_the_type_of_its_label(self) -> None:
+        self.assertEqual(12, SIZE.parse(" 12 "))
+
+    def test_an_error_has_label_value_and_what_is_allowed(self) -> None:
+        error = self.assertRaises(exceptions.LabelError, SIZE.parse, "0")
+        self.assertEqual(
+            ("size", "0", "a size in GB"),
+            (error.name, error.value, error.allowed),
+        )
+
+    def test_an_error_names_the_alias_that_the_user_wrote(self) -> None:
+        error = self.assertRaises(
+            exceptions.LabelError, resolve, {"old_size": "big"}, {}
+        )
+        self.assertEqual("old_size", error.name)
+        self.assertIn("label old_size='big'", str(error))
+
+    def test_a_weaker_source_is_not_even_parsed(self) -> None:
+        self.assertEqual(1, resolve({"size": "1"}, {"size": "big"})[SIZE])
+
+
+class ValuesTest(base.BaseTestCase):
+    def test_equal_values_are_equal_and_hash_alike(self) -> None:
+        one, two = resolve({"size": "1"}, {}), resolve({"old_size": "1"}, {})
+        self.assertEqual(one, two)
+        self.assertEqual(hash(one), hash(two))
+        self.assertNotEqual(one, resolve({"size": "2"}, {}))
+        self.assertNotEqual(one, {"size": 1})
+
+    def test_they_do_not_change_with_what_they_were_made_from(self) -> None:
+        source = {"size": 1}
+        values = labels.Values(source)
+        source["size"] = 2
+        self.assertEqual(1, values[SIZE])

@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Types of labels: each takes text, or a value that is already parsed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import option_types
+
+NETWORK = option_types.IPv4Network()
+NETWORKS = option_types.IPv4Networks()
+WORDS = option_types.Words()
+RESOURCES = option_types.ApiResources()
+VERSION = option_types.Version()
+
+ACCEPTED: list[tuple[Any, Any, Any]] = [
+    (NETWORK, "10.0.0.0/24", "10.0.0.0/24"),
+    (NETWORK, " 10.0.0.0/255.255.255.0 ", "10.0.0.0/24"),
+    (NETWORK, "192.0.2.7", "192.0.2.7/32"),
+    (NETWORKS, "", ()),
+    (
+        NETWORKS,
+        "192.0.2.0/24, 198.51.100.0/25,",
+        ("192.0.2.0/24", "198.51.100.0/25"),
+    ),
+    (NETWORKS, ("192.0.2.0/24",), ("192.0.2.0/24",)),
+    (WORDS, "", ()),
+    (WORDS, "  a   b ", ("a", "b")),
+    (WORDS, ("a", "b"), ("a", "b")),
+    (RESOURCES, "", {}),
+    (RESOURCES, {}, {}),
+    (
+        RESOURCES,
+        '{"Cluster": {"api_version": "cluster.x-k8s.io/v1beta1"}}',
+        {"Cluster": {"api_version": "cluster.x-k8s.io/v1beta1"}},
+    ),
+    (VERSION, "", ""),
+    (VERSION, "0.27.0", "0.27.0"),
+    (VERSION, "v0.27.0", "v0.27.0"),
+    (VERSION, "0.27.1-dev.0.main.3+abc", "0.27.1-dev.0.main.3+abc"),
+]
+
+REFUSED: list[tuple[Any, Any]] = [
+    (NETWORK, "10.0.0.1/24"),
+    (NETWORK, "10.0.0.0/33"),
+    (NETWORK, "fd00::/64"),
+    (NETWORK, ""),
+    (NETWORKS, "192.0.2.0/24 198.51.100.0/25"),
+    (NETWORKS, "192.0.2.0/24,::/0"),
+    (RESOURCES, "{"),
+    (RESOURCES, "[]"),
+    (RESOURCES, '{"Cluster": "v1beta1"}'),
+    (VERSION, "latest"),
+    (VERSION, "0.27"),
+    (VERSION, "0.27.0; rm"),
+    (VERSION, "0.27.0\n"),
+]
+
+
+class OptionTypesTest(base.BaseTestCase):
+    def test_accepted(self) -> None:
+        self.assertEqual(
+            [(kind, text, parsed) for kind, text, parsed in ACCEPTED],
+            [(kind, text, kind(text)) for kind, text, _ in ACCEPTED],
+        )
+
+    def test_refused(self) -> None:
+        taken = []
+        for kind, text in REFUSED:
+            try:
+                taken.append((kind, text, kind(text)))
+            except ValueError:
+                continue
+        self.assertEqual([], taken)
+
+    def test_what_is_written_is_read_again_as_the_same(self) -> None:
+        for kind, _, parsed in ACCEPTED:
+            written = kind.format_defaults(parsed)[0]
+            self.assertEqual(parsed, kind(written.strip('"')))
+
+    def test_each_has_a_name_for_the_sample_configuration(self) -> None:
+        self.assertEqual(
+            [
+                "IPv4Network",
+                "IPv4Networks",
+                "Words",
+                "ApiResources",
+                "Version",
+            ],
+            [
+                repr(each)
+                for each in (NETWORK, NETWORKS, WORDS, RESOURCES, VERSION)
+            ],
+        )

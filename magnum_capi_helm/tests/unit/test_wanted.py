@@ -1,0 +1,110 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What the rows want: the fingerprint changes then and only then."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import wanted
+
+MASTER = wanted.Group(
+    uuid="u-m",
+    name="default-master",
+    chart_name="default-master",
+    control_plane=True,
+    count=3,
+    flavor_id="m1.large",
+    image_id="ubuntu",
+)
+WORKER = wanted.Group(
+    uuid="u-w",
+    name="default-worker",
+    chart_name="default-worker",
+    control_plane=False,
+    count=2,
+    flavor_id="m1.small",
+    image_id="ubuntu",
+)
+
+
+def rows(*groups: wanted.Group, **changes: Any) -> wanted.Rows:
+    whole = wanted.Rows(uuid="u", release="demo-1", groups=groups)
+    return dataclasses.replace(whole, **changes)
+
+
+class FingerprintTest(base.BaseTestCase):
+    def test_it_is_the_same_in_every_process_and_release(self) -> None:
+        # It is kept in the cluster: another text would look like a change.
+        self.assertEqual(
+            "v1-da5260775d7ab31647b1403f", rows(MASTER, WORKER).fingerprint()
+        )
+
+    def test_it_does_not_depend_on_the_order_of_rows(self) -> None:
+        self.assertEqual(
+            rows(MASTER, WORKER).fingerprint(),
+            rows(WORKER, MASTER).fingerprint(),
+        )
+
+    def test_it_changes_with_everything_that_is_wanted_of_a_group(
+        self,
+    ) -> None:
+        changes: dict[str, Any] = {
+            "uuid": "u-x",
+            "name": "other",
+            "chart_name": "other",
+            "control_plane": True,
+            "count": 3,
+            "flavor_id": "m1.tiny",
+            "image_id": "flatcar",
+        }
+        fields = {each.name for each in dataclasses.fields(wanted.Group)}
+        self.assertEqual(fields, set(changes))
+        before = rows(MASTER, WORKER).fingerprint()
+        unnoticed = [
+            name
+            for name, value in changes.items()
+            if rows(
+                MASTER, dataclasses.replace(WORKER, **{name: value})
+            ).fingerprint()
+            == before
+        ]
+        self.assertEqual([], unnoticed)
+
+    def test_it_changes_with_a_group_more_or_less(self) -> None:
+        more = dataclasses.replace(WORKER, uuid="u-2", name="gpu")
+        found = {
+            rows(MASTER).fingerprint(),
+            rows(MASTER, WORKER).fingerprint(),
+            rows(MASTER, WORKER, more).fingerprint(),
+        }
+        self.assertEqual(3, len(found))
+
+    def test_names_of_the_cluster_are_not_wanted_state(self) -> None:
+        self.assertEqual(
+            rows(MASTER, WORKER).fingerprint(),
+            rows(MASTER, WORKER, uuid="u-2", release="demo-2").fingerprint(),
+        )
+
+
+class RowsTest(base.BaseTestCase):
+    def test_master_workers_and_counts(self) -> None:
+        whole = rows(WORKER, MASTER)
+        self.assertEqual(MASTER, whole.master)
+        self.assertEqual((WORKER,), whole.workers)
+        self.assertEqual({"default-worker": 2}, whole.counts())
+
+    def test_rows_without_a_master(self) -> None:
+        self.assertIsNone(rows(WORKER).master)

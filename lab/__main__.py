@@ -19,13 +19,17 @@ OLDEST = (3, 11)
 NEWEST = (3, 12)
 
 
-def main():  # type: () -> int
+def main() -> int:
     """Say which Python is needed before one of the others stumbles."""
-    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+    current = sys.version_info[:2]
+    if not OLDEST <= current <= NEWEST:
+        oldest, newest, this = (
+            f"{major}.{minor}" for major, minor in (OLDEST, NEWEST, current)
+        )
         sys.stderr.write(
-            "FAILED: the lab runs on Python %d.%d to %d.%d, this is %d.%d\n"
-            "  do: call it with one of those: python%d.%d -m lab ...\n"
-            % (OLDEST + NEWEST + sys.version_info[:2] + OLDEST)
+            f"FAILED: the lab runs on Python {oldest} to {newest}, this is"
+            f" {this}\n  do: call it with one of those: python{oldest} -m lab"
+            " ...\n"
         )
         return 1
     from lab import main

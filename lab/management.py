@@ -17,11 +17,13 @@ for its admission webhooks alone (no object carries its watch filter), and
 ``labinfra`` plays its controllers, the machines, and the addon provider.
 """
 
+from collections.abc import Callable
 import pathlib
 
 from lab import layout
 from lab import manifests
 from lab import pki
+from lab import programs
 from lab import service
 
 ETCD_PORT = 12379
@@ -55,6 +57,11 @@ def _program(name: str) -> pathlib.Path:
     return layout.BIN / name
 
 
+def _built(name: str) -> Callable[[], list[pathlib.Path]]:
+    """What changes when the program is built anew."""
+    return lambda: [programs.stamp(name)]
+
+
 def _etcd() -> service.Service:
     peer = f"http://127.0.0.1:{ETCD_PORT + 1}"
     return service.Service(
@@ -71,6 +78,7 @@ def _etcd() -> service.Service:
             "--log-level=warn",
         ),
         layer=1,
+        inputs=_built("etcd"),
         ports=(ETCD_PORT, ETCD_PORT + 1),
         probe=service.answers(f"{ETCD}/health", strict=True),
     )
@@ -102,6 +110,7 @@ def _api_server() -> service.Service:
             "--profiling=false",
         ),
         layer=2,
+        inputs=_built("kube-apiserver"),
         ports=(pki.API_PORT,),
         probe=service.answers(f"{pki.API}/readyz", strict=True),
         grace=20.0,
@@ -121,6 +130,7 @@ def _controller_manager() -> service.Service:
             f"--controllers={','.join(_CONTROLLERS)}",
         ),
         layer=3,
+        inputs=_built("kube-controller-manager"),
     )
 
 
@@ -143,6 +153,7 @@ def _manager(name: str) -> service.Service:
             *filters,
         ),
         layer=4,
+        inputs=_built(name),
         ports=(port, port + _HEALTH, port + _DIAGNOSTICS),
         probe=service.answers(f"http://{health}/readyz", strict=True),
     )
@@ -161,5 +172,5 @@ def _labinfra() -> service.Service:
         layer=5,
         ports=(LABINFRA_PORT,),
         probe=service.answers(f"http://{health}/readyz", strict=True),
-        inputs=lambda: [layout.STAMPS / "program-labinfra"],
+        inputs=_built("labinfra"),
     )

@@ -107,7 +107,12 @@ def _flags() -> str:
     return " ".join(["-s", "-w", *words])
 
 
-def _stamp(program: Program, go: str) -> str:
+def stamp(name: str) -> pathlib.Path:
+    """The file that tells from what a program was built."""
+    return layout.STAMPS / f"program-{name}"
+
+
+def _sources(program: Program, go: str) -> str:
     files = [program.module / "go.mod", program.module / "go.sum"]
     if program.sources:
         files += program.sources.glob("*.go")
@@ -124,7 +129,7 @@ def outdated() -> list[Program]:
         for program in PROGRAMS
         if go is None
         or not (layout.BIN / program.name).exists()
-        or not stamps.fresh(f"program-{program.name}", _stamp(program, go))
+        or not stamps.fresh(stamp(program.name).name, _sources(program, go))
     ]
 
 
@@ -163,7 +168,7 @@ def _build(program: Program, go: str) -> None:
         cwd=program.module,
     )
     fresh.replace(target)
-    stamps.write(f"program-{program.name}", _stamp(program, go))
+    stamps.write(stamp(program.name).name, _sources(program, go))
 
 
 def _configs_stamp() -> str:

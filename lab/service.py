@@ -134,9 +134,10 @@ class Service:
     def _wait(self, child: subprocess.Popen[bytes] | None) -> None:
         deadline = time.monotonic() + READY_SECONDS
         while not (self.running and (self.probe is None or self.probe())):
-            if child is not None and child.poll() is not None:
+            if self._died(child):
+                code = child.returncode if child else "no known code"
                 raise errors.LabError(
-                    f"{self.name} ended with {child.returncode} at its start",
+                    f"{self.name} ended with {code} at its start",
                     log=self.log,
                 )
             if time.monotonic() > deadline:
@@ -145,6 +146,11 @@ class Service:
                     log=self.log,
                 )
             tools.pause(_POLL)
+
+    def _died(self, child: subprocess.Popen[bytes] | None) -> bool:
+        if child is None:
+            return not self.running
+        return child.poll() is not None
 
 
 def answers(url: str, *, strict: bool = False) -> Callable[[], bool]:

@@ -57,6 +57,7 @@ class _Plan:
     chart: spec.Chart
     values: topic.Values
     certificates: list[client.Object]
+    files: credentials.Files
 
 
 def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
@@ -70,24 +71,26 @@ def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     rt.management.apply(
         kinds.NAMESPACE, {"metadata": {"name": plan.namespace}}
     )
-    with rt.leases.hold(plan.namespace, plan.release, plan.labels) as hold:
-        if hold.marked_deleted or not _claim(context, cluster, plan.release):
+    scope = (plan.namespace, plan.release)
+    with rt.leases.hold(*scope, plan.labels) as hold:
+        if hold.marked_deleted:
             return
-        failure = None
-        try:
-            helm_seconds = _write(rt, context, cluster, plan, hold)
-        except exceptions.CapiHelmError as error:
-            failure = error
-        if failure is not None:
-            _leave(context, cluster, failure)
-            return
-    LOG.info(
-        "created release %s in %s: driver %.3f s, helm %.3f s",
-        plan.release,
-        plan.namespace,
-        time.monotonic() - started - helm_seconds,
-        helm_seconds,
-    )
+        claimed = _claim(context, cluster, plan.release)
+        helm_seconds = (
+            _finish(rt, context, cluster, plan, hold) if claimed else None
+        )
+    if not claimed:
+        # No deletion will come by: one without stack_id needs no management
+        # cluster.
+        rt.leases.delete(*scope)
+    elif helm_seconds is not None:
+        LOG.info(
+            "created release %s in %s: driver %.3f s, helm %.3f s",
+            plan.release,
+            plan.namespace,
+            time.monotonic() - started - helm_seconds,
+            helm_seconds,
+        )
 
 
 def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
@@ -115,6 +118,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
             chart=chart,
             values=values.build(wanted),
             certificates=secrets.result(),
+            files=credentials.files(session),
         )
 
 
@@ -127,6 +131,22 @@ def _claim(context: Any, cluster: Any, release: str) -> bool:
     cluster.stack_id = release
     cluster.save()
     return True
+
+
+def _finish(
+    rt: runtime.Runtime,
+    context: Any,
+    cluster: Any,
+    plan: _Plan,
+    hold: Any,
+) -> float | None:
+    """Write it all; None when that did not get through."""
+    try:
+        return _write(rt, context, cluster, plan, hold)
+    except exceptions.CapiHelmError as error:
+        failure = error
+    _leave(context, cluster, failure)
+    return None
 
 
 def _write(
@@ -143,6 +163,7 @@ def _write(
         cluster=cluster,
         session=plan.session,
         labels=plan.labels,
+        files=plan.files,
     )
     for secret in plan.certificates:
         rt.management.apply(kinds.SECRET, secret)

@@ -93,6 +93,28 @@ def allowed_roles(
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """What a cluster needs beside its credential to reach OpenStack."""
+
+    auth_url: str
+    region: str | None
+    ca_bundle: str
+
+
+def files(session: Any) -> Files:
+    """Collect them, before anything is written.
+
+    :raises NotConfigured: the CA bundle can't be read
+    :raises CloudError: the catalogue has no identity endpoint
+    """
+    return Files(
+        auth_url=cloud.Cloud(session).cluster_identity_url(),
+        region=cloud.region(session),
+        ca_bundle=ca_bundle(),
+    )
+
+
 def ensure(
     management: client.Client,
     namespace: str,
@@ -101,11 +123,13 @@ def ensure(
     cluster: Any,
     session: Any,
     labels: dict[str, str],
+    files: Files,
 ) -> None:
     """Make the cluster's credential and the Secret that holds it.
 
     :param cluster: Magnum's row
     :param session: of the user who creates the cluster
+    :param files: what :func:`files` collected
     :raises InvalidInput: Keystone refused
     """
     user = owner(session)
@@ -123,21 +147,15 @@ def ensure(
     }
     management.apply(kinds.SECRET, secret)
     created = _create(session, name, user, cluster)
-    files = {
+    data = {
         "clouds.yaml": clouds_yaml(
-            created.id,
-            created.secret,
-            cloud.Cloud(session).cluster_identity_url(),
-            cloud.region(session),
+            created.id, created.secret, files.auth_url, files.region
         ),
-        "cacert": ca_bundle(),
+        "cacert": files.ca_bundle,
     }
     management.apply(
         kinds.SECRET,
-        {
-            **secret,
-            "data": {key: _base64(text) for key, text in files.items()},
-        },
+        {**secret, "data": {key: _base64(text) for key, text in data.items()}},
     )
 
 

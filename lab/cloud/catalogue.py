@@ -214,14 +214,7 @@ def write_credentials() -> None:
 
 def _openrc(path: pathlib.Path, user: str) -> None:
     variables = {
-        "OS_AUTH_URL": config.KEYSTONE,
-        "OS_USERNAME": user,
-        "OS_PASSWORD": config.PASSWORD,
-        "OS_PROJECT_NAME": user,
-        "OS_USER_DOMAIN_ID": "default",
-        "OS_PROJECT_DOMAIN_ID": "default",
-        "OS_IDENTITY_API_VERSION": "3",
-        "OS_REGION_NAME": config.REGION,
+        **config.credentials(user),
         "PATH": f"{layout.BIN}:{layout.VENV / 'bin'}:$PATH",
         # Workload clusters' endpoints are on loopback too.
         "NO_PROXY": "127.0.0.0/8,localhost",

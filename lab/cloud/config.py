@@ -36,6 +36,20 @@ _TEMPLATES = layout.SOURCE / "cloud" / "etc"
 _FILE_NAMES = {"glance": "glance-api.conf"}
 
 
+def credentials(user: str) -> dict[str, str]:
+    """What a user exports, who works in the project of the same name."""
+    return {
+        "OS_AUTH_URL": KEYSTONE,
+        "OS_USERNAME": user,
+        "OS_PASSWORD": PASSWORD,
+        "OS_PROJECT_NAME": user,
+        "OS_USER_DOMAIN_ID": "default",
+        "OS_PROJECT_DOMAIN_ID": "default",
+        "OS_IDENTITY_API_VERSION": "3",
+        "OS_REGION_NAME": REGION,
+    }
+
+
 def home(name: str) -> pathlib.Path:
     """The folder of a service: configuration, keys, images."""
     return layout.CLOUD / name

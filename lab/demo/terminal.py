@@ -29,23 +29,9 @@ def heading(text: str) -> None:
     print(f"\n{bold}# {text}{plain}", flush=True)
 
 
-def environ(user: str = "demo") -> dict[str, str]:
-    """What the user's openrc file exports."""
-    return environment.inside(
-        OS_AUTH_URL=config.KEYSTONE,
-        OS_USERNAME=user,
-        OS_PASSWORD=config.PASSWORD,
-        OS_PROJECT_NAME=user,
-        OS_USER_DOMAIN_ID="default",
-        OS_PROJECT_DOMAIN_ID="default",
-        OS_IDENTITY_API_VERSION="3",
-        OS_REGION_NAME=config.REGION,
-    )
-
-
 def run(*words: str, kubeconfig: str = "") -> str:
     """Show a command, run it, show and return what it prints."""
-    env = environ()
+    env = environment.inside(**config.credentials("demo"))
     shown = shlex.join(words)
     if kubeconfig:
         env["KUBECONFIG"] = kubeconfig

@@ -46,7 +46,11 @@ _GRACE = 30
 #: Seconds between asking helm to end and ending it.
 _PATIENCE = 10
 
-_BUSY = ("another operation (install/upgrade/rollback) is in progress",)
+#: The second text: two helms raced for the record of one revision.
+_BUSY = re.compile(
+    r"another operation \(install/upgrade/rollback\) is in progress"
+    r"|sh\.helm\.release\.v1\S* already exists"
+)
 _UNREACHABLE = (
     "kubernetes cluster unreachable",
     "connection refused",
@@ -268,7 +272,7 @@ def _translated(what: str, stderr: bytes) -> exceptions.HelmError:
     while (shorter := _NOISE.sub("", text)) != text:
         text = shorter
     message = f"helm {what}: {text[:_LONGEST_REASON] or 'failed'}"
-    if any(each in folded for each in _BUSY):
+    if _BUSY.search(folded):
         return exceptions.HelmBusy(message)
     if any(each in folded for each in _UNREACHABLE):
         return exceptions.HelmUnreachable(message)

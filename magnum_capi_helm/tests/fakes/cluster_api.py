@@ -233,7 +233,7 @@ class ClusterApi:
                 "conditions": [
                     _condition("Available", well, message),
                     _condition("RemoteConnectionProbe", True),
-                ]
+                ],
             },
         )
 

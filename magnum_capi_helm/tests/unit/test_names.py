@@ -136,6 +136,21 @@ class NodeGroupTest(base.BaseTestCase):
         slug = names.node_group("worker_1", release)
         self.assertNotEqual(slug, names.node_group(slug, release))
 
+    def test_what_1_4_0_called_a_group(self) -> None:
+        found = {
+            name: names.legacy_node_group(name)
+            for name in ("worker_1", "worker-1", "GPU", "-x.y-")
+        }
+        self.assertEqual(
+            {
+                "worker_1": "worker-1",
+                "worker-1": "worker-1",
+                "GPU": "gpu",
+                "-x.y-": "x-y",
+            },
+            found,
+        )
+
     def test_no_group_is_named_like_the_control_plane(self) -> None:
         release = "demo-45f11a8de301"
         group = names.node_group("control-plane", release)

@@ -113,6 +113,18 @@ class BuildTest(base.BaseTestCase):
         self.assertEqual([], built["nodeGroups"])
 
 
+class GroupNamesTest(base.BaseTestCase):
+    def test_names_of_all_groups(self) -> None:
+        groups = [{"name": "a"}, {"name": "b", "machineCount": 2}]
+        self.assertEqual(
+            {"a", "b"}, values.group_names({"nodeGroups": groups})
+        )
+
+    def test_values_without_groups(self) -> None:
+        self.assertEqual(frozenset(), values.group_names({}))
+        self.assertEqual(frozenset(), values.group_names({"nodeGroups": None}))
+
+
 class StampTest(base.BaseTestCase):
     def test_the_live_cluster_shows_the_fingerprint(self) -> None:
         before: dict[str, Any] = {"clusterAnnotations": {"owner": "me"}}

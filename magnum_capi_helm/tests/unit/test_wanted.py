@@ -49,7 +49,7 @@ class FingerprintTest(base.BaseTestCase):
     def test_it_is_the_same_in_every_process_and_release(self) -> None:
         # It is kept in the cluster: another text would look like a change.
         self.assertEqual(
-            "v1-da5260775d7ab31647b1403f", rows(MASTER, WORKER).fingerprint()
+            "v1-6549278878733536fb6af434", rows(MASTER, WORKER).fingerprint()
         )
 
     def test_it_does_not_depend_on_the_order_of_rows(self) -> None:
@@ -58,22 +58,28 @@ class FingerprintTest(base.BaseTestCase):
             rows(WORKER, MASTER).fingerprint(),
         )
 
-    def test_it_changes_with_everything_that_is_wanted_of_a_group(
-        self,
-    ) -> None:
+    def test_it_changes_with_what_is_wanted_of_a_group(self) -> None:
         changes: dict[str, Any] = {
             "uuid": "u-x",
-            "name": "other",
-            "chart_name": "other",
-            "control_plane": True,
             "count": 3,
             "flavor_id": "m1.tiny",
             "image_id": "flatcar",
         }
-        fields = {each.name for each in dataclasses.fields(wanted.Group)}
-        self.assertEqual(fields, set(changes))
+        self.assertEqual([], self._unnoticed(changes))
+
+    def test_it_does_not_change_with_what_a_group_is_called(self) -> None:
+        # 1.4.0 may have called it otherwise; the row is the same.
+        changes: dict[str, Any] = {
+            "name": "other",
+            "chart_name": "other",
+            "control_plane": True,
+        }
+        self.assertEqual(list(changes), self._unnoticed(changes))
+
+    def _unnoticed(self, changes: dict[str, Any]) -> list[str]:
+        """Fields of a group whose change the fingerprint does not show."""
         before = rows(MASTER, WORKER).fingerprint()
-        unnoticed = [
+        return [
             name
             for name, value in changes.items()
             if rows(
@@ -81,7 +87,6 @@ class FingerprintTest(base.BaseTestCase):
             ).fingerprint()
             == before
         ]
-        self.assertEqual([], unnoticed)
 
     def test_it_changes_with_a_group_more_or_less(self) -> None:
         more = dataclasses.replace(WORKER, uuid="u-2", name="gpu")
@@ -108,3 +113,24 @@ class RowsTest(base.BaseTestCase):
 
     def test_rows_without_a_master(self) -> None:
         self.assertIsNone(rows(WORKER).master)
+
+
+class LegacyNamesTest(base.BaseTestCase):
+    def _known(self, name: str, chart_name: str, *existing: str) -> str:
+        group = dataclasses.replace(WORKER, name=name, chart_name=chart_name)
+        (found,) = rows(group).known_as(existing).groups
+        return found.chart_name
+
+    def test_a_group_of_1_4_0_keeps_its_name_for_life(self) -> None:
+        self.assertEqual(
+            "worker-1",
+            self._known("worker_1", "worker-1--ba7bf687", "worker-1"),
+        )
+
+    def test_a_group_of_ours_keeps_ours(self) -> None:
+        ours = "worker-1--ba7bf687"
+        self.assertEqual(ours, self._known("worker_1", ours))
+        self.assertEqual(ours, self._known("worker_1", ours, "worker-1", ours))
+
+    def test_a_name_that_needs_no_slug_is_the_same_in_both(self) -> None:
+        self.assertEqual("gpu", self._known("gpu", "gpu", "gpu"))

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pathlib
@@ -224,7 +225,7 @@ class UpgradeTest(_HelmTest):
         self._upgrade()
         argv = self._noted("argv").splitlines()
         self.assertEqual(["upgrade", "demo-1"], argv[:2])
-        pairs = set(zip(argv, argv[1:]))
+        pairs = set(itertools.pairwise(argv))
         for option, value in {
             "--namespace": "magnum-p1",
             "--timeout": "60s",
@@ -318,7 +319,7 @@ class UninstallTest(_HelmTest):
         self._helm().uninstall("demo-1", "magnum-p1")
         argv = self._noted("argv").splitlines()
         self.assertEqual(["uninstall", "demo-1"], argv[:2])
-        pairs = set(zip(argv, argv[1:]))
+        pairs = set(itertools.pairwise(argv))
         self.assertIn(("--namespace", "magnum-p1"), pairs)
         self.assertIn(("--timeout", "60s"), pairs)
         self.assertNotIn("--wait", argv)
@@ -356,6 +357,16 @@ class PullTest(_HelmTest):
         self.assertNotIn("--repo", self._noted("argv").splitlines())
 
 
+class VersionTest(_HelmTest):
+    def test_it_is_what_helm_says(self) -> None:
+        self._answers("v3.16.2\n")
+        self.assertEqual("v3.16.2", self._helm().version())
+
+    def test_a_helm_that_fails_is_an_error_of_helm(self) -> None:
+        self._complains("Error: exec format error")
+        self.assertRaises(exceptions.HelmError, self._helm().version)
+
+
 class ProcessTest(_HelmTest):
     #: Half a second of the grace beyond helm's own time-out remains.
     HALF_A_SECOND = -29.5
@@ -386,9 +397,9 @@ class ProcessTest(_HelmTest):
 
     def test_a_missing_helm_beside_setpriv_says_so_as_well(self) -> None:
         setpriv = shutil.which("setpriv")
-        if setpriv is None:
+        if not setpriv:
             self.skipTest("no setpriv here")
-        (self.bin / "setpriv").symlink_to(setpriv)
+        (self.bin / "setpriv").symlink_to(str(setpriv))
         with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
             error = self.assertRaises(exceptions.CapiHelmError, self._upgrade)
         self.assertIsInstance(error, exceptions.NotConfigured)

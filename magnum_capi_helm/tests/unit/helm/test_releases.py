@@ -186,7 +186,8 @@ class ReadTest(_ReleasesTest):
     def test_a_record_without_data_is_damaged(self) -> None:
         name = f"sh.helm.release.v1.{RELEASE}.v3"
         meta = {"name": name, "namespace": NAMESPACE}
-        for rest in ({}, {"data": None}, {"data": {}}):
+        damaged: list[Any] = [{}, {"data": None}, {"data": {}}]
+        for rest in damaged:
             self.api.put("secrets", {"metadata": dict(meta), **rest})
             self.assertRaises(exceptions.HelmError, self._read)
 

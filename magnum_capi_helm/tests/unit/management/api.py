@@ -38,8 +38,14 @@ class Answer:
 
 
 def status(code: int, message: str = "no") -> Answer:
-    """A refusal, as Kubernetes words it."""
-    return Answer(code, {"kind": "Status", "message": message, "code": code})
+    """A refusal, as Kubernetes words it: with details of the object."""
+    body = {"kind": "Status", "message": message, "code": code}
+    return Answer(code, {**body, "details": {"name": "s", "kind": "secrets"}})
+
+
+def unserved() -> Answer:
+    """What is answered for a version or kind that is not served."""
+    return Answer(404, "404 page not found", "Not Found")
 
 
 def group(*versions: str) -> Answer:
@@ -112,7 +118,7 @@ class Memory:
         if version.startswith("/apis/"):
             name = version.removeprefix("/apis/").split(".")[0]
             found = self.served.get(name)
-            return group(*found) if found else status(404)
+            return group(*found) if found else unserved()
         plural, _, name = url.partition("/")
         namespace = options.get("namespace") or ""
         with self._lock:

@@ -21,6 +21,7 @@ from oslotest import base
 import requests
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.management import api
@@ -54,7 +55,7 @@ class GetTest(base.BaseTestCase):
             401: exceptions.ManagementError,
             403: exceptions.ManagementError,
             409: exceptions.Conflict,
-            410: exceptions.ManagementError,
+            410: answers.ExpiredError,
             422: exceptions.ManagementError,
             429: exceptions.ManagementUnreachable,
             500: exceptions.ManagementUnreachable,
@@ -93,8 +94,16 @@ class GetTest(base.BaseTestCase):
                 str(error),
             )
 
+    def test_a_refused_list_names_the_kind(self) -> None:
+        management, _ = over(api.status(403, "no"))
+        error = self.assertRaises(
+            exceptions.ManagementError, management.list, kinds.SECRET, "ns"
+        )
+        self.assertIn("refused GET Secret: no (403)", str(error))
+
     def test_a_refusal_that_is_no_json(self) -> None:
-        for body in ("<html>", "[]", None, {}):
+        bodies: list[Any] = ["<html>", "[]", None, {}]
+        for body in bodies:
             management, _ = over(api.Answer(502, body, "Bad Gateway"))
             error = self.assertRaises(
                 exceptions.ManagementUnreachable,
@@ -258,7 +267,7 @@ class DiscoveryTest(base.BaseTestCase):
     def test_a_version_that_vanished_is_discovered_again_once(self) -> None:
         management, transport = over(
             api.group("v1beta1"),
-            api.status(404),
+            api.unserved(),
             api.group("v1beta2"),
             api.Answer(200, {"items": [{}]}),
         )
@@ -278,7 +287,7 @@ class DiscoveryTest(base.BaseTestCase):
         management, _ = over(
             api.group("v1beta1"),
             api.Answer(200, {"metadata": {"name": "c"}}),
-            api.Answer(404, "404 page not found"),
+            api.unserved(),
             api.group("v1beta2"),
             api.Answer(200, {"metadata": {"name": "c"}}),
         )
@@ -288,14 +297,43 @@ class DiscoveryTest(base.BaseTestCase):
             management.get(kinds.CLUSTER, "ns", "c"),
         )
 
-    def test_a_kind_that_nobody_serves_has_no_objects(self) -> None:
-        management, transport = over(
-            api.status(404), BOTH, api.status(404), BOTH, api.status(404)
+    def test_an_optional_kind_that_is_not_served_has_no_objects(self) -> None:
+        for kind in (kinds.HELM_RELEASE, kinds.MANIFESTS):
+            management, _ = over(api.unserved(), api.unserved())
+            self.assertEqual([], management.list(kind, "ns"))
+            self.assertIsNone(management.get(kind, "ns", "a"))
+
+    def test_any_other_kind_that_is_not_served_is_no_absence(self) -> None:
+        # A rebuilt or empty management cluster: not "everything is gone".
+        management, _ = over(*[api.unserved()] * 4)
+        for ask in (
+            lambda: management.list(kinds.CLUSTER, "ns"),
+            lambda: management.get(kinds.CLUSTER, "ns", "c"),
+        ):
+            error = self.assertRaises(exceptions.ManagementUnreachable, ask)
+            self.assertEqual(
+                "the management cluster serves no Cluster of "
+                "cluster.x-k8s.io: is its provider installed?",
+                str(error),
+            )
+
+    def test_a_kind_that_is_installed_later_is_found(self) -> None:
+        management, _ = over(
+            api.unserved(),
+            api.group("v1alpha1"),
+            api.Answer(200, {"items": [{}]}),
         )
-        self.assertEqual([], management.list(kinds.CLUSTER, "ns"))
-        # Not remembered: somebody may install it.
-        self.assertEqual([], management.list(kinds.CLUSTER, "ns"))
-        self.assertEqual([], transport.script)
+        self.assertEqual([], management.list(kinds.HELM_RELEASE, "ns"))
+        self.assertEqual(1, len(management.list(kinds.HELM_RELEASE, "ns")))
+
+    def test_versions_that_the_driver_does_not_know_are_not_used(self) -> None:
+        management, _ = over(api.group("v1beta9"))
+        self.assertRaises(
+            exceptions.ManagementUnreachable,
+            management.list,
+            kinds.CLUSTER,
+            "ns",
+        )
 
     def test_a_discovery_that_fails_is_no_absence(self) -> None:
         for answer in (api.status(503), api.status(403), requests.Timeout()):

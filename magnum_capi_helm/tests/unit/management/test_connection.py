@@ -288,7 +288,9 @@ class EnvironmentTest(_ServerTest):
 
     def test_the_kubeconfigs_own_proxy_is_used(self) -> None:
         connected = self._connect(
-            server="http://api.example.org", **{"proxy-url": self.server.url}
+            SHORT,
+            server="http://api.example.org",
+            **{"proxy-url": self.server.url},
         )
         connected.request("GET", "v1", "secrets")
         self.assertEqual(

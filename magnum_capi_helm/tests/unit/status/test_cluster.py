@@ -155,7 +155,7 @@ TABLE: dict[str, tuple[Change, str | None]] = {
         lambda s: {
             "control_plane": shapes.control_plane(
                 s,
-                old={"Available": ("False", "Waiting", "")},
+                old={"Ready": ("False", "Waiting", "")},
                 new={"Available": ("False", "NotAvailable", "")},
             )
         },
@@ -268,7 +268,7 @@ class NewConditionsTest(base.BaseTestCase):
 class MachinesTest(base.BaseTestCase):
     def _seen(self, shape: str, **changes: Any) -> view.View:
         failed = ("False", "InstanceCreateFailed", NO_HOST)
-        late = {
+        late: dict[str, Any] = {
             "node": False,
             "old": {"InfrastructureReady": failed},
             "new": {"InfrastructureReady": failed},

@@ -52,13 +52,29 @@ class ReadersTest(base.BaseTestCase):
         self.assertIn("RollingOut", conditions.new(plane))
 
     def test_what_is_absent_has_no_conditions(self) -> None:
-        for absent in (None, {}, {"status": {}}, {"status": None}):
+        nothing: list[Any] = [None, {}, {"status": {}}, {"status": None}]
+        for absent in nothing:
             self.assertEqual({}, conditions.of(absent))
 
     def test_an_empty_new_set_leaves_the_old_one(self) -> None:
         workers = shapes.workers(shapes.BOTH)
         workers["status"]["v1beta2"]["conditions"] = []
         self.assertIn("MachineSetReady", conditions.of(workers))
+
+    def test_what_sums_up_an_object_is_another_in_each_set(self) -> None:
+        found = {}
+        for shape in shapes.GENERATIONS:
+            condition = conditions.available(shapes.workers(shape))
+            found[shape] = condition and condition.type
+        self.assertEqual(
+            {
+                shapes.V1BETA1: "Ready",
+                shapes.BOTH: "Available",
+                shapes.V1BETA2: "Available",
+            },
+            found,
+        )
+        self.assertIsNone(conditions.available({}))
 
     def test_a_condition_without_status_is_unknown(self) -> None:
         obj = {"status": {"conditions": [{"type": "Ready"}]}}
@@ -290,6 +306,16 @@ class ViewTest(base.BaseTestCase):
                 )
             ],
         )
+
+    def test_groups_are_known_by_the_charts_names(self) -> None:
+        seen = shapes.complete(
+            shapes.V1BETA2,
+            deployments=(
+                shapes.workers(shapes.V1BETA2),
+                shapes.workers(shapes.V1BETA2, group="gpu"),
+            ),
+        )
+        self.assertEqual({"default-worker", "gpu"}, seen.group_names())
 
     def test_pending_revisions(self) -> None:
         words = {

@@ -178,7 +178,7 @@ class HealthTest(base.BaseTestCase):
             workers = shapes.workers(
                 shape,
                 group="gpu",
-                old={"Available": down},
+                old={"Ready": down},
                 new={"Available": down},
             )
             self.assertEqual(

@@ -30,7 +30,6 @@ _HIDDEN = frozenset(
         "HTTPS_PROXY",
         "HTTP_PROXY",
         "KUBECONFIG",
-        "LAB_LOCK_FD",
         "PYTHONHOME",
         "PYTHONPATH",
         "REQUESTS_CA_BUNDLE",
@@ -40,7 +39,8 @@ _HIDDEN = frozenset(
     }
 )
 _LOOPBACK = "127.0.0.0/8,127.0.0.1,localhost"
-_outside = dict(os.environ)
+# The handed-on lock is for this process alone.
+_outside = {k: v for k, v in os.environ.items() if k != "LAB_LOCK_FD"}
 
 
 def outside(**extra: str) -> dict[str, str]:

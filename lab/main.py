@@ -48,6 +48,10 @@ def run() -> int:
         return 130
     except BrokenPipeError:
         return 141
+    except OSError as problem:
+        hint = errors.guess_hint(str(problem))
+        told = errors.LabError(str(problem), hint=hint)
+        print(errors.render(options.command, told), file=sys.stderr)
     return 1
 
 

@@ -67,4 +67,8 @@ def _failed(name: str, state: cloud.State | None) -> errors.LabError:
         message = f"cluster {name} is gone"
     else:
         message = f"cluster {name} is {state.status}: {state.reason}"
-    return errors.LabError(message, log=layout.log("magnum"))
+    return errors.LabError(
+        message,
+        log=layout.log("magnum"),
+        hint=f"It is left as it is: openstack coe cluster show {name}",
+    )

@@ -22,11 +22,13 @@ orphan goes on writing when another conductor has taken over.
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
+import contextlib
 import os
 import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from typing import Any, TypeVar
 
@@ -116,14 +118,12 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
             raise exceptions.NotConfigured(
                 f"{_NO_HELM} ({error.strerror})"
             ) from error
-        try:
-            out, err = process.communicate(input, timeout=self._deadline)
-        except subprocess.TimeoutExpired as error:
+        with _Deadline(process, self._deadline) as deadline:
+            out, err = process.communicate(input)
+        if deadline.expired:
             raise exceptions.HelmUnreachable(
                 f"helm {command[0]} did not end within {self._deadline:.0f} s"
-            ) from error
-        finally:
-            _end(process)
+            )
         if process.returncode:
             absent = b"release: not found" in err.lower()
             kind = pyhelm3.ReleaseNotFoundError if absent else pyhelm3.Error
@@ -142,18 +142,44 @@ def _dies_with_parent() -> list[str]:
     return [found, "--pdeathsig", "TERM", "--"] if found else []
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Whatever happened: no helm is left behind."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
+class _Deadline:
+    """Ends a process, and all that it started, when its time is over.
+
+    A thread and not ``communicate(timeout=)``: under eventlet that raises a
+    class of its own that no ``except`` here would know.
+    """
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], seconds: float
+    ) -> None:
+        self._process = process
+        self._seconds = seconds
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.expired = False
+
+    def __enter__(self) -> _Deadline:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+        if self._process.poll() is None:
+            # The caller was interrupted: no helm is left behind.
+            self._signal(signal.SIGKILL)
+
+    def _watch(self) -> None:
+        if self._done.wait(self._seconds):
             return
-        try:
-            os.killpg(process.pid, number)
-            process.communicate(timeout=_PATIENCE)
-        except ProcessLookupError:
-            return
-        except subprocess.TimeoutExpired:
-            continue
+        self.expired = True
+        self._signal(signal.SIGTERM)
+        if not self._done.wait(_PATIENCE):
+            self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
 
 
 def _drive(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -242,18 +268,24 @@ class Helm:
         self._run("pull", self._command.run(command))
 
     def version(self) -> str:
-        """The version of the helm program."""
-        return str(_drive(self._command.version())).strip()
+        """The version of the helm program.
+
+        :raises NotConfigured: there is none
+        """
+        return str(self._answer("version", self._command.version())).strip()
 
     def _run(self, what: str, coroutine: Coroutine[Any, Any, Any]) -> float:
         started = time.monotonic()
+        self._answer(what, coroutine)
+        return time.monotonic() - started
+
+    def _answer(self, what: str, coroutine: Coroutine[Any, Any, T]) -> T:
         try:
-            _drive(coroutine)
+            return _drive(coroutine)
         except pyhelm3.ReleaseNotFoundError as error:
             raise _ReleaseAbsent("release not found") from error
         except pyhelm3.Error as error:
             raise _translated(what, error.stderr) from None
-        return time.monotonic() - started
 
 
 class _ReleaseAbsent(exceptions.HelmError):

@@ -259,7 +259,8 @@ class Client:
             if not answers.is_unserved(answer):
                 if answer.status_code == requests.codes.not_found:
                     return None
-                answers.raise_for(answer, f"{method} {kind.name} {name}")
+                what = f"{method} {kind.name} {name}".strip()
+                answers.raise_for(answer, what)
                 return answer
             self._versions.forget(kind)
         if kind.optional:

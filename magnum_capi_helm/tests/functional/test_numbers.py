@@ -50,24 +50,21 @@ class _Counted:
     def connections(self) -> int:
         """TCP connections opened so far."""
         session = self._inner._api.session
-        manager = session.get_adapter(self.server).poolmanager
-        return int(manager.connection_from_url(self.server).num_connections)
+        pools = session.get_adapter(self.server).poolmanager.pools
+        # An LRU container of urllib3, which refuses to be iterated.
+        keys = list(pools.keys())
+        return sum(pools[key].num_connections for key in keys)
 
 
 class NumbersTest(base.LabCase):
     """Ceilings that a change must not break."""
 
-    def test_a_create_costs_the_driver_at_most_a_second(self) -> None:
+    def test_what_a_create_and_a_settled_cluster_cost(self) -> None:
         cluster = self.cluster(self.template())
         found = self.until_status(cluster, ("CREATE_COMPLETE",))
         times = dict(CREATED.findall(base.magnum_log()))
-        seconds = float(times[found["stack_id"]])
-        self.addDetail("driver seconds", _text(seconds))
-        self.assertLessEqual(seconds, 1.0)
+        self.assertLessEqual(float(times[found["stack_id"]]), 1.0)
 
-    def test_polls_of_a_settled_cluster(self) -> None:
-        cluster = self.cluster(self.template())
-        self.until_status(cluster, ("CREATE_COMPLETE",))
         row, counted, admin = self._own_driver(cluster)
         driver.Driver().update_cluster_status(admin, row)
         opened, before = counted.connections, counted.requests
@@ -103,9 +100,3 @@ class NumbersTest(base.LabCase):
         admin = context.make_admin_context(all_tenants=True)
         row = cluster_object.Cluster.get_by_uuid(admin, cluster)
         return row, counted, admin
-
-
-def _text(value: object) -> Any:
-    from testtools import content
-
-    return content.text_content(str(value))

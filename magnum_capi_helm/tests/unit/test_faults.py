@@ -67,7 +67,9 @@ class MappingTest(base.BaseTestCase):
         texts = [
             "plain",
             "100% of the quota",
-            "%(cluster)s and %s and %%",
+            "%(cluster)s",
+            "%s",
+            "50%% off",
             "label size='a%b' is not allowed",
         ]
         self.assertEqual(

@@ -99,6 +99,9 @@ def _enable_loggers() -> None:
 class FlowTestCase(base.DbTestCase):  # type: ignore[misc]
     """Magnum's rows in SQLite, everything else from the fakes."""
 
+    #: The cluster that the helpers below are about.
+    uuid = UUID
+
     def setUp(self) -> None:
         super().setUp()
         self.openstack = configure(self)
@@ -171,7 +174,7 @@ class FlowTestCase(base.DbTestCase):  # type: ignore[misc]
         return utils.get_test_cluster(
             self.context,
             **{
-                "uuid": UUID,
+                "uuid": self.uuid,
                 "name": "web",
                 "cluster_template_id": made.uuid,
                 "stack_id": None,
@@ -233,11 +236,11 @@ class FlowTestCase(base.DbTestCase):  # type: ignore[misc]
 
     def row(self) -> Any:
         """The cluster as it is saved now."""
-        return objects.Cluster.get_by_uuid(self.admin, UUID)
+        return objects.Cluster.get_by_uuid(self.admin, self.uuid)
 
     def groups(self) -> dict[str, Any]:
         """The nodegroups as they are saved now, by name."""
-        found = objects.NodeGroup.list(self.admin, UUID)
+        found = objects.NodeGroup.list(self.admin, self.uuid)
         return {each.name: each for each in found}
 
     def statuses(self) -> set[str]:
@@ -279,7 +282,7 @@ class FlowTestCase(base.DbTestCase):  # type: ignore[misc]
 
     def delete(self) -> None:
         """``coe cluster delete``, through the handler."""
-        self.handler.cluster_delete(self.context, UUID)
+        self.handler.cluster_delete(self.context, self.uuid)
 
     def poll(self) -> None:
         """One tick of Magnum's status task."""

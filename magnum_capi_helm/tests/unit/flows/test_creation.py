@@ -186,7 +186,7 @@ class RefusedCreateTest(base.FlowTestCase):
             exception.MagnumException, self.create, template, **fields
         )
         row = self.row()
-        self.assertEqual("CREATE_FAILED", row.status)
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
         self.assertEqual(str(error), row.status_reason)
         for word in words:
             self.assertIn(word, row.status_reason)
@@ -308,7 +308,9 @@ class InterruptedCreateTest(base.FlowTestCase):
             self.delete()
             context.status_code = 201
             body = request.json()["application_credential"]
-            return {"application_credential": {**body, "id": "a", "secret": "b"}}
+            return {
+                "application_credential": {**body, "id": "a", "secret": "b"}
+            }
 
         self.openstack.mocker.post(
             f"{openstack.IDENTITY}/users/fake_user/application_credentials",

@@ -143,9 +143,7 @@ class ProgressTest(PollTestCase):
             f"{machine}: {cluster_api.NO_HOST}"
         )
         self.assertEqual(wanted, self.row().status_reason)
-        self.assertEqual(
-            wanted, self.groups()["default-worker"].status_reason
-        )
+        self.assertEqual(wanted, self.groups()["default-worker"].status_reason)
         self.assertIsNone(self.groups()["default-master"].status_reason)
 
     def test_a_failed_addon_is_named_until_it_recovers(self) -> None:

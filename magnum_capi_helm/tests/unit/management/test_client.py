@@ -284,18 +284,20 @@ class DiscoveryTest(base.BaseTestCase):
 
     def test_an_object_of_a_version_that_vanished_is_not_absent(self) -> None:
         # Read as absent, a deletion would drop the Secrets of a live one.
-        management, _ = over(
-            api.group("v1beta1"),
-            api.Answer(200, {"metadata": {"name": "c"}}),
-            api.unserved(),
-            api.group("v1beta2"),
-            api.Answer(200, {"metadata": {"name": "c"}}),
-        )
-        management.get(kinds.CLUSTER, "ns", "c")
-        self.assertEqual(
-            {"metadata": {"name": "c"}},
-            management.get(kinds.CLUSTER, "ns", "c"),
-        )
+        nameless = api.Answer(404, {"kind": "Status", "details": {}})
+        for answer in (api.unserved(), nameless):
+            management, _ = over(
+                api.group("v1beta1"),
+                api.Answer(200, {"metadata": {"name": "c"}}),
+                answer,
+                api.group("v1beta2"),
+                api.Answer(200, {"metadata": {"name": "c"}}),
+            )
+            management.get(kinds.CLUSTER, "ns", "c")
+            self.assertEqual(
+                {"metadata": {"name": "c"}},
+                management.get(kinds.CLUSTER, "ns", "c"),
+            )
 
     def test_an_optional_kind_that_is_not_served_has_no_objects(self) -> None:
         for kind in (kinds.HELM_RELEASE, kinds.MANIFESTS):

@@ -93,6 +93,17 @@ class PolarityTest(base.BaseTestCase):
             ("RollingOut", "True"): (False, True),
             ("RollingOut", "False"): (True, False),
             ("Paused", "Unknown"): (False, False),
+            **{
+                (name, "False"): (True, False)
+                for name in (
+                    "ScalingUp",
+                    "ScalingDown",
+                    "Remediating",
+                    "Deleting",
+                    "Paused",
+                    "Updating",
+                )
+            },
         }
         found = {}
         for name, status in rows:

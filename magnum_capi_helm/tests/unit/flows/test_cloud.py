@@ -1,0 +1,184 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""OpenStack's catalogue, asked over HTTP with real clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base as oslotest_base
+
+from magnum_capi_helm import cloud
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.flows import base
+
+
+class _Context:
+    auth_token = "user-token"
+
+    def __init__(self, info: dict[str, Any] | None) -> None:
+        self.auth_token_info = info
+
+
+class CloudTest(oslotest_base.BaseTestCase):  # type: ignore[misc]
+    """What a cluster needs to know of its cloud."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack = base.configure(self)
+        session = cloud.user_session(_Context(openstack.token_info()))
+        self.cloud = cloud.Cloud(session)
+
+    def test_an_image_by_name_and_by_id(self) -> None:
+        image = self.openstack.images[0]
+        expected = spec.Image(
+            id=image["id"],
+            name="ubuntu-1.34",
+            kube_version="1.34.2",
+            os_distro="ubuntu",
+        )
+        self.assertEqual(expected, self.cloud.image("ubuntu-1.34"))
+        self.assertEqual(expected, self.cloud.image(image["id"]))
+
+    def test_an_image_without_a_property_says_how_to_set_it(self) -> None:
+        for name, example in (
+            ("kube_version", "v1.34.2"),
+            ("os_distro", "ubuntu"),
+        ):
+            self.openstack.images = [openstack.image("bare", **{name: None})]
+            with self.assertRaisesRegex(
+                exceptions.InvalidInput, f"--property {name}={example}"
+            ):
+                self.cloud.image("bare")
+
+    def test_a_flavor_by_name_and_by_id_gives_its_name(self) -> None:
+        flavor = self.openstack.flavors[0]
+        self.assertEqual("m1.medium", self.cloud.flavor("m1.medium"))
+        self.assertEqual("m1.medium", self.cloud.flavor(flavor["id"]))
+
+    def test_a_flavor_below_the_operators_minimum_is_refused(self) -> None:
+        for name, value in (
+            ("minimum_flavor_ram", 8192),
+            ("minimum_flavor_vcpus", 4),
+        ):
+            conf.CONF.set_override(name, value, "capi_helm")
+            with self.assertRaisesRegex(
+                exceptions.InvalidInput, f"is too small: .*{value}"
+            ):
+                self.cloud.flavor("m1.medium")
+            conf.CONF.clear_override(name, "capi_helm")
+
+    def test_flavors_are_asked_for_once(self) -> None:
+        self.cloud.flavor("m1.medium")
+        asked = self.openstack.mocker.call_count
+        self.cloud.flavor("m1.medium")
+        self.assertEqual(asked, self.openstack.mocker.call_count)
+
+    def test_networks_and_subnets_by_name_and_by_id(self) -> None:
+        self.assertEqual("net-1", self.cloud.network("public"))
+        self.assertEqual("net-1", self.cloud.network("net-1"))
+        self.assertEqual("subnet-2", self.cloud.subnet("private-subnet"))
+        self.assertEqual("subnet-2", self.cloud.subnet("subnet-2"))
+
+    def test_what_is_not_there_is_said_with_what_to_list(self) -> None:
+        for ask, words in (
+            (self.cloud.image, "openstack image list"),
+            (self.cloud.flavor, "openstack flavor list"),
+            (self.cloud.network, "openstack network list"),
+            (self.cloud.subnet, "openstack subnet list"),
+        ):
+            with self.assertRaisesRegex(exceptions.InvalidInput, words):
+                ask("nothing")
+
+    def test_volume_types_have_the_default_one_first(self) -> None:
+        self.assertEqual(("slow", "fast"), self.cloud.volume_types())
+
+    def test_cinders_placeholder_is_no_volume_type(self) -> None:
+        self.openstack.default_volume_type = "__DEFAULT__"
+        self.assertEqual(("fast", "slow"), self.cloud.volume_types())
+
+    def test_a_service_that_does_not_answer_is_said_in_one_line(self) -> None:
+        for url, ask in (
+            (openstack.IMAGE, lambda: self.cloud.image("x")),
+            (openstack.COMPUTE, lambda: self.cloud.flavor("x")),
+            (openstack.NETWORK, lambda: self.cloud.network("x")),
+            (openstack.VOLUME, self.cloud.volume_types),
+        ):
+            self.openstack.stop(url)
+            error = self.assertRaises(exceptions.CloudError, ask)
+            self.assertNotIn("\n", str(error))
+
+    def test_a_service_that_refuses_is_a_fault(self) -> None:
+        self.openstack.mocker.get(
+            f"{openstack.COMPUTE}/flavors/detail", status_code=403
+        )
+        error = self.assertRaises(
+            exceptions.CloudError, self.cloud.flavor, "m1.medium"
+        )
+        self.assertFalse(error.retriable)
+
+    def test_keystone_as_machines_reach_it(self) -> None:
+        self.assertEqual(
+            "http://keystone.test/v3", self.cloud.cluster_identity_url()
+        )
+
+    def test_a_service_without_an_endpoint_is_said(self) -> None:
+        with self.assertRaisesRegex(
+            exceptions.CloudError, "public endpoint for orchestration"
+        ):
+            self.cloud.endpoint("orchestration", "public")
+
+    def test_the_region_is_the_operators_else_the_tokens(self) -> None:
+        session = cloud.user_session(_Context(openstack.token_info()))
+        self.assertEqual("RegionOne", cloud.region(session))
+        conf.CONF.set_override("region_name", "Two", "cinder_client")
+        self.assertEqual("Two", cloud.region(session))
+
+    def test_the_token_that_came_with_the_request_is_used(self) -> None:
+        self.cloud.flavor("m1.medium")
+        tokens = {
+            request.headers.get("X-Auth-Token")
+            for request in self.openstack.mocker.request_history
+            if request.path.endswith("/flavors/detail")
+        }
+        self.assertEqual({"user-token"}, tokens)
+        paths = [r.path for r in self.openstack.mocker.request_history]
+        self.assertNotIn("/v3/auth/tokens", paths)
+
+    def test_a_context_without_token_data_asks_keystone(self) -> None:
+        session = cloud.user_session(_Context(None))
+        self.assertEqual("m1.medium", cloud.Cloud(session).flavor("m1.medium"))
+
+    def test_every_request_has_a_deadline(self) -> None:
+        session = cloud.user_session(_Context(openstack.token_info()))
+        self.assertEqual(30, session.timeout)
+        self.assertEqual(30, cloud.service_session().timeout)
+
+
+class IdentityUrlTest(oslotest_base.BaseTestCase):  # type: ignore[misc]
+    """Keystone's URL, however the operator wrote it."""
+
+    def test_it_is_version_3(self) -> None:
+        base.configure(self)
+        for url in (
+            "http://keystone.test",
+            "http://keystone.test/",
+            "http://keystone.test/v3",
+            "http://keystone.test/v3/",
+            "http://keystone.test/v2.0",
+        ):
+            conf.CONF.set_override("auth_url", url, "keystone_auth")
+            self.assertEqual("http://keystone.test/v3", cloud.identity_url())

@@ -1,0 +1,209 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Application credentials, against a Keystone over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import yaml
+
+from magnum_capi_helm import cloud
+from magnum_capi_helm import conf
+from magnum_capi_helm import credentials
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.flows import base
+
+NAME = f"{base.RELEASE}-cloud-credentials"
+
+
+class RolesTest(base.FlowTestCase):
+    """Which roles a cluster gets."""
+
+    def test_only_roles_of_the_user_that_are_configured_and_never_admin(
+        self,
+    ) -> None:
+        for has, configured, expected in (
+            (["member", "reader"], [], ("member", "reader")),
+            (["member", "reader"], ["reader"], ("reader",)),
+            (["admin", "member"], [], ("member",)),
+            (["admin"], ["admin"], ()),
+            (["member"], ["load-balancer_member"], ()),
+            ([], [], ()),
+        ):
+            self.assertEqual(
+                expected,
+                credentials.allowed_roles(has, configured),
+                (has, configured),
+            )
+
+    def test_the_owner_is_the_tokens_user(self) -> None:
+        self.login(roles=("member", "admin"))
+        found = credentials.owner(cloud.user_session(self.context))
+        self.assertEqual(
+            credentials.Owner(user_id="fake_user", roles=("member",)), found
+        )
+
+
+class EnsureTest(base.FlowTestCase):
+    """Making one."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.row_ = self.saved()
+        self.server.create(
+            kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
+        )
+
+    def ensure(self) -> None:
+        session = cloud.user_session(self.context)
+        credentials.ensure(
+            self.plane.runtime().management,
+            base.NAMESPACE,
+            base.RELEASE,
+            cluster=self.row_,
+            session=session,
+            labels={"magnum.openstack.org/user-id": "fake_user"},
+            files=credentials.files(session),
+        )
+
+    def secret(self) -> Any:
+        found = self.server.get(kinds.SECRET, base.NAMESPACE, NAME)
+        assert found is not None
+        return found
+
+    def test_the_name_is_unique_and_says_whose_it_is(self) -> None:
+        self.ensure()
+        [made] = self.openstack.credentials.values()
+        self.assertRegex(made["name"], f"^magnum-{base.UUID}-[0-9a-f]{{8}}$")
+        self.assertEqual("Magnum cluster (web)", made["description"])
+        self.assertIsNot(True, made.get("unrestricted"))
+
+    def test_a_refusal_leaves_the_name_that_was_asked_for(self) -> None:
+        self.openstack.refusals["POST"] = 500
+        self.assertRaises(exceptions.CloudError, self.ensure)
+        meta = self.secret()["metadata"]
+        [written] = json.loads(meta["annotations"][credentials.ANNOTATION])
+        self.assertEqual("fake_user", written["user"])
+        self.assertNotIn("data", self.secret())
+
+    def test_an_answer_that_was_lost_leaks_no_credential(self) -> None:
+        """Keystone made it, the conductor never learned its id."""
+        self.openstack.refusals["POST"] = 500
+        self.assertRaises(exceptions.CloudError, self.ensure)
+        meta = self.secret()["metadata"]
+        [written] = json.loads(meta["annotations"][credentials.ANNOTATION])
+        self.openstack.credentials["lost"] = {
+            "id": "lost",
+            "name": written["name"],
+            "user_id": "fake_user",
+        }
+        self.openstack.credentials["theirs"] = {
+            "id": "theirs",
+            "name": "somebody-elses",
+            "user_id": "fake_user",
+        }
+        credentials.delete(
+            self.plane.runtime().management, base.NAMESPACE, base.RELEASE
+        )
+        self.assertEqual(["theirs"], list(self.openstack.credentials))
+
+    def test_keystone_that_does_not_answer_is_worth_another_try(self) -> None:
+        self.openstack.stop("http://keystone.test")
+        error = self.assertRaises(exceptions.CloudUnreachable, self.ensure)
+        self.assertEqual("Keystone does not answer", str(error))
+
+    def test_the_bundle_of_the_operator_is_passed_on(self) -> None:
+        path = self.create_tempfiles([("ca", "the operator's CA")], ".pem")[0]
+        conf.CONF.set_override("openstack_ca_file", path, "drivers")
+        conf.CONF.set_override("verify_ca", False, "drivers")
+        self.ensure()
+        data = self.secret()["data"]
+        self.assertEqual(
+            b"the operator's CA", base64.b64decode(data["cacert"])
+        )
+        clouds = yaml.safe_load(base64.b64decode(data["clouds.yaml"]))
+        self.assertIs(False, clouds["clouds"]["openstack"]["verify"])
+
+    def test_a_cloud_without_regions_has_no_region_name(self) -> None:
+        text = credentials.clouds_yaml("id", "secret", "http://k/v3", None)
+        entry = yaml.safe_load(text)["clouds"]["openstack"]
+        self.assertNotIn("region_name", entry)
+
+
+class DeleteTest(base.FlowTestCase):
+    """Deleting one, as Magnum's service user."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.created()
+
+    def delete_credentials(self) -> None:
+        credentials.delete(
+            self.plane.runtime().management, base.NAMESPACE, base.RELEASE
+        )
+
+    def test_the_service_user_asks_and_not_the_user(self) -> None:
+        self.delete_credentials()
+        [request] = [
+            each
+            for each in self.openstack.mocker.request_history
+            if each.method == "DELETE"
+        ]
+        self.assertEqual("service-token", request.headers["X-Auth-Token"])
+        self.assertIn("/users/fake_user/", request.path)
+
+    def test_twice_is_fine(self) -> None:
+        self.delete_credentials()
+        self.delete_credentials()
+        self.assertEqual({}, self.openstack.credentials)
+
+    def test_without_a_secret_there_is_nothing_to_do(self) -> None:
+        self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
+        asked = self.openstack.mocker.call_count
+        self.delete_credentials()
+        self.assertEqual(asked, self.openstack.mocker.call_count)
+
+    def test_a_refusal_is_told_with_what_is_missing(self) -> None:
+        for status in (401, 403):
+            self.openstack.refusals["DELETE"] = status
+            error = self.assertRaises(
+                exceptions.CloudError, self.delete_credentials
+            )
+            self.assertIn("role admin", str(error))
+        self.assertEqual(1, len(self.openstack.credentials))
+
+    def test_damaged_clouds_yaml_is_a_fault_and_not_a_crash(self) -> None:
+        """1.4.0's Secret, edited by hand."""
+        self.server.patch(
+            kinds.SECRET,
+            base.NAMESPACE,
+            NAME,
+            {
+                "metadata": {"annotations": None},
+                "data": {"clouds.yaml": "bm90OiBbY2xvdWRz"},
+            },
+        )
+        self.assertRaises(exceptions.CapiHelmError, self.delete_credentials)
+
+    def test_a_damaged_annotation_is_a_fault_and_not_a_crash(self) -> None:
+        self.server.patch(
+            kinds.SECRET,
+            base.NAMESPACE,
+            NAME,
+            {"metadata": {"annotations": {credentials.ANNOTATION: "{"}}},
+        )
+        self.assertRaises(exceptions.CapiHelmError, self.delete_credentials)

@@ -1,0 +1,324 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Deletion of a cluster, through Magnum's own handler and polls."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from magnum import objects
+from magnum.common import exception
+from magnum.objects import fields
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import helm
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.flows import base
+
+CREDENTIALS = f"{base.RELEASE}-cloud-credentials"
+
+
+class DeletionTestCase(base.FlowTestCase):
+    """Helpers of the tests below."""
+
+    def gone(self) -> bool:
+        """Whether Magnum has removed the cluster's row."""
+        try:
+            self.row()
+        except exception.ClusterNotFound:
+            return True
+        return False
+
+    def finish(self) -> None:
+        """Machines and Cluster go, the polls notice."""
+        self.capi.finish()
+        self.poll()
+        self.assertTrue(self.gone(), "the row is still there")
+
+    def remains(self) -> dict[str, list[str]]:
+        """What there is on the management cluster, but namespaces."""
+        found = {
+            kind.name: self.server.names(kind)
+            for kind in kinds.ALL
+            if kind is not kinds.NAMESPACE
+        }
+        return {kind: names for kind, names in found.items() if names}
+
+
+class DeleteTest(DeletionTestCase):
+    """A delete from beginning to end."""
+
+    def test_nothing_is_left(self) -> None:
+        self.created()
+        self.delete()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.finish()
+        self.assertEqual({}, self.remains())
+        self.assertEqual({}, self.openstack.credentials)
+        self.assertEqual([], objects.NodeGroup.list(self.admin, base.UUID))
+        self.assertEqual([], objects.X509KeyPair.list(self.admin))
+        self.assertIn(base.NAMESPACE, self.server.names(kinds.NAMESPACE))
+        self.assertEqual([], self.warnings())
+
+    def test_it_says_what_it_waits_for(self) -> None:
+        self.created()
+        self.delete()
+        self.poll()
+        self.assertIn(
+            "3 machines still to be deleted", self.row().status_reason
+        )
+        self.capi.drain()
+        self.poll()
+        self.assertIn("network still to be deleted", self.row().status_reason)
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.finish()
+
+    def test_things_go_in_order(self) -> None:
+        self.created()
+        order: list[str] = []
+        self.openstack.mocker.delete(
+            openstack_credentials(),
+            status_code=204,
+            text=lambda request, context: order.append("credential") or "",
+        )
+        self.management.requests.clear()
+        self.delete()
+        uninstalled = len(self.helm.uninstalls)
+        self.assertEqual(1, uninstalled)
+        self.capi.drain()
+        self.poll()
+        self.assertEqual([], order, "credential before the cluster")
+        self.management.requests.clear()
+        self.capi.finish()
+        self.poll()
+        self.assertEqual(["credential"], order)
+        deleted = [
+            (each.kind, each.name)
+            for each in self.management.requests
+            if each.verb == "delete"
+        ]
+        self.assertEqual(("Lease", base.RELEASE), deleted[-1])
+        self.assertEqual(("Secret", CREDENTIALS), deleted[-2])
+        self.assertEqual(
+            {
+                ("Secret", f"{base.RELEASE}-{name}")
+                for name in ("ca", "etcd", "proxy", "sa", "intent")
+            },
+            set(deleted[:-2]),
+        )
+
+    def test_from_every_status(self) -> None:
+        for status in sorted(set(fields.ClusterStatus.ALL)):
+            if status == "DELETE_COMPLETE":
+                continue
+            self.create()
+            self.capi.settle()
+            row = self.row()
+            row.status = status
+            row.save()
+            self.delete()
+            self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses(), status)
+            self.finish()
+            self.assertEqual({}, self.remains(), status)
+
+    def test_any_number_of_times(self) -> None:
+        self.created()
+        for _ in range(3):
+            self.delete()
+            self.poll()
+        self.capi.finish()
+        self.delete()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.remains())
+
+    def test_without_a_release_no_management_cluster_is_needed(self) -> None:
+        self.saved(status="CREATE_FAILED")
+        self.management.unreachable()
+        self.delete()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual([], self.management.requests)
+        self.assertEqual([], objects.X509KeyPair.list(self.admin))
+
+    def test_while_helm_is_pending(self) -> None:
+        self.helm.outcomes = [helm.Outcome.REFUSED]
+        self.create()
+        self.server.patch(
+            kinds.SECRET,
+            base.NAMESPACE,
+            f"sh.helm.release.v1.{base.RELEASE}.v1",
+            {"metadata": {"labels": {"status": "pending-install"}}},
+        )
+        self.delete()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.remains())
+
+    def test_what_helm_keeps_is_removed_without_an_owner(self) -> None:
+        self.create()
+        self.delete()
+        self.poll()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.remains())
+
+    def test_objects_of_another_cluster_stay(self) -> None:
+        self.created()
+        other = {
+            "metadata": {
+                "name": "other-1-cloud-credentials",
+                "namespace": base.NAMESPACE,
+                "labels": {"magnum.openstack.org/cluster-uuid": "other"},
+            }
+        }
+        self.server.create(kinds.SECRET, other)
+        self.delete()
+        self.finish()
+        self.assertEqual(
+            {"Secret": ["other-1-cloud-credentials"]}, self.remains()
+        )
+
+
+class HinderedDeleteTest(DeletionTestCase):
+    """A delete that has to wait."""
+
+    def test_for_an_unreachable_management_cluster(self) -> None:
+        self.created()
+        self.management.unreachable()
+        self.delete()
+        self.poll()
+        row = self.row()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assertIn("deletion waits", row.status_reason)
+        self.assertIn("does not answer", row.status_reason)
+        self.assertEqual(1, len(self.openstack.credentials))
+
+        self.management.recover()
+        self.poll()
+        self.finish()
+        self.assertEqual({}, self.remains())
+
+    def test_a_poll_that_cannot_delete_logs_one_line(self) -> None:
+        self.created()
+        self.delete()
+        self.management.unreachable()
+        self.poll()
+        self.assertEqual(1, len(self.warnings()), self.warnings())
+
+    def test_each_step_that_fails_is_taken_again(self) -> None:
+        self.created()
+        self.delete()
+        self.capi.finish()
+        for verb, kind in (
+            ("get", kinds.NAMESPACE),
+            ("get", kinds.CLUSTER),
+            ("list", kinds.SECRET),
+            ("list", kinds.OPENSTACK_MACHINE_TEMPLATE),
+            ("get", kinds.SECRET),
+            ("delete", kinds.SECRET),
+            ("delete", kinds.LEASE),
+        ):
+            self.management.fail(
+                exceptions.ManagementUnreachable("no answer"),
+                verbs=[verb],
+                kind=kind,
+                times=1,
+            )
+            self.poll()
+            self.assertFalse(self.gone(), f"{verb} {kind.name}")
+            self.assertEqual(
+                "deletion waits: no answer", self.row().status_reason
+            )
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.remains())
+
+    def test_for_keystone_that_refuses(self) -> None:
+        self.created()
+        self.delete()
+        self.capi.finish()
+        self.openstack.refusals["DELETE"] = 403
+        self.poll()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assertIn("role admin", self.row().status_reason)
+        self.assertIn(CREDENTIALS, self.server.names(kinds.SECRET))
+        self.assertEqual(1, len(self.openstack.credentials))
+
+        self.openstack.refusals.clear()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.openstack.credentials)
+
+    def test_for_keystone_that_does_not_answer(self) -> None:
+        self.created()
+        self.delete()
+        self.capi.finish()
+        self.openstack.stop("http://keystone.test")
+        self.poll()
+        self.assertFalse(self.gone())
+        self.assertEqual(
+            "deletion waits: Keystone does not answer",
+            self.row().status_reason,
+        )
+        self.assertIn(CREDENTIALS, self.server.names(kinds.SECRET))
+
+    def test_a_credential_that_is_gone_counts_as_deleted(self) -> None:
+        self.created()
+        self.openstack.credentials.clear()
+        self.delete()
+        self.finish()
+
+    def test_an_owner_who_is_gone_counts_as_deleted(self) -> None:
+        self.created()
+        self.openstack.refusals.update({"GET": 404, "DELETE": 404})
+        self.delete()
+        self.finish()
+
+    def test_a_helm_that_is_unreachable(self) -> None:
+        self.created()
+        self.helm.outcomes = [helm.Outcome.UNREACHABLE] * 2
+        self.delete()
+        self.poll()
+        self.assertIn("helm uninstall", self.row().status_reason)
+        self.poll()
+        self.assertEqual(
+            [], self.server.list(kinds.SECRET, base.NAMESPACE, "owner=helm")
+        )
+        self.finish()
+
+    def test_for_another_conductor_at_work(self) -> None:
+        self.created()
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"spec": {"holderIdentity": "other", "renewTime": "now"}},
+        )
+        self.delete()
+        self.poll()
+        self.assertEqual([], self.helm.uninstalls)
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.plane.clock.advance(31)
+        self.poll()
+        self.finish()
+        self.assertEqual({}, self.remains())
+
+
+def openstack_credentials() -> Any:
+    """URLs of application credentials."""
+    return re.compile(
+        f"{openstack.IDENTITY}/users/[^/]+/application_credentials/"
+    )

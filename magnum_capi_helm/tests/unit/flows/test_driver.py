@@ -1,0 +1,253 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The driver as Magnum's handlers see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from magnum import objects
+from magnum.common import exception
+from magnum.conductor.handlers import ca_conductor
+from magnum.conductor.handlers import nodegroup_conductor
+from magnum.drivers.common import driver as magnum_driver
+
+from magnum_capi_helm import driver
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import faults
+from magnum_capi_helm.tests.unit.flows import base
+
+REFERENCES = (
+    "ca_cert_ref",
+    "magnum_cert_ref",
+    "etcd_ca_cert_ref",
+    "front_proxy_ca_cert_ref",
+)
+
+
+class DriverTest(base.FlowTestCase):
+    """What Magnum finds when it loads the driver."""
+
+    def test_magnum_loads_it_by_its_name(self) -> None:
+        found = magnum_driver.Driver.get_driver(
+            "vm", "ubuntu", "kubernetes", "k8s_capi_helm_v1"
+        )
+        self.assertIsInstance(found, driver.Driver)
+
+    def test_it_serves_ubuntu_and_flatcar(self) -> None:
+        self.assertEqual(
+            [
+                {"server_type": "vm", "os": "ubuntu", "coe": "kubernetes"},
+                {"server_type": "vm", "os": "flatcar", "coe": "kubernetes"},
+            ],
+            self.driver.provides,
+        )
+
+    def test_making_one_connects_to_nothing(self) -> None:
+        driver.Driver()
+        self.assertEqual([], self.management.requests)
+        self.assertEqual(0, self.openstack.mocker.call_count)
+
+    def test_it_has_every_method_with_magnums_own_arguments(self) -> None:
+        import inspect
+
+        for name, theirs in inspect.getmembers(
+            magnum_driver.Driver, inspect.isfunction
+        ):
+            ours = getattr(driver.Driver, name)
+            self.assertEqual(
+                list(inspect.signature(theirs).parameters),
+                list(inspect.signature(ours).parameters),
+                name,
+            )
+
+
+class RefusedTest(base.FlowTestCase):
+    """What is not served is refused before anything is saved."""
+
+    def refused(self, call: Callable[..., Any], *args: Any) -> str:
+        before = self.snapshot()
+        self.management.requests.clear()
+        error = self.assertRaises(
+            exception.NotSupported, call, self.context, *args
+        )
+        self.assertEqual(before, self.snapshot())
+        self.assertEqual([], self.management.requests)
+        self.assertNotIn("\n", str(error))
+        self.assertIn("k8s_capi_helm_v1", str(error))
+        return str(error)
+
+    def snapshot(self) -> dict[str, Any]:
+        """All rows, as they are saved."""
+        rows = {"cluster": self.row(), **self.groups()}
+        return {name: row.as_dict() for name, row in rows.items()}
+
+    def test_each_method_that_is_not_served(self) -> None:
+        row = self.created()
+        group = self.groups()["default-worker"]
+        template = self.template()
+        for call, args in (
+            (self.driver.upgrade_cluster, (row, template, 1, group)),
+            (self.driver.create_nodegroup, (row, group)),
+            (self.driver.update_nodegroup, (row, group)),
+            (self.driver.delete_nodegroup, (row, group)),
+            (self.driver.rotate_ca_certificate, (row,)),
+            (self.driver.rotate_credential, (row,)),
+            (self.driver.create_federation, (None,)),
+            (self.driver.update_federation, (None,)),
+            (self.driver.delete_federation, (None,)),
+        ):
+            self.refused(call, *args)
+
+    def test_an_upgrade_leaves_every_status_as_it_was(self) -> None:
+        self.created()
+        self.assertRaises(
+            exception.NotSupported,
+            self.handler.cluster_upgrade,
+            self.context,
+            self.row(),
+            self.template(),
+            1,
+            self.groups()["default-worker"],
+        )
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+
+
+class NodegroupTest(base.FlowTestCase):
+    """Nodegroups beside the default ones are not served yet."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.conductor = nodegroup_conductor.Handler()
+
+    def add(self) -> None:
+        """``coe nodegroup create``, which is refused."""
+        group = objects.NodeGroup(
+            self.context,
+            uuid="0c2a2b07-8b5c-4a3b-9b7b-0d4b8b1f6a11",
+            name="extra",
+            cluster_id=base.UUID,
+            project_id="fake_project",
+            role="worker",
+            node_count=1,
+            is_default=False,
+            flavor_id="m1.medium",
+            image_id="ubuntu-1.34",
+        )
+        self.assertRaises(
+            exception.NotSupported,
+            self.conductor.nodegroup_create,
+            self.context,
+            self.row(),
+            group,
+        )
+
+    def test_a_refused_group_does_not_keep_its_cluster_failed(self) -> None:
+        self.created()
+        self.add()
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.health_poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual("CREATE_FAILED", self.groups()["extra"].status)
+
+    def test_a_refused_group_is_not_applied_by_a_resize(self) -> None:
+        self.created()
+        self.add()
+        self.resize(3)
+        names = [
+            group["name"]
+            for group in self.helm.upgrades[-1].values["nodeGroups"]
+        ]
+        self.assertEqual(["default-worker"], names)
+
+    def test_deleting_a_refused_group_removes_its_row(self) -> None:
+        self.created()
+        self.add()
+        self.conductor.nodegroup_delete(
+            self.context, self.row(), self.groups()["extra"]
+        )
+        self.assertNotIn("extra", self.groups())
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_a_living_group_stays_and_the_cluster_recovers(self) -> None:
+        self.created()
+        group = self.groups()["default-worker"]
+        self.assertRaises(
+            exception.NotSupported,
+            self.conductor.nodegroup_update,
+            self.context,
+            self.row(),
+            group,
+        )
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.health_poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+
+class RotationTest(base.FlowTestCase):
+    """``coe ca rotate``: Magnum replaces the references before it asks."""
+
+    def test_the_old_references_and_certificates_are_kept(self) -> None:
+        self.created()
+        old = {name: getattr(self.row(), name) for name in REFERENCES}
+        kept = {each.uuid for each in objects.X509KeyPair.list(self.admin)}
+        self.assertRaises(
+            exception.NotSupported,
+            ca_conductor.Handler().rotate_ca_certificate,
+            self.context,
+            self.row(),
+        )
+        row = self.row()
+        self.assertEqual(
+            old, {name: getattr(row, name) for name in REFERENCES}
+        )
+        self.assertEqual("UPDATE_FAILED", row.status)
+        found = {each.uuid for each in objects.X509KeyPair.list(self.admin)}
+        self.assertEqual(kept, found)
+        self.health_poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+
+class FaultTest(base.FlowTestCase):
+    """The driver's exceptions as Magnum's."""
+
+    def test_each_class_has_its_counterpart(self) -> None:
+        for ours, theirs in (
+            (exceptions.InvalidInput, exception.InvalidParameterValue),
+            (exceptions.NotSupported, exception.NotSupported),
+            (exceptions.LeaseHeld, exception.OperationInProgress),
+            (exceptions.CloudError, exception.MagnumException),
+            (exceptions.HelmError, exception.MagnumException),
+            (exceptions.ManagementError, exception.MagnumException),
+        ):
+            found = faults.as_magnum(ours("a text of 100% and {braces}"))
+            self.assertIs(theirs, type(found))
+            self.assertIn("a text of 100% and {braces}", str(found))
+
+    def test_other_exceptions_pass_as_they_are(self) -> None:
+        with self.assertRaisesRegex(ValueError, "a bug"):
+            with faults.translated("create", base.UUID):
+                raise ValueError("a bug")
+
+    def test_no_secret_is_told_or_logged(self) -> None:
+        self.created()
+        self.resize(3)
+        self.delete()
+        self.openstack.refusals["DELETE"] = 403
+        self.capi.finish()
+        self.poll()
+        for secret in ("s3cret", "user-token", "service-token"):
+            self.assertNotIn(secret, self.log.output)
+            self.assertNotIn(secret, self.row().status_reason)

@@ -1,0 +1,160 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From Magnum's REST API to the driver and back, in one process."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import fixtures
+from magnum.api.controllers import versions
+from magnum.common import rpc
+from magnum.common import rpc_service
+from magnum.conductor.handlers import ca_conductor
+from magnum.conductor.handlers import cluster_conductor
+from magnum.conductor.handlers import indirection_api
+from magnum.conductor.handlers import nodegroup_conductor
+import magnum.conf
+from magnum.tests.unit.api import base as api_base
+
+from magnum_capi_helm import names
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.flows import base
+
+CONF = magnum.conf.CONF
+
+_TOPIC = "magnum-conductor"
+_PATIENCE = 10.0
+
+
+class EndToEndTest(base.FlowTestCase, api_base.FunctionalTest):  # type: ignore[misc]
+    """A user's requests by HTTP, Magnum's conductor by fake:// RPC."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        CONF.set_override("transport_url", "fake://")
+        rpc.init(CONF)
+        self.addCleanup(rpc.cleanup)
+        self._forget_clients()
+        self.addCleanup(self._forget_clients)
+        for name in (
+            "validate_os_resources",
+            "validate_flavor_root_volume_size",
+        ):
+            self.useFixture(
+                fixtures.MockPatch(f"magnum.api.attr_validator.{name}")
+            )
+        service = rpc_service.Service.create(
+            _TOPIC,
+            "conductor-1",
+            [
+                cluster_conductor.Handler(),
+                nodegroup_conductor.Handler(),
+                ca_conductor.Handler(),
+                indirection_api.Handler(),
+            ],
+            _TOPIC,
+        )
+        service.start()
+        self.addCleanup(service.stop)
+
+    def _forget_clients(self) -> None:
+        getattr(rpc_service, "_RPC_CLIENT_CACHE", {}).clear()
+
+    def request(
+        self, method: str, path: str, body: dict[str, Any] | None = None
+    ) -> Any:
+        """A request of the user, in the newest API version there is."""
+        newest = versions.CURRENT_MAX_VER
+        headers = {
+            "X-Roles": "member",
+            "X-Auth-Token": "user-token",
+            "X-User-Id": openstack.USER,
+            "X-Project-Id": openstack.PROJECT,
+            "OpenStack-API-Version": f"container-infra {newest}",
+        }
+        environ = {"keystone.token_info": openstack.token_info()}
+        call = getattr(self.app, method)
+        arguments = [] if body is None else [body]
+        return call(
+            f"/v1/{path}",
+            *arguments,
+            headers=headers,
+            extra_environ=environ,
+        )
+
+    def eventually(self, look: Any, what: str) -> None:
+        """Requests are casts: wait until ``look`` says yes."""
+        end = time.monotonic() + _PATIENCE
+        while not look():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.02)
+
+    def statuses_by_the_api(self) -> tuple[str, int]:
+        """Status and node count, as the user sees them."""
+        shown = self.request("get", f"clusters/{self.uuid}").json
+        return shown["status"], shown["node_count"]
+
+    def test_create_resize_and_delete(self) -> None:
+        template = self.template()
+        answer = self.request(
+            "post_json",
+            "clusters",
+            {
+                "name": "web",
+                "cluster_template_id": template.uuid,
+                "node_count": 2,
+                "keypair": "mine",
+            },
+        )
+        self.assertEqual(202, answer.status_int)
+        self.uuid = answer.json["uuid"]
+        self.release = names.release("web", self.uuid)
+        self.capi = self.plane.cluster_api(base.NAMESPACE, self.release)
+        self.eventually(lambda: self.helm.upgrades, "helm ran")
+        self.eventually(self._idle, "the create ended")
+        self.capi.settle()
+        self.poll()
+        self.assertEqual(("CREATE_COMPLETE", 2), self.statuses_by_the_api())
+
+        self.request(
+            "post_json",
+            f"clusters/{self.uuid}/actions/resize",
+            {"node_count": 3},
+        )
+        self.eventually(lambda: len(self.helm.upgrades) > 1, "helm ran again")
+        self.eventually(
+            lambda: self.row().status == "UPDATE_IN_PROGRESS", "the resize"
+        )
+        self.capi.settle()
+        self.poll()
+        self.assertEqual(("UPDATE_COMPLETE", 3), self.statuses_by_the_api())
+
+        self.request("delete", f"clusters/{self.uuid}")
+        self.eventually(lambda: self.helm.uninstalls, "helm removed it")
+        self.eventually(self._idle, "the delete ended")
+        self.capi.finish()
+        self.poll()
+        shown = self.request("get", "clusters").json
+        self.assertEqual([], shown["clusters"])
+        self.assertEqual([], self.server.names(kinds.SECRET))
+        self.assertEqual({}, self.openstack.credentials)
+
+    def _idle(self) -> bool:
+        """Whether the Lease was given back and the handler saved."""
+        lease = self.server.get(kinds.LEASE, base.NAMESPACE, self.release)
+        free = lease is not None and not lease["spec"]["holderIdentity"]
+        groups = self.groups().values()
+        return free and all(each.stack_id for each in groups)

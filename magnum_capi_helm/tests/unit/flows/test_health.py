@@ -1,0 +1,163 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Health polls, through Magnum's own periodic job."""
+
+from __future__ import annotations
+
+from magnum.common import exception
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import helm
+from magnum_capi_helm.tests.unit.flows import base
+
+
+class HealthTest(base.FlowTestCase):
+    """What Magnum learns of a cluster's health."""
+
+    def test_a_cluster_that_is_well_is_healthy_node_by_node(self) -> None:
+        self.created()
+        row = self.health_poll()
+        self.assertEqual("HEALTHY", row.health_status)
+        self.assertEqual(
+            {
+                "api": "ok",
+                f"{base.RELEASE}-control-plane-m0.Ready": "True",
+                f"{base.RELEASE}-default-worker-m0.Ready": "True",
+                f"{base.RELEASE}-default-worker-m1.Ready": "True",
+            },
+            row.health_status_reason,
+        )
+
+    def test_a_poll_takes_at_most_four_requests(self) -> None:
+        self.created()
+        self.management.requests.clear()
+        self.health_poll()
+        self.assertLessEqual(len(self.management.requests), 4)
+
+    def test_a_group_that_is_not_available_is_unhealthy(self) -> None:
+        self.created()
+        self.capi.fail_machine("default-worker")
+        row = self.health_poll()
+        self.assertEqual("UNHEALTHY", row.health_status)
+        self.assertIn("nodegroup.default-worker", row.health_status_reason)
+        self.assertEqual("CREATE_COMPLETE", row.status)
+
+    def test_an_unreachable_management_cluster_is_unknown(self) -> None:
+        self.created()
+        self.management.unreachable()
+        row = self.health_poll()
+        self.assertEqual("UNKNOWN", row.health_status)
+        self.assertIn("does not answer", row.health_status_reason["api"])
+        self.assertEqual("CREATE_COMPLETE", row.status)
+        self.assertEqual(1, len(self.warnings()), self.warnings())
+
+    def test_a_cluster_object_that_is_missing_is_not_healthy(self) -> None:
+        self.create()
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.assertEqual("UNKNOWN", self.health_poll().health_status)
+
+    def test_a_cluster_without_a_release_is_not_looked_at(self) -> None:
+        self.saved()
+        row = self.health_poll()
+        self.assertIsNone(row.health_status)
+        self.assertEqual([], self.management.requests)
+
+    def test_the_monitor_measures_nothing(self) -> None:
+        monitor = self.driver.get_monitor(self.admin, self.saved())
+        monitor.pull_data()
+        self.assertEqual({}, monitor.metrics_spec)
+
+
+class RecoveryTest(base.FlowTestCase):
+    """A failed cluster that got there after all."""
+
+    def test_a_failed_create_recovers(self) -> None:
+        self.create()
+        self.capi.fail_machine("default-worker")
+        self.backdate(minutes=61)
+        self.poll()
+        self.assertEqual("CREATE_FAILED", self.row().status)
+        self.health_poll()
+        self.assertEqual("CREATE_FAILED", self.row().status)
+
+        self.capi.settle()
+        row = self.health_poll()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+        self.assertIsNone(row.status_reason)
+        self.assertEqual("HEALTHY", row.health_status)
+
+    def test_a_refused_update_recovers(self) -> None:
+        self.created()
+        self.assertRaises(
+            exception.NotSupported, self.resize, 3, "default-master"
+        )
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.health_poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertIsNone(self.row().status_reason)
+        groups = self.groups()
+        self.assertEqual("UPDATE_COMPLETE", groups["default-master"].status)
+        self.assertEqual(1, groups["default-master"].node_count)
+
+    def test_a_failed_update_that_is_not_there_yet_does_not(self) -> None:
+        self.created()
+        self.helm.outcomes = [
+            helm.Outcome.UNREACHABLE,
+            helm.Outcome.REFUSED,
+        ]
+        self.resize(3)
+        self.poll()
+        runs = len(self.helm.upgrades)
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.health_poll()
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.assertEqual(runs, len(self.helm.upgrades))
+
+    def test_a_held_lease_leaves_a_failed_cluster_for_later(self) -> None:
+        self.create()
+        self.capi.settle()
+        row = self.row()
+        row.status = "CREATE_FAILED"
+        row.save()
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"spec": {"holderIdentity": "other", "renewTime": "now"}},
+        )
+        found = self.health_poll()
+        self.assertEqual("CREATE_FAILED", found.status)
+        self.assertEqual("HEALTHY", found.health_status)
+        self.assertEqual([], self.warnings())
+
+    def test_a_failed_delete_is_left_to_deletion(self) -> None:
+        self.created()
+        row = self.row()
+        row.status = "DELETE_FAILED"
+        row.save()
+        self.assertEqual("DELETE_FAILED", self.health_poll().status)
+
+    def test_a_failed_cluster_whose_release_cannot_be_read_stays_failed(
+        self,
+    ) -> None:
+        self.created()
+        row = self.row()
+        row.status = "UPDATE_FAILED"
+        row.save()
+        self.management.fail(
+            exceptions.ManagementUnreachable("no answer"),
+            verbs=["list"],
+            kind=kinds.SECRET,
+        )
+        self.assertEqual("UPDATE_FAILED", self.health_poll().status)

@@ -1,0 +1,261 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A cluster that magnum-capi-helm 1.4.0 made, taken over as it is."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from magnum.common import exception
+from magnum.conductor.handlers import nodegroup_conductor
+import yaml
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import helm
+from magnum_capi_helm.tests.unit.flows import base
+
+RELEASE = "web-x7fj2kq9dm4w"
+CREDENTIALS = f"{RELEASE}-cloud-credentials"
+CHART = "0.16.0"
+
+
+class LegacyTest(base.FlowTestCase):
+    """No intent, no fingerprint, no annotation: a release and Secrets."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.saved(
+            stack_id=RELEASE, status="CREATE_COMPLETE", labels=self.labels()
+        )
+        self.capi = self.plane.cluster_api(base.NAMESPACE, RELEASE)
+        self.values = self.legacy_values()
+        self.server.create(
+            kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
+        )
+        self.helm.upgrade(
+            RELEASE,
+            base.NAMESPACE,
+            f"/store/openstack-cluster-{CHART}.tgz",
+            self.values,
+        )
+        self.write_secrets()
+        self.capi.settle()
+        self.helm.upgrades.clear()
+
+    def labels(self) -> dict[str, str]:
+        """Labels of the cluster."""
+        return {"kube_tag": "v1.30.1"}
+
+    def legacy_values(self) -> dict[str, Any]:
+        """What 1.4.0 sent."""
+        return {
+            "kubernetesVersion": "1.30.1",
+            "machineImageId": "an-image-that-is-gone",
+            "cloudCredentialsSecretName": CREDENTIALS,
+            "apiServer": {"allowedCidrs": ["192.0.2.0/24"]},
+            "controlPlane": {"machineFlavor": "old.1", "machineCount": 1},
+            "nodeGroups": [
+                {
+                    "name": "default-worker",
+                    "machineFlavor": "old.2",
+                    "machineCount": 2,
+                }
+            ],
+            "addons": {"kubernetesDashboard": {"enabled": True}},
+        }
+
+    def write_secrets(self) -> None:
+        """1.4.0's Secrets: the owner in a label, the id in clouds.yaml."""
+        made = "0a1b2c"
+        self.openstack.credentials[made] = {
+            "id": made,
+            "name": base.UUID,
+            "user_id": "fake_user",
+        }
+        auth = {"application_credential_id": made}
+        clouds = yaml.safe_dump({"clouds": {"openstack": {"auth": auth}}})
+        labels = {
+            "magnum.openstack.org/project-id": "fake_project",
+            "magnum.openstack.org/user-id": "fake_user",
+            "magnum.openstack.org/cluster-uuid": base.UUID,
+        }
+        for name in ("cloud-credentials", "ca", "etcd", "proxy", "sa"):
+            encoded = base64.b64encode(clouds.encode()).decode()
+            self.server.create(
+                kinds.SECRET,
+                {
+                    "metadata": {
+                        "name": f"{RELEASE}-{name}",
+                        "namespace": base.NAMESPACE,
+                        "labels": labels,
+                    },
+                    "data": {"clouds.yaml": encoded},
+                },
+            )
+
+    def secret(self, name: str) -> Any:
+        return self.server.get(kinds.SECRET, base.NAMESPACE, name)
+
+    def replicas(self, group: str = "default-worker") -> int:
+        found = self.server.get(
+            kinds.MACHINE_DEPLOYMENT, base.NAMESPACE, f"{RELEASE}-{group}"
+        )
+        assert found is not None
+        return int(found["spec"]["replicas"])
+
+    def test_a_poll_changes_nothing(self) -> None:
+        self.driver.update_cluster_status(self.admin, self.row())
+        row = self.row()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+        self.assertEqual("https://203.0.113.10:6443", row.api_address)
+        self.assertEqual([], self.helm.upgrades)
+        self.assertEqual(RELEASE, row.stack_id)
+
+    def test_it_is_healthy(self) -> None:
+        self.assertEqual("HEALTHY", self.health_poll().health_status)
+
+    def test_a_resize_keeps_its_chart_and_its_values(self) -> None:
+        identity = self.secret(CREDENTIALS)
+        self.resize(3)
+        [call] = self.helm.upgrades
+        self.assertEqual(CHART, call.chart_version)
+        expected = dict(self.values)
+        expected["nodeGroups"] = [
+            {**self.values["nodeGroups"][0], "machineCount": 3}
+        ]
+        values = {**call.values}
+        del values["clusterAnnotations"]
+        self.assertEqual(expected, values)
+        self.assertEqual(identity, self.secret(CREDENTIALS))
+
+        self.poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(3, self.replicas())
+
+    def test_a_resize_in_progress_at_the_swap_is_finished(self) -> None:
+        group = self.groups()["default-worker"]
+        group.node_count = 4
+        group.save()
+        row = self.row()
+        row.status = "UPDATE_IN_PROGRESS"
+        row.save()
+        self.poll()
+        self.assertEqual(4, self.replicas())
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_an_update_that_1_4_0_applied_is_not_applied_again(self) -> None:
+        row = self.row()
+        row.status = "UPDATE_IN_PROGRESS"
+        row.save()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual([], self.helm.upgrades)
+
+    def test_it_is_deleted_with_its_credential(self) -> None:
+        self.delete()
+        self.poll()
+        self.capi.finish()
+        self.poll()
+        self.assertEqual({}, self.openstack.credentials)
+        self.assertEqual([], self.server.names(kinds.SECRET))
+        self.assertEqual([], self.server.names(kinds.LEASE))
+        self.assertEqual([], self.server.names(kinds.CLUSTER))
+
+    def test_the_newest_deployed_revision_counts(self) -> None:
+        self.helm.outcomes = [helm.Outcome.REFUSED]
+        broken = {**self.values, "kubernetesVersion": "9.9.9"}
+        self.assertRaises(
+            exceptions.HelmError,
+            self.helm.upgrade,
+            RELEASE,
+            base.NAMESPACE,
+            "/store/openstack-cluster-0.99.0.tgz",
+            broken,
+        )
+        self.resize(3)
+        call = self.helm.upgrades[-1]
+        self.assertEqual(CHART, call.chart_version)
+        self.assertEqual("1.30.1", call.values["kubernetesVersion"])
+
+
+class OddLabelTest(LegacyTest):
+    """1.4.0 took any value of a label; a living cluster keeps working."""
+
+    def labels(self) -> dict[str, str]:
+        return {"octavia_lb_healthcheck": "yup", "boot_volume_size": "big"}
+
+
+class OddGroupTest(LegacyTest):
+    """A group that 1.4.0 made under its own spelling of the name."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.nodegroup(
+            self.row(),
+            name="GPU_1",
+            status="CREATE_COMPLETE",
+            stack_id=RELEASE,
+        )
+
+    def legacy_values(self) -> dict[str, Any]:
+        values = super().legacy_values()
+        values["nodeGroups"].append(
+            {"name": "gpu-1", "machineFlavor": "gpu", "machineCount": 1}
+        )
+        return values
+
+    def test_it_keeps_its_name(self) -> None:
+        self.resize(3)
+        names = [
+            group["name"]
+            for group in self.helm.upgrades[-1].values["nodeGroups"]
+        ]
+        self.assertEqual(["default-worker", "gpu-1"], names)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_a_resize_keeps_its_chart_and_its_values(self) -> None:
+        self.handler.cluster_resize(
+            self.context, self.row(), 2, [], self.groups()["GPU_1"]
+        )
+        [call] = self.helm.upgrades
+        counts = {
+            each["name"]: each["machineCount"]
+            for each in call.values["nodeGroups"]
+        }
+        self.assertEqual({"default-worker": 2, "gpu-1": 2}, counts)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_a_living_group_is_not_deleted(self) -> None:
+        for _ in range(2):
+            self.assertRaises(
+                exception.NotSupported,
+                nodegroup_conductor.Handler().nodegroup_delete,
+                self.context,
+                self.row(),
+                self.groups()["GPU_1"],
+            )
+            self.assertIn("GPU_1", self.groups())
+            self.assertEqual(1, self.replicas("gpu-1"))
+        self.resize(3)
+        self.assertEqual(1, self.replicas("gpu-1"))

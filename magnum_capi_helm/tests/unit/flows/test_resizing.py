@@ -1,0 +1,211 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Resize of a group, through Magnum's own handler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum.common import exception
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.flows import base
+
+
+class ResizeTest(base.FlowTestCase):
+    """A resize that is taken."""
+
+    def test_the_count_reaches_the_values_and_nothing_else_changes(
+        self,
+    ) -> None:
+        self.created()
+        self.resize(3)
+        before, after = (call.values for call in self.helm.upgrades)
+        self.assertEqual(3, after["nodeGroups"][0]["machineCount"])
+        after["nodeGroups"][0]["machineCount"] = 2
+        fingerprints = [
+            values.pop("clusterAnnotations")["magnum.openstack.org/intent"]
+            for values in (before, after)
+        ]
+        self.assertEqual(before, after)
+        self.assertNotEqual(*fingerprints)
+
+    def test_it_is_in_progress_until_the_machines_are_there(self) -> None:
+        self.created()
+        self.resize(3)
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.assertEqual(
+            "nodegroup default-worker: 2 of 3 machines ready",
+            self.row().status_reason,
+        )
+        self.capi.settle()
+        self.poll()
+        groups = self.groups()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual("UPDATE_COMPLETE", groups["default-worker"].status)
+        self.assertEqual(3, groups["default-worker"].node_count)
+        self.assertEqual(3, len(groups["default-worker"].node_addresses))
+
+    def test_to_none_and_back(self) -> None:
+        self.created()
+        for count in (0, 1):
+            self.resize(count)
+            self.capi.settle()
+            self.poll()
+            self.assertEqual("UPDATE_COMPLETE", self.row().status)
+            self.assertEqual(count, self.replicas())
+
+    def test_an_update_of_the_node_count_is_a_resize(self) -> None:
+        self.created()
+        self.handler.cluster_update(self.context, self.row(), 4, None, {})
+        self.assertEqual(4, self.replicas())
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+
+    def test_no_question_goes_to_openstack(self) -> None:
+        self.created()
+        asked = self.openstack.mocker.call_count
+        self.resize(3)
+        self.assertEqual(asked, self.openstack.mocker.call_count)
+
+    def test_a_busy_lease_does_not_fail_it(self) -> None:
+        self.created()
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"spec": {"holderIdentity": "other", "renewTime": "now"}},
+        )
+        self.resize(3)
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.assertEqual(3, self.groups()["default-worker"].node_count)
+        self.assertEqual(2, self.replicas())
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"spec": {"holderIdentity": ""}},
+        )
+        self.poll()
+        self.assertEqual(3, self.replicas())
+
+    def test_an_unreachable_management_cluster_does_not_fail_it(self) -> None:
+        self.created()
+        self.management.unreachable()
+        self.resize(3)
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.management.recover()
+        self.poll()
+        self.assertEqual(3, self.replicas())
+
+    def test_two_resizes_at_once_end_at_the_last_one(self) -> None:
+        self.created()
+        self.resize(3)
+        self.resize(5)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(5, self.replicas())
+
+    def test_a_resize_undone_before_it_was_applied_is_complete(self) -> None:
+        self.created()
+        self.management.unreachable()
+        self.resize(3)
+        self.resize(2)
+        self.management.recover()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_a_cluster_that_failed_to_update_can_be_resized(self) -> None:
+        self.created()
+        row = self.row()
+        row.status = "UPDATE_FAILED"
+        row.save()
+        self.resize(3)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+
+class RefusedResizeTest(base.FlowTestCase):
+    """A resize that is refused; Magnum puts the old count back."""
+
+    def refused(self, words: str, name: str, *args: Any) -> None:
+        old = self.groups()[name].node_count
+        runs = len(self.helm.upgrades)
+        self.management.requests.clear()
+        error = self.assertRaises(
+            exception.NotSupported,
+            self.handler.cluster_resize,
+            self.context,
+            self.row(),
+            *args,
+            self.groups()[name],
+        )
+        self.assertIn(words, str(error))
+        self.assertEqual(old, self.groups()[name].node_count)
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.assertEqual(str(error), self.row().status_reason)
+        self.assertEqual(runs, len(self.helm.upgrades))
+        self.assertEqual([], self.management.requests)
+
+    def test_of_the_control_plane(self) -> None:
+        self.created()
+        self.refused("control plane", "default-master", 3, [])
+
+    def test_with_nodes_to_remove(self) -> None:
+        self.created()
+        self.refused("nodes to remove", "default-worker", 1, ["some-server"])
+
+    def test_of_a_group_that_the_autoscaler_owns(self) -> None:
+        self.created(
+            labels={
+                "auto_scaling_enabled": "true",
+                "min_node_count": "1",
+                "max_node_count": "5",
+            }
+        )
+        self.refused("autoscaler", "default-worker", 3, [])
+
+    def test_of_a_cluster_without_a_release(self) -> None:
+        self.saved(status="UPDATE_FAILED")
+        self.refused("no release", "default-worker", 3, [])
+
+
+class AutoscaledTest(base.FlowTestCase):
+    """A cluster whose counts the autoscaler owns."""
+
+    def test_it_is_complete_with_whatever_count(self) -> None:
+        self.create(
+            labels={
+                "auto_scaling_enabled": "true",
+                "min_node_count": "1",
+                "max_node_count": "5",
+            }
+        )
+        group = self.helm.upgrades[0].values["nodeGroups"][0]
+        self.assertNotIn("machineCount", group)
+        self.server.patch(
+            kinds.MACHINE_DEPLOYMENT,
+            base.NAMESPACE,
+            f"{base.RELEASE}-default-worker",
+            {"spec": {"replicas": 4}},
+        )
+        self.capi.settle()
+        self.poll()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+        self.assertEqual(
+            4, len(self.groups()["default-worker"].node_addresses)
+        )
+        self.assertEqual(4, self.replicas())

@@ -107,7 +107,7 @@ class Check(lister.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Look at everything."""
-        self._results = list(run(runtime.build()))
+        self._results = list(run(runtime.get()))
         return (
             ("Check", "State", "Detail"),
             [dataclasses.astuple(each) for each in self._results],

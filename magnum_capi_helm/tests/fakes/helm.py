@@ -132,6 +132,10 @@ class FakeHelm:
             self._server.delete(kinds.SECRET, namespace, each["name"])
         return 0.0
 
+    def version(self) -> str:
+        """The version of the helm program."""
+        return "v3.20.2"
+
     def pull(
         self, chart: str, version: str, repository: str, directory: str
     ) -> None:

@@ -65,6 +65,8 @@ class FakeManagement:
         self.server = server
         self.requests: list[Request] = []
         self.dead = False
+        #: Kinds whose provider is not installed.
+        self.unserved: set[kinds.Kind] = set()
         self._faults: list[_Fault] = []
 
     # Faults
@@ -132,6 +134,12 @@ class FakeManagement:
             return found
         kept = ("apiVersion", "kind", "metadata")
         return [{key: each[key] for key in kept} for each in found]
+
+    def api_version(self, kind: kinds.Kind) -> str:
+        """The preferred version; none while the kind is not served."""
+        if kind in self.unserved:
+            return ""
+        return "/".join(filter(None, (kind.group, kind.versions[0])))
 
     def identity(self) -> str:
         """As the real one."""

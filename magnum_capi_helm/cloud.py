@@ -105,8 +105,9 @@ def _asking(what: str) -> Iterator[None]:
     try:
         yield
     except (
-        ka_exceptions.ConnectFailure,
+        ka_exceptions.ConnectionError,
         ka_exceptions.RetriableConnectionFailure,
+        openstack.exceptions.ServiceDiscoveryException,
     ) as error:
         raise exceptions.CloudUnreachable(
             f"{what}: no answer ({type(error).__name__})"

@@ -31,6 +31,7 @@ from magnum_capi_helm import certificates
 from magnum_capi_helm import cloud
 from magnum_capi_helm import credentials
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import identity
 from magnum_capi_helm import intent
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
@@ -57,7 +58,7 @@ class _Plan:
     chart: spec.Chart
     values: topic.Values
     certificates: list[client.Object]
-    files: credentials.Files
+    files: identity.Files
 
 
 def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
@@ -118,7 +119,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
             chart=chart,
             values=values.build(wanted),
             certificates=secrets.result(),
-            files=credentials.files(session),
+            files=identity.files(session),
         )
 
 

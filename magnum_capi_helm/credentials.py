@@ -24,11 +24,9 @@ import base64
 from collections.abc import Sequence
 import dataclasses
 import json
-import pathlib
 from typing import Any
 import uuid
 
-import certifi
 from keystoneauth1 import exceptions as ka_exceptions
 from keystoneclient.v3 import client as keystone_client
 import yaml
@@ -36,6 +34,7 @@ import yaml
 from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import identity
 from magnum_capi_helm import names
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
@@ -44,6 +43,12 @@ from magnum_capi_helm.management import kinds
 ANNOTATION = "magnum.openstack.org/application-credentials"
 _USER_LABEL = "magnum.openstack.org/user-id"
 _ADMIN = "admin"
+#: Not only refused connections: time-outs and 5xx may be over next time.
+_UNREACHABLE = (
+    ka_exceptions.DiscoveryFailure,
+    ka_exceptions.ConnectionError,
+    ka_exceptions.HttpServerError,
+)
 
 _RESTRICTED = (
     "Keystone makes no application credential for a user who is logged in "
@@ -93,28 +98,6 @@ def allowed_roles(
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Files:
-    """What a cluster needs beside its credential to reach OpenStack."""
-
-    auth_url: str
-    region: str | None
-    ca_bundle: str
-
-
-def files(session: Any) -> Files:
-    """Collect them, before anything is written.
-
-    :raises NotConfigured: the CA bundle can't be read
-    :raises CloudError: the catalogue has no identity endpoint
-    """
-    return Files(
-        auth_url=cloud.Cloud(session).cluster_identity_url(),
-        region=cloud.region(session),
-        ca_bundle=ca_bundle(),
-    )
-
-
 def ensure(
     management: client.Client,
     namespace: str,
@@ -123,13 +106,13 @@ def ensure(
     cluster: Any,
     session: Any,
     labels: dict[str, str],
-    files: Files,
+    files: identity.Files,
 ) -> None:
     """Make the cluster's credential and the Secret that holds it.
 
     :param cluster: Magnum's row
     :param session: of the user who creates the cluster
-    :param files: what :func:`files` collected
+    :param files: what :func:`identity.files` collected
     :raises InvalidInput: Keystone refused
     """
     user = owner(session)
@@ -148,9 +131,7 @@ def ensure(
     management.apply(kinds.SECRET, secret)
     created = _create(session, name, user, cluster)
     data = {
-        "clouds.yaml": clouds_yaml(
-            created.id, created.secret, files.auth_url, files.region
-        ),
+        "clouds.yaml": identity.clouds_yaml(files, created.id, created.secret),
         "cacert": files.ca_bundle,
     }
     management.apply(
@@ -169,46 +150,13 @@ def _create(session: Any, name: str, user: Owner, cluster: Any) -> Any:
         )
     except ka_exceptions.Forbidden as error:
         raise exceptions.InvalidInput(_RESTRICTED) from error
-    except ka_exceptions.ConnectFailure as error:
+    except _UNREACHABLE as error:
         raise exceptions.CloudUnreachable(
             "Keystone does not answer"
         ) from error
     except ka_exceptions.ClientException as error:
         raise exceptions.CloudError(
             f"Keystone made no application credential: {error}"
-        ) from error
-
-
-def clouds_yaml(
-    credential_id: str, secret: str, auth_url: str, region: str | None
-) -> str:
-    """The file that Cluster API's provider and its addons read."""
-    entry: dict[str, Any] = {
-        "identity_api_version": 3,
-        "region_name": region,
-        "interface": conf.CONF.capi_helm.app_cred_interface_type,
-        "verify": conf.CONF.drivers.verify_ca,
-        "auth_type": "v3applicationcredential",
-        "auth": {
-            "auth_url": auth_url,
-            "application_credential_id": credential_id,
-            "application_credential_secret": secret,
-        },
-    }
-    if region is None:
-        del entry["region_name"]
-    return str(yaml.safe_dump({"clouds": {"openstack": entry}}))
-
-
-def ca_bundle() -> str:
-    """CAs that sign OpenStack's endpoints. Without any, the chart would
-    switch verification off."""
-    path = conf.CONF.drivers.openstack_ca_file or certifi.where()
-    try:
-        return pathlib.Path(path).read_text()
-    except OSError as error:
-        raise exceptions.NotConfigured(
-            f"[drivers] openstack_ca_file {path}: {error.strerror}"
         ) from error
 
 
@@ -228,7 +176,7 @@ def delete(management: client.Client, namespace: str, release: str) -> None:
             credential = known_id or _find(keystone, user, name)
             if credential:
                 _delete(keystone, user, credential)
-    except ka_exceptions.ConnectFailure as error:
+    except _UNREACHABLE as error:
         raise exceptions.CloudUnreachable(
             "Keystone does not answer"
         ) from error
@@ -264,20 +212,31 @@ def _known(secret: client.Object) -> list[tuple[str, str, str]]:
 
     1.4.0 wrote no annotation: there the id is in clouds.yaml and the owner
     in a label.
+
+    :raises ManagementError: the Secret is damaged
     """
     meta = secret["metadata"]
     written = (meta.get("annotations") or {}).get(ANNOTATION)
-    if written:
-        return [
-            (each["user"], each["name"], "") for each in json.loads(written)
-        ]
     user = (meta.get("labels") or {}).get(_USER_LABEL, "")
     data = (secret.get("data") or {}).get("clouds.yaml")
-    if not user or not data:
-        return []
-    clouds = yaml.safe_load(base64.b64decode(data))
-    auth = clouds["clouds"]["openstack"]["auth"]
-    return [(user, "", str(auth["application_credential_id"]))]
+    try:
+        if written:
+            return [
+                (str(each["user"]), str(each["name"]), "")
+                for each in json.loads(written)
+            ]
+        if not user or not data:
+            return []
+        clouds = yaml.safe_load(base64.b64decode(data))
+        auth = clouds["clouds"]["openstack"]["auth"]
+        return [(user, "", str(auth["application_credential_id"]))]
+    except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
+        # Not chained text: a YAML error quotes the file, and its secret.
+        raise exceptions.ManagementError(
+            f"the Secret {meta['name']} does not say which application "
+            f"credential to delete ({type(error).__name__}): delete it in "
+            "Keystone, then delete the Secret"
+        ) from None
 
 
 def _keystone(session: Any) -> Any:

@@ -69,15 +69,21 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     """
     scope = operation.scope_of(cluster)
     namespace, release = scope
-    if rt.management.get(kinds.NAMESPACE, "", namespace) is not None:
-        labels = resolve.object_labels(cluster, release)
-        with rt.leases.hold(*scope, labels) as hold:
-            if not hold.marked_deleted:
-                rt.leases.mark_deleted(*scope)
-            if waiting := _remove(rt, scope):
-                return waiting
-            _remove_secrets(rt, scope, cluster)
-        rt.leases.delete(*scope)
+    if rt.management.get(kinds.NAMESPACE, "", namespace) is None:
+        # It is made before stack_id is saved, and never deleted.
+        raise exceptions.ManagementError(
+            f"the management cluster has no namespace {namespace}: is it the "
+            "one that the cluster was made on? If it is, create the "
+            "namespace again"
+        )
+    labels = resolve.object_labels(cluster, release)
+    with rt.leases.hold(*scope, labels) as hold:
+        if not hold.marked_deleted:
+            rt.leases.mark_deleted(*scope)
+        if waiting := _remove(rt, scope):
+            return waiting
+        _remove_secrets(rt, scope, cluster)
+    rt.leases.delete(*scope)
     certificates.delete_forgotten(context, cluster)
     rt.snapshots.forget(scope)
     rt.health_snapshots.forget(scope)

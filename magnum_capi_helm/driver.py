@@ -165,11 +165,11 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Remove a group that was refused; others are refused."""
-        from magnum_capi_helm import rows
+        from magnum_capi_helm import nodegroups
+        from magnum_capi_helm import runtime
 
-        if rows.counts(nodegroup):
-            _refuse("deleting a nodegroup")
-        nodegroup.destroy()
+        with faults.translated("nodegroup delete", cluster.uuid):
+            nodegroups.forget_refused(runtime.get(), cluster, nodegroup)
 
     def rotate_ca_certificate(self, context: Any, cluster: Any) -> None:
         """Refused, with the references that Magnum replaced put back."""

@@ -42,6 +42,10 @@ from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
+#: In these alone an absent release is installed. One that was complete has
+#: machines somewhere.
+_CREATING = (rows.Status.CREATE_IN_PROGRESS, rows.Status.CREATE_FAILED)
+
 
 class InterruptedCreateError(exceptions.CapiHelmError):
     """Nobody but the user can finish this create: it has no credential."""
@@ -158,8 +162,7 @@ def _renewed(
     revisions: tuple[view.Revision, ...],
 ) -> intent.Intent:
     """The intent, with the counts that the rows want by now."""
-    creating = rows.action(cluster.status) == "CREATE"
-    if not revisions and not creating:
+    if not revisions and cluster.status not in _CREATING:
         raise ReleaseGoneError(
             f"the helm release {scope[1]} is not on the management cluster: "
             "it is not installed anew, since its machines would be replaced"

@@ -32,7 +32,6 @@ from magnum_capi_helm import resolve
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import wanted
-from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import cluster as cluster_status
@@ -59,7 +58,7 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     rows_now, nodegroups = rows.read(cluster)
     seen = rt.snapshots.get(scope)
     rows_now = rows_now.known_as(seen.group_names())
-    verdict = _judge(cluster, rows_now, seen)
+    verdict = _judge(rows_now, seen)
     settled = cluster.status.endswith("_COMPLETE") and verdict.complete
     if settled or not _matters(rt, scope, cluster, rows_now, seen, verdict):
         rows.save_facts(cluster, nodegroups, verdict)
@@ -70,7 +69,6 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
 
 
 def _judge(
-    cluster: Any,
     rows_now: wanted.Rows,
     seen: view.View,
     expected: frozenset[str] = frozenset(),
@@ -78,17 +76,10 @@ def _judge(
     return cluster_status.verdict(
         seen,
         rows_now,
-        autoscaled=autoscaled(cluster, rows_now),
+        autoscaled=seen.autoscaled(),
         required=conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
         expected=expected,
     )
-
-
-def autoscaled(cluster: Any, rows_now: wanted.Rows) -> frozenset[str]:
-    """Chart names of the groups whose count the autoscaler owns."""
-    if not resolve.cluster_labels(cluster)[autoscaling.ENABLED]:
-        return frozenset()
-    return frozenset(group.chart_name for group in rows_now.workers)
 
 
 def _matters(
@@ -117,6 +108,7 @@ def _behind(rows_now: wanted.Rows, seen: view.View) -> bool:
         return any(
             view.spec_of(seen.deployment(name)).get("replicas") != count
             for name, count in rows_now.counts().items()
+            if name not in seen.autoscaled()
         )
     return live != rows_now.fingerprint()
 
@@ -136,7 +128,7 @@ def _decide(
     rows_now, nodegroups = rows.read(row)
     seen = rt.snapshots.get(scope, not_before=time.monotonic())
     rows_now = rows_now.known_as(seen.group_names())
-    verdict = _judge(row, rows_now, seen, _expected(rt, scope, seen))
+    verdict = _judge(rows_now, seen, _expected(rt, scope, seen))
     if verdict.complete:
         rows.save_complete(row, nodegroups, verdict)
         LOG.info("cluster %s is %s", row.uuid, row.status)

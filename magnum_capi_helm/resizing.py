@@ -22,7 +22,6 @@ from oslo_log import log
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import operation
-from magnum_capi_helm import polling
 from magnum_capi_helm import resolve
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -87,15 +86,11 @@ def _refuse(
             "the cluster has no release on the management cluster: delete "
             "it and create it again"
         )
-    rows_now, _ = rows.read(cluster)
-    for group in rows_now.workers:
-        if group.uuid == nodegroup.uuid and group.chart_name in (
-            polling.autoscaled(cluster, rows_now)
-        ):
-            raise exceptions.NotSupported(
-                f"the autoscaler chooses the size of {nodegroup.name} "
-                "(label auto_scaling_enabled): a resize"
-            )
+    if resolve.autoscales(cluster):
+        raise exceptions.NotSupported(
+            f"the autoscaler chooses the size of {nodegroup.name} (label "
+            "auto_scaling_enabled): a resize"
+        )
 
 
 def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:

@@ -75,6 +75,23 @@ def cluster_labels(cluster: Any) -> labels.Values:
     )
 
 
+def autoscales(cluster: Any) -> bool:
+    """Whether the autoscaler is on in an existing cluster.
+
+    A living cluster may carry labels that would be refused today: only this
+    one is read, and a value that is none counts as the operator's default.
+    """
+    label = autoscaling.ENABLED
+    default = bool(conf.label_defaults()[label.name])
+    for source in (cluster.labels, cluster.cluster_template.labels):
+        if label.name in (source or {}):
+            try:
+                return label.parse(source[label.name])
+            except exceptions.LabelError:
+                return default
+    return default
+
+
 def configured_chart() -> spec.Chart:
     """The chart that the operator configured."""
     options = conf.CONF.capi_helm

@@ -69,7 +69,7 @@ def counts(nodegroup: Any) -> bool:
     gives a group that it accepts a ``stack_id``.
     """
     status = nodegroup.status or ""
-    if status.startswith("DELETE_"):
+    if status == Status.DELETE_IN_PROGRESS:
         return False
     refused = status.startswith("CREATE_") and status != Status.CREATE_COMPLETE
     return nodegroup.is_default or bool(nodegroup.stack_id) or not refused
@@ -194,7 +194,9 @@ def copy_outcome(source: Any, target: Any) -> None:
 
 
 def _finish(row: Any, outcome: str, reason: str | None) -> None:
-    _set(row, "status", action(row.status) + outcome)
+    # A group whose deletion was refused lives on.
+    verb = action(row.status).replace("DELETE", "UPDATE")
+    _set(row, "status", verb + outcome)
     _set(row, "status_reason", reason)
 
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Coroutine, Mapping
 import contextlib
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -36,6 +35,7 @@ from oslo_log import log
 import pyhelm3
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.helm import complaints
 
 LOG = log.getLogger(__name__)
 T = TypeVar("T")
@@ -48,38 +48,6 @@ _GRACE = 30
 #: Seconds between asking helm to end and ending it.
 _PATIENCE = 10
 
-#: The second text: two helms raced for the record of one revision.
-_BUSY = re.compile(
-    r"another operation \(install/upgrade/rollback\) is in progress"
-    r"|sh\.helm\.release\.v1\S* already exists"
-)
-_UNREACHABLE = (
-    "kubernetes cluster unreachable",
-    "connection refused",
-    "tls handshake timeout",
-    "no such host",
-    "context deadline exceeded",
-    "context canceled",
-    "i/o timeout",
-    "read: operation timed out",
-    "network is unreachable",
-    "connection reset by peer",
-    "etcdserver",
-    "failed calling webhook",
-    "unexpected eof",
-)
-_CHART_MISSING = re.compile(
-    r"chart .*not found|404 not found|is not a valid chart repository"
-    r"|failed to fetch|no chart name found|path .* not found"
-    r"|looks like .* is not a valid",
-    re.IGNORECASE,
-)
-_NOISE = re.compile(
-    r"^(error: )?((upgrade|uninstallation|installation) failed: )?"
-    r"(execution error at )?",
-    re.IGNORECASE,
-)
-_LONGEST_REASON = 600
 _NO_HELM = (
     "helm can't be started: install helm 3.16 or later on the PATH of "
     "magnum-conductor"
@@ -285,29 +253,8 @@ class Helm:
         except pyhelm3.ReleaseNotFoundError as error:
             raise _ReleaseAbsent("release not found") from error
         except pyhelm3.Error as error:
-            raise _translated(what, error.stderr) from None
+            raise complaints.translated(what, error.stderr) from None
 
 
 class _ReleaseAbsent(exceptions.HelmError):
     """There is no such release."""
-
-
-def _translated(what: str, stderr: bytes) -> exceptions.HelmError:
-    """The class and the sentence that helm's complaint amounts to."""
-    lines = [
-        line.strip()
-        for line in stderr.decode(errors="replace").splitlines()
-        if line.strip() and not line.lstrip().lower().startswith("warning")
-    ]
-    text = " ".join(lines)
-    folded = text.lower()
-    while (shorter := _NOISE.sub("", text)) != text:
-        text = shorter
-    message = f"helm {what}: {text[:_LONGEST_REASON] or 'failed'}"
-    if _BUSY.search(folded):
-        return exceptions.HelmBusy(message)
-    if any(each in folded for each in _UNREACHABLE):
-        return exceptions.HelmUnreachable(message)
-    if what == "pull" or _CHART_MISSING.search(folded):
-        return exceptions.ChartUnavailable(message)
-    return exceptions.HelmError(message)

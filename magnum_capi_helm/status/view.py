@@ -26,6 +26,10 @@ CHART_CLUSTER_LABEL = "capi.stackhpc.com/cluster"
 #: Label that Cluster API puts on machines and what belongs to them.
 CLUSTER_NAME_LABEL = "cluster.x-k8s.io/cluster-name"
 CONTROL_PLANE_LABEL = "cluster.x-k8s.io/control-plane"
+#: What the chart writes on a MachineDeployment whose group autoscales.
+AUTOSCALER_ANNOTATION = (
+    "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+)
 DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
 
 
@@ -80,6 +84,15 @@ class View:
             name_of(each).removeprefix(prefix) for each in self.deployments
         )
 
+    def autoscaled(self) -> frozenset[str]:
+        """Groups whose count the autoscaler owns, by chart name."""
+        prefix = f"{self.release}-"
+        return frozenset(
+            name_of(each).removeprefix(prefix)
+            for each in self.deployments
+            if AUTOSCALER_ANNOTATION in annotations_of(each)
+        )
+
     def deployment(self, group: str) -> Object | None:
         """The MachineDeployment of a node group."""
         wanted = names.machine_deployment(self.release, group)
@@ -126,6 +139,11 @@ def name_of(obj: Object) -> str:
 def labels_of(obj: Object) -> dict[str, str]:
     """The object's labels."""
     return (obj.get("metadata") or {}).get("labels") or {}
+
+
+def annotations_of(obj: Object) -> dict[str, str]:
+    """The object's annotations."""
+    return (obj.get("metadata") or {}).get("annotations") or {}
 
 
 def deleting(obj: Object | None) -> bool:

@@ -30,6 +30,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
 
 Object: TypeAlias = dict[str, Any]
+Names: TypeAlias = list[str]
 Key: TypeAlias = tuple[str, str, str]
 
 _STAMP = "2026-01-01T00:00:00Z"
@@ -68,7 +69,7 @@ class ApiServer:
                 and wanted.items() <= _labels(obj).items()
             ]
 
-    def names(self, kind: kinds.Kind) -> list[str]:
+    def names(self, kind: kinds.Kind) -> Names:
         """Names of all objects of a kind, in any namespace."""
         return [each["metadata"]["name"] for each in self.list(kind, None)]
 

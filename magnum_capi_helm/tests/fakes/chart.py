@@ -36,13 +36,13 @@ def render(
     """The manifest of a release."""
     made = _Maker(release, namespace)
     return [
-        made.object(
+        made.make(
             kinds.CLUSTER,
             release,
             {"infrastructureRef": {"name": release}},
             values.get("clusterAnnotations") or {},
         ),
-        made.object(kinds.OPENSTACK_CLUSTER, release, {}, KEEP),
+        made.make(kinds.OPENSTACK_CLUSTER, release, {}, KEEP),
         *_control_plane(made, values),
         *(
             each
@@ -58,7 +58,7 @@ class _Maker:
         self.release = release
         self._namespace = namespace
 
-    def object(
+    def make(
         self,
         kind: kinds.Kind,
         name: str,
@@ -90,7 +90,7 @@ def _control_plane(
     machine = _machine(own, values)
     template = made.hashed("control-plane", machine)
     return [
-        made.object(
+        made.make(
             kinds.CONTROL_PLANE,
             names.control_plane(made.release),
             {
@@ -100,7 +100,7 @@ def _control_plane(
             },
             KEEP,
         ),
-        made.object(kinds.OPENSTACK_MACHINE_TEMPLATE, template, machine, KEEP),
+        made.make(kinds.OPENSTACK_MACHINE_TEMPLATE, template, machine, KEEP),
     ]
 
 
@@ -117,16 +117,21 @@ def _group(made: _Maker, group: dict[str, Any]) -> list[api_server.Object]:
             }
         },
     }
-    if not group.get("autoscale"):
+    annotations = {}
+    if group.get("autoscale"):
+        maximum = str(group["machineCountMax"])
+        annotations[view.AUTOSCALER_ANNOTATION] = maximum
+    else:
         spec["replicas"] = group["machineCount"]
     return [
-        made.object(
+        made.make(
             kinds.MACHINE_DEPLOYMENT,
             names.machine_deployment(made.release, group["name"]),
             spec,
+            annotations,
         ),
-        made.object(kinds.OPENSTACK_MACHINE_TEMPLATE, template, machine, KEEP),
-        made.object(kinds.CONFIG_TEMPLATE, template, {}, KEEP),
+        made.make(kinds.OPENSTACK_MACHINE_TEMPLATE, template, machine, KEEP),
+        made.make(kinds.CONFIG_TEMPLATE, template, {}, KEEP),
     ]
 
 
@@ -153,7 +158,7 @@ def _addons(made: _Maker, values: dict[str, Any]) -> list[api_server.Object]:
         (kinds.MANIFESTS, "cloud-config"),
     ]
     return [
-        made.object(
+        made.make(
             kind,
             names.chart_object(made.release, component),
             {"clusterName": made.release},

@@ -30,8 +30,6 @@ import re
 import time
 from typing import Any
 
-import yaml
-
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
@@ -39,6 +37,9 @@ from magnum_capi_helm.tests.fakes import chart
 from magnum_capi_helm.tests.fakes import management
 
 _HISTORY = 10
+
+#: Between the documents of a manifest, each of them JSON, which is YAML.
+_SEPARATOR = "\n---\n"
 
 
 class Outcome(enum.Enum):
@@ -195,7 +196,9 @@ class FakeHelm:
                     "name": each["metadata"]["name"],
                     "version": int(labels["version"]),
                     "status": labels["status"],
-                    "objects": list(yaml.safe_load_all(manifest)),
+                    "objects": [
+                        json.loads(each) for each in manifest.split(_SEPARATOR)
+                    ],
                 }
             )
         return sorted(history, key=lambda each: each["version"])
@@ -261,7 +264,7 @@ class Revision:
                 }
             },
             "config": self.values,
-            "manifest": yaml.safe_dump_all(self.objects()),
+            "manifest": _SEPARATOR.join(map(json.dumps, self.objects())),
         }
         packed = base64.b64encode(gzip.compress(json.dumps(body).encode()))
         return {
@@ -293,7 +296,8 @@ def _identity(obj: api_server.Object) -> tuple[kinds.Kind, str, str]:
 
 
 def _kept(obj: api_server.Object) -> bool:
-    return chart.KEEP.items() <= obj["metadata"]["annotations"].items()
+    annotations: dict[str, str] = obj["metadata"]["annotations"]
+    return chart.KEEP.items() <= annotations.items()
 
 
 def _chart_version(path: str) -> str:

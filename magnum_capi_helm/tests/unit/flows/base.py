@@ -27,24 +27,38 @@ import fixtures
 from keystoneauth1 import loading
 from magnum import objects
 from magnum.common import context as magnum_context
+from magnum.common import short_id
+from magnum.common.x509 import operations
 from magnum.conductor.handlers import cluster_conductor
 from magnum.conductor.handlers.common import cert_manager
 from magnum.service import periodic
 from magnum.tests.unit.db import base
 from magnum.tests.unit.objects import utils
-from oslo_service import loopingcall
+from oslo_service import loopingcall  # type: ignore[import-untyped]
 from requests_mock.contrib import fixture as requests_fixture
 
+from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import driver
 from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.fakes import plane
 
-#: Making RSA keys takes most of a test's time; one pair does for all.
+#: Making keys, and deriving keys from passphrases, takes most of a test's
+#: time; one of each kind does for all.
 _cached_key = functools.lru_cache(rsa.generate_private_key)
+_CACHED = {
+    name: functools.lru_cache(getattr(operations, name))
+    for name in (
+        "generate_ca_certificate",
+        "generate_client_certificate",
+        "decrypt_key",
+    )
+}
 
 UUID = "5d12f6fd-a196-4bf0-ae4c-1f639a523a52"
 RELEASE = names.release("web", UUID)
@@ -79,7 +93,7 @@ def configure(case: Any) -> openstack.FakeOpenStack:
     for group, values in overrides.items():
         for name, value in values.items():
             options.set_override(name, value, group)
-    mocker = case.useFixture(requests_fixture.Fixture())
+    mocker = case.useFixture(requests_fixture.Fixture())  # type: ignore[no-untyped-call]
     return openstack.FakeOpenStack(mocker)
 
 
@@ -92,15 +106,23 @@ def install(case: Any, made: runtime.Runtime) -> None:
 def _enable_loggers() -> None:
     """Magnum's migrations switch off the loggers that exist by then."""
     for name, logger in logging.root.manager.loggerDict.items():
-        if name.startswith("magnum_capi_helm"):
+        if name.startswith("magnum_capi_helm") and isinstance(
+            logger, logging.Logger
+        ):
             logger.disabled = False
 
 
-class FlowTestCase(base.DbTestCase):  # type: ignore[misc]
+class FlowTestCase(base.DbTestCase):
     """Magnum's rows in SQLite, everything else from the fakes."""
 
     #: The cluster that the helpers below are about.
     uuid = UUID
+
+    #: Ask OpenStack's catalogue by HTTP, where a test is about that.
+    by_http = False
+
+    #: Make certificates anew, where a test is about those.
+    own_certificates = False
 
     def setUp(self) -> None:
         super().setUp()
@@ -123,10 +145,24 @@ class FlowTestCase(base.DbTestCase):  # type: ignore[misc]
         self.helm = self.plane.helm
         self.capi = self.plane.cluster_api(NAMESPACE, RELEASE)
         install(self, self.plane.runtime())
+        if not self.own_certificates:
+            self._share_certificates()
+        if not self.by_http:
+            self.useFixture(
+                fixtures.MockPatchObject(cloud, "Cloud", self.catalogue)
+            )
         self.admin = magnum_context.make_admin_context(all_tenants=True)
         self.login()
         self.driver = driver.Driver()
         self.handler = cluster_conductor.Handler()
+
+    def _share_certificates(self) -> None:
+        """The same certificates for every cluster and CA."""
+        for name, cached in _CACHED.items():
+            self.useFixture(fixtures.MockPatchObject(operations, name, cached))
+        self.useFixture(
+            fixtures.MockPatchObject(short_id, "generate_id", lambda: "pass")
+        )
 
     def _without_trusts(self) -> None:
         """Magnum 2026.1 and older make a trust for each cluster."""
@@ -135,6 +171,16 @@ class FlowTestCase(base.DbTestCase):  # type: ignore[misc]
             return
         for name in ("create_trustee_and_trust", "delete_trustee_and_trust"):
             self.useFixture(fixtures.MockPatch(f"{module}.{name}"))
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        """What the user sees of OpenStack."""
+        image = spec.Image("i-1", "ubuntu-1.34", "1.34.2", "ubuntu")
+        return fake_cloud.FakeCloud(
+            images={image.name: image},
+            flavors={"m1.medium": "m1.medium"},
+            networks={"public": "net-1"},
+            types=("slow", "fast"),
+        )
 
     def login(self, **token: Any) -> None:
         """Requests from now on carry such a token."""

@@ -31,6 +31,8 @@ from magnum_capi_helm.tests.unit.flows import base
 class CertificatesTest(base.FlowTestCase):
     """From Magnum's store to the management cluster and away again."""
 
+    own_certificates = True
+
     def pair(self, purpose: str) -> tuple[bytes, bytes]:
         """Certificate, or public key, and private key of a Secret."""
         found = self.server.get(

@@ -33,7 +33,7 @@ class _Context:
         self.auth_token_info = info
 
 
-class CloudTest(oslotest_base.BaseTestCase):  # type: ignore[misc]
+class CloudTest(oslotest_base.BaseTestCase):
     """What a cluster needs to know of its cloud."""
 
     def setUp(self) -> None:
@@ -168,7 +168,7 @@ class CloudTest(oslotest_base.BaseTestCase):  # type: ignore[misc]
         self.assertEqual(30, cloud.service_session().timeout)
 
 
-class IdentityUrlTest(oslotest_base.BaseTestCase):  # type: ignore[misc]
+class IdentityUrlTest(oslotest_base.BaseTestCase):
     """Keystone's URL, however the operator wrote it."""
 
     def test_it_is_version_3(self) -> None:

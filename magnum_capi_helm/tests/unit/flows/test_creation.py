@@ -41,6 +41,8 @@ INTENT = f"{base.RELEASE}-intent"
 class CreateTest(base.FlowTestCase):
     """A create that goes through."""
 
+    by_http = True
+
     def secret(self, name: str) -> Any:
         found = self.server.get(kinds.SECRET, base.NAMESPACE, name)
         self.assertIsNotNone(found, name)
@@ -175,6 +177,8 @@ class CreateTest(base.FlowTestCase):
 class RefusedCreateTest(base.FlowTestCase):
     """Requests that are refused before anything is written."""
 
+    by_http = True
+
     def refused(
         self,
         *words: str,
@@ -274,6 +278,8 @@ class RefusedCreateTest(base.FlowTestCase):
 class InterruptedCreateTest(base.FlowTestCase):
     """What becomes of a create that did not get through."""
 
+    by_http = True
+
     def test_a_cluster_that_was_deleted_meanwhile_makes_nothing(self) -> None:
         def destroy(request: Any, context: Any) -> Any:
             self.row().destroy()
@@ -361,6 +367,15 @@ class InterruptedCreateTest(base.FlowTestCase):
         self.assertEqual({"CREATE_FAILED"}, self.statuses())
         self.assertIn("restricted", self.row().status_reason)
         self.assertEqual([], self.helm.upgrades)
+
+    def test_a_keystone_that_does_not_answer_is_the_reason(self) -> None:
+        """No poll can ask it again: only the user has a token."""
+        self.openstack.refusals["POST"] = 503
+        self.create()
+        self.poll()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        self.assertIn("Keystone", self.row().status_reason)
+        self.assertNotIn("stopped", self.row().status_reason)
 
     def test_a_management_cluster_lost_half_way_is_left_to_the_polls(
         self,

@@ -24,6 +24,7 @@ from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import credentials
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import identity
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.flows import base
 
@@ -77,7 +78,7 @@ class EnsureTest(base.FlowTestCase):
             cluster=self.row_,
             session=session,
             labels={"magnum.openstack.org/user-id": "fake_user"},
-            files=credentials.files(session),
+            files=identity.files(session),
         )
 
     def secret(self) -> Any:
@@ -139,7 +140,8 @@ class EnsureTest(base.FlowTestCase):
         self.assertIs(False, clouds["clouds"]["openstack"]["verify"])
 
     def test_a_cloud_without_regions_has_no_region_name(self) -> None:
-        text = credentials.clouds_yaml("id", "secret", "http://k/v3", None)
+        files = identity.Files("http://k/v3", None, "CA")
+        text = identity.clouds_yaml(files, "id", "secret")
         entry = yaml.safe_load(text)["clouds"]["openstack"]
         self.assertNotIn("region_name", entry)
 

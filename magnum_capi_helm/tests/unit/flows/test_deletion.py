@@ -19,7 +19,6 @@ from typing import Any
 
 from magnum import objects
 from magnum.common import exception
-from magnum.objects import fields
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
@@ -88,10 +87,13 @@ class DeleteTest(DeletionTestCase):
     def test_things_go_in_order(self) -> None:
         self.created()
         order: list[str] = []
+
+        def note(request: Any, context: Any) -> str:
+            order.append("credential")
+            return ""
+
         self.openstack.mocker.delete(
-            openstack_credentials(),
-            status_code=204,
-            text=lambda request, context: order.append("credential") or "",
+            openstack_credentials(), status_code=204, text=note
         )
         self.management.requests.clear()
         self.delete()
@@ -120,9 +122,16 @@ class DeleteTest(DeletionTestCase):
         )
 
     def test_from_every_status(self) -> None:
-        for status in sorted(set(fields.ClusterStatus.ALL)):
-            if status == "DELETE_COMPLETE":
-                continue
+        for status in (
+            "CREATE_IN_PROGRESS",
+            "CREATE_FAILED",
+            "CREATE_COMPLETE",
+            "UPDATE_IN_PROGRESS",
+            "UPDATE_FAILED",
+            "UPDATE_COMPLETE",
+            "DELETE_IN_PROGRESS",
+            "DELETE_FAILED",
+        ):
             self.create()
             self.capi.settle()
             row = self.row()

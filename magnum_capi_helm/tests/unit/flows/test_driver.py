@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import inspect
 from typing import Any
 
 from magnum import objects
@@ -60,8 +61,6 @@ class DriverTest(base.FlowTestCase):
         self.assertEqual(0, self.openstack.mocker.call_count)
 
     def test_it_has_every_method_with_magnums_own_arguments(self) -> None:
-        import inspect
-
         for name, theirs in inspect.getmembers(
             magnum_driver.Driver, inspect.isfunction
         ):
@@ -237,9 +236,11 @@ class FaultTest(base.FlowTestCase):
             self.assertIn("a text of 100% and {braces}", str(found))
 
     def test_other_exceptions_pass_as_they_are(self) -> None:
-        with self.assertRaisesRegex(ValueError, "a bug"):
-            with faults.translated("create", base.UUID):
-                raise ValueError("a bug")
+        with (
+            self.assertRaisesRegex(ValueError, "a bug"),
+            faults.translated("create", base.UUID),
+        ):
+            raise ValueError("a bug")
 
     def test_no_secret_is_told_or_logged(self) -> None:
         self.created()

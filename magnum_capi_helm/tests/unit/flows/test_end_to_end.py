@@ -39,7 +39,7 @@ _TOPIC = "magnum-conductor"
 _PATIENCE = 10.0
 
 
-class Conductor(cluster_conductor.Handler):  # type: ignore[misc]
+class Conductor(cluster_conductor.Handler):
     """Magnum's handler, which says when it is done with a request.
 
     Nobody else touches the database before: all threads share one
@@ -69,8 +69,10 @@ class Conductor(cluster_conductor.Handler):  # type: ignore[misc]
             self.done.put("delete")
 
 
-class EndToEndTest(base.FlowTestCase, api_base.FunctionalTest):  # type: ignore[misc]
+class EndToEndTest(base.FlowTestCase, api_base.FunctionalTest):
     """A user's requests by HTTP, Magnum's conductor by fake:// RPC."""
+
+    by_http = True
 
     def setUp(self) -> None:
         super().setUp()

@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What helm writes on standard error, as the driver's exceptions.
+
+helm has no exit codes to tell its failures apart: the texts are all there
+is (helm 3.16 to 4.2, and the API server's behind them).
+"""
+
+from __future__ import annotations
+
+import re
+
+from magnum_capi_helm import exceptions
+
+#: The second text: two helms raced for the record of one revision.
+_BUSY = re.compile(
+    r"another operation \(install/upgrade/rollback\) is in progress"
+    r"|sh\.helm\.release\.v1\S* already exists"
+)
+_UNREACHABLE = (
+    "kubernetes cluster unreachable",
+    "connection refused",
+    "tls handshake timeout",
+    "no such host",
+    "context deadline exceeded",
+    "context canceled",
+    "i/o timeout",
+    "read: operation timed out",
+    "network is unreachable",
+    "connection reset by peer",
+    "etcdserver",
+    "failed calling webhook",
+    "unexpected eof",
+)
+_CHART_MISSING = re.compile(
+    r"chart .*not found|404 not found|is not a valid chart repository"
+    r"|failed to fetch|no chart name found|path .* not found"
+    r"|looks like .* is not a valid",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(
+    r"^(error: )?((upgrade|uninstallation|installation) failed: )?"
+    r"(execution error at )?",
+    re.IGNORECASE,
+)
+_LONGEST_REASON = 600
+
+
+def translated(what: str, stderr: bytes) -> exceptions.HelmError:
+    """The class and the sentence that helm's complaint amounts to."""
+    lines = [
+        line.strip()
+        for line in stderr.decode(errors="replace").splitlines()
+        if line.strip() and not line.lstrip().lower().startswith("warning")
+    ]
+    text = " ".join(lines)
+    folded = text.lower()
+    while (shorter := _NOISE.sub("", text)) != text:
+        text = shorter
+    message = f"helm {what}: {text[:_LONGEST_REASON] or 'failed'}"
+    if _BUSY.search(folded):
+        return exceptions.HelmBusy(message)
+    if any(each in folded for each in _UNREACHABLE):
+        return exceptions.HelmUnreachable(message)
+    if what == "pull" or _CHART_MISSING.search(folded):
+        return exceptions.ChartUnavailable(message)
+    return exceptions.HelmError(message)

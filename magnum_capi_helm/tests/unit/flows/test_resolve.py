@@ -1,0 +1,260 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From Magnum's rows to the spec of a cluster."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+import uuid
+
+from magnum_capi_helm import cloud
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import features
+from magnum_capi_helm import labels
+from magnum_capi_helm import resolve
+from magnum_capi_helm import spec
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit.flows import base
+
+UBUNTU = spec.Image("i-1", "ubuntu-1.34", "1.34.2", "ubuntu")
+FLATCAR = spec.Image("i-2", "flatcar", "1.34.2", "flatcar")
+FEDORA = spec.Image("i-3", "fedora", "1.34.2", "fedora-coreos")
+
+
+class ResolveTestCase(base.FlowTestCase):
+    """A catalogue, and a cluster to look up in it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.known = fake_cloud.FakeCloud(
+            images={
+                "ubuntu-1.34": UBUNTU,
+                "flatcar": FLATCAR,
+                "fedora": FEDORA,
+            },
+            flavors={"m1.medium": "m1.medium", "f-1": "by-uuid"},
+            networks={"public": "net-1", "mine": "net-2"},
+            subnets={"mine-sub": "sub-2"},
+            types=("slow", "Fast_SSD"),
+        )
+
+    def resolve(
+        self, template: dict[str, Any] | None = None, **fields: Any
+    ) -> spec.Cluster:
+        row = self.saved(template, **fields)
+        found = cast("cloud.Cloud", self.known)
+        return resolve.resolve(row, found, base.RELEASE)
+
+
+class ResolveTest(ResolveTestCase):
+    """What a cluster becomes."""
+
+    def test_the_smallest_cluster_as_a_whole(self) -> None:
+        def group(name: str, count: int) -> spec.NodeGroup:
+            return spec.NodeGroup(name, "m1.medium", count, UBUNTU)
+
+        everything = labels.resolve(
+            features.LABELS,
+            {labels.Scope.CLUSTER: (), labels.Scope.TEMPLATE: ()},
+            conf.label_defaults(),
+        )
+        self.assertEqual(
+            spec.Cluster(
+                release=base.RELEASE,
+                namespace=base.NAMESPACE,
+                project_id="fake_project",
+                identity_url="http://keystone.test/v3",
+                cni="calico",
+                keypair="mine",
+                control_plane=group("default-master", 1),
+                node_groups=(group("default-worker", 2),),
+                network=spec.Network(
+                    external_id="net-1", dns_nameservers=("8.8.1.1",)
+                ),
+                boot_disk=spec.Disk(size=0),
+                storage_classes=(
+                    spec.StorageClass("slow", "slow"),
+                    spec.StorageClass("fast-ssd", "Fast_SSD"),
+                ),
+                labels=everything,
+            ),
+            self.resolve(),
+        )
+
+    def test_the_clusters_network_beats_the_templates(self) -> None:
+        found = self.resolve(
+            {"fixed_network": "public"},
+            fixed_network="mine",
+            fixed_subnet="mine-sub",
+        )
+        self.assertEqual("net-2", found.network.fixed_id)
+        self.assertEqual("sub-2", found.network.fixed_subnet_id)
+
+    def test_name_servers_are_a_list(self) -> None:
+        found = self.resolve({"dns_nameserver": "192.0.2.1, 192.0.2.2"})
+        self.assertEqual(
+            ("192.0.2.1", "192.0.2.2"), found.network.dns_nameservers
+        )
+
+    def test_a_label_of_the_cluster_beats_the_templates(self) -> None:
+        found = self.resolve(
+            {"labels": {"boot_volume_size": "10"}},
+            labels={"boot_volume_size": "20", "boot_volume_type": "fast"},
+        )
+        self.assertEqual(spec.Disk(20, "fast"), found.boot_disk)
+
+    def test_without_a_label_the_operators_boot_disk_counts(self) -> None:
+        conf.CONF.set_override("default_boot_volume_size", 30, "cinder")
+        conf.CONF.set_override("default_boot_volume_type", "ssd", "cinder")
+        self.assertEqual(spec.Disk(30, "ssd"), self.resolve().boot_disk)
+
+    def test_a_label_of_nought_beats_the_operators_boot_disk(self) -> None:
+        conf.CONF.set_override("default_boot_volume_size", 30, "cinder")
+        found = self.resolve(labels={"boot_volume_size": "0"})
+        self.assertEqual(0, found.boot_disk.size)
+
+    def test_only_cnis_that_the_chart_knows_are_passed_on(self) -> None:
+        for driver, expected in (
+            ("calico", "calico"),
+            ("cilium", "cilium"),
+            ("flannel", "calico"),
+            (None, "calico"),
+        ):
+            row = self.saved(
+                {"network_driver": driver}, uuid=str(uuid.uuid4())
+            )
+            found = resolve.resolve(
+                row, cast("cloud.Cloud", self.known), base.RELEASE
+            )
+            self.assertEqual(expected, found.cni, driver)
+
+    def test_the_operators_volume_type_comes_first(self) -> None:
+        conf.CONF.set_override(
+            "csi_cinder_default_volume_type", "Fast_SSD", "capi_helm"
+        )
+        found = self.resolve().storage_classes
+        self.assertEqual(
+            ["Fast_SSD", "slow"], [each.volume_type for each in found]
+        )
+
+    def test_bounds_of_an_autoscaled_group(self) -> None:
+        found = self.resolve(
+            labels={
+                "auto_scaling_enabled": "true",
+                "min_node_count": "1",
+                "max_node_count": "4",
+            }
+        )
+        [group] = found.node_groups
+        self.assertEqual((1, 4), (group.minimum, group.maximum))
+        self.assertIsNone(found.control_plane.maximum)
+
+    def test_the_prefix_of_the_namespace_is_the_operators(self) -> None:
+        conf.CONF.set_override("namespace_prefix", "cloud-2", "capi_helm")
+        self.assertEqual("cloud-2-fakeproject", self.resolve().namespace)
+
+
+class RefusedTest(ResolveTestCase):
+    """What a user can get wrong."""
+
+    def refused(
+        self,
+        words: str,
+        template: dict[str, Any] | None = None,
+        **fields: Any,
+    ) -> None:
+        error = self.assertRaises(
+            exceptions.InvalidInput, self.resolve, template, **fields
+        )
+        self.assertIn(words, str(error))
+        self.assertNotIn("\n", str(error))
+
+    def group(self, name: str, **fields: Any) -> Any:
+        """A default group that is changed before it is looked at."""
+        row = self.saved()
+        for each in row.nodegroups:
+            if each.name == name:
+                for field, value in fields.items():
+                    setattr(each, field, value)
+                each.save()
+        return resolve.resolve, (
+            row,
+            cast("cloud.Cloud", self.known),
+            base.RELEASE,
+        )
+
+    def test_a_distribution_without_support(self) -> None:
+        call, args = self.group("default-worker", image_id="fedora")
+        error = self.assertRaises(exceptions.InvalidInput, call, *args)
+        self.assertIn("os_distro=fedora-coreos", str(error))
+
+    def test_a_group_without_a_flavor(self) -> None:
+        call, args = self.group("default-worker", flavor_id=None)
+        error = self.assertRaises(exceptions.InvalidInput, call, *args)
+        self.assertIn("default-worker has no flavor", str(error))
+
+    def test_an_even_control_plane(self) -> None:
+        call, args = self.group("default-master", node_count=2)
+        error = self.assertRaises(exceptions.InvalidInput, call, *args)
+        self.assertIn("master_count=2", str(error))
+
+    def test_a_cni_that_the_chart_does_not_know(self) -> None:
+        self.refused("network_driver=weave", {"network_driver": "weave"})
+
+    def test_a_network_that_is_not_there(self) -> None:
+        self.refused("network nowhere", fixed_network="nowhere")
+
+    def test_a_label_of_the_wrong_type(self) -> None:
+        self.refused("boot_volume_size='x'", labels={"boot_volume_size": "x"})
+
+    def test_bounds_that_leave_the_count_out(self) -> None:
+        self.refused(
+            "bounds 3 and 5",
+            labels={
+                "auto_scaling_enabled": "true",
+                "min_node_count": "3",
+                "max_node_count": "5",
+            },
+        )
+
+    def test_a_default_volume_type_that_cinder_has_not(self) -> None:
+        conf.CONF.set_override(
+            "csi_cinder_default_volume_type", "gold", "capi_helm"
+        )
+        error = self.assertRaises(exceptions.NotConfigured, self.resolve)
+        self.assertIn("Cinder has slow, Fast_SSD", str(error))
+
+
+class ObjectLabelsTest(base.FlowTestCase):
+    """Labels of the driver's own objects: 1.4.0's."""
+
+    def test_they_name_project_user_and_cluster(self) -> None:
+        self.assertEqual(
+            {
+                "magnum.openstack.org/project-id": "fake_project",
+                "magnum.openstack.org/user-id": "fake_user",
+                "magnum.openstack.org/cluster-uuid": base.UUID,
+                "cluster.x-k8s.io/cluster-name": base.RELEASE,
+            },
+            resolve.object_labels(self.saved(), base.RELEASE),
+        )
+
+    def test_the_chart_is_the_templates_choice_alone(self) -> None:
+        row = self.saved(
+            {"labels": {"capi_helm_chart_version": "0.26.1"}},
+            labels={"capi_helm_chart_version": "0.1.0"},
+        )
+        chart = resolve.wanted_chart(resolve.cluster_labels(row))
+        self.assertEqual("0.26.1", chart.version)
+        self.assertEqual("openstack-cluster", chart.name)

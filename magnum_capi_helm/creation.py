@@ -40,6 +40,7 @@ from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
 from magnum_capi_helm import values
+from magnum_capi_helm import wanted
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
@@ -106,8 +107,8 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         secrets = pool.submit(
             certificates.secrets, authorities, namespace, release, labels
         )
-        wanted = resolve.resolve(cluster, cloud.Cloud(session), release)
-        chart = resolve.wanted_chart(wanted.labels)
+        spec_now = resolve.resolve(cluster, cloud.Cloud(session), release)
+        chart = resolve.wanted_chart(spec_now.labels)
         rt.charts.ensure(chart)
         # The last thing before the first write: somebody answers.
         rt.management.identity()
@@ -117,7 +118,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
             labels=labels,
             session=session,
             chart=chart,
-            values=values.build(wanted),
+            values=values.build(spec_now),
             certificates=secrets.result(),
             files=identity.files(session),
         )
@@ -142,21 +143,22 @@ def _finish(
     hold: Any,
 ) -> float | None:
     """Write it all; None when that did not get through."""
+    resumable = False
     try:
-        return _write(rt, context, cluster, plan, hold)
+        rows_now = _prepare(rt, cluster, plan)
+        resumable = True
+        row = rows.fresh(context, cluster)
+        if row is None:
+            raise exceptions.CapiHelmError("the cluster was deleted")
+        return operation.apply(rt, row, rows_now, hold)
     except exceptions.CapiHelmError as error:
         failure = error
-    _leave(context, cluster, failure)
+    _leave(context, cluster, failure, resumable and failure.retriable)
     return None
 
 
-def _write(
-    rt: runtime.Runtime,
-    context: Any,
-    cluster: Any,
-    plan: _Plan,
-    hold: Any,
-) -> float:
+def _prepare(rt: runtime.Runtime, cluster: Any, plan: _Plan) -> wanted.Rows:
+    """Write all that helm, and whoever goes on later, needs."""
     scope = (plan.namespace, plan.release)
     credentials.ensure(
         rt.management,
@@ -177,21 +179,25 @@ def _write(
         ),
         plan.labels,
     )
-    row = rows.fresh(context, cluster)
-    if row is None:
-        raise exceptions.CapiHelmError("the cluster was deleted")
-    return operation.apply(rt, row, rows_now, hold)
+    return rows_now
 
 
 def _leave(
-    context: Any, cluster: Any, error: exceptions.CapiHelmError
+    context: Any,
+    cluster: Any,
+    error: exceptions.CapiHelmError,
+    resumable: bool,
 ) -> None:
-    """After the first write: say what happened, and let the polls go on."""
+    """After the first write: say what happened, and let the polls go on.
+
+    :param resumable: whether the polls can; they have no user's token, so
+        not before the credential and the intent are written
+    """
     LOG.warning("Creating cluster %s: %s", cluster.uuid, error)
     row = rows.fresh(context, cluster)
     if row is None or rows.action(row.status) == "DELETE":
         return
-    if error.retriable:
+    if resumable:
         rows.save_reason(row, str(error))
     else:
         rows.save_failed(row, list(row.nodegroups), str(error))

@@ -180,11 +180,15 @@ def delete(management: client.Client, namespace: str, release: str) -> None:
         raise exceptions.CloudUnreachable(
             "Keystone does not answer"
         ) from error
-    except ka_exceptions.ClientException as error:
+    except (ka_exceptions.Forbidden, ka_exceptions.Unauthorized) as error:
         raise exceptions.CloudError(
             "Keystone does not let Magnum's service user delete the "
             f"cluster's application credential ({error}); it needs the role "
             "admin"
+        ) from error
+    except ka_exceptions.ClientException as error:
+        raise exceptions.CloudError(
+            f"the cluster's application credential is not deleted: {error}"
         ) from error
 
 

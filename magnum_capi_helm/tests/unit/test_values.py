@@ -52,7 +52,7 @@ class MergeTest(base.BaseTestCase):
 class BuildTest(base.BaseTestCase):
     def test_a_small_cluster_whole(self) -> None:
         image = specs.IMAGE.id
-        healing = {"healthCheck": {"enabled": True}}
+        healing: dict[str, Any] = {"healthCheck": {"enabled": True}}
         self.assertEqual(
             {
                 "kubernetesVersion": "1.34.2",
@@ -61,8 +61,8 @@ class BuildTest(base.BaseTestCase):
                 "cloudCredentialsSecretName": (
                     "demo-45f11a8de301-cloud-credentials"
                 ),
-                "controlPlane": {
-                    **healing,
+                "controlPlane": healing
+                | {
                     "machineFlavor": "m1.large",
                     "machineImageId": image,
                     "kubernetesVersion": "1.34.2",

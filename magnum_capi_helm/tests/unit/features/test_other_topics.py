@@ -101,7 +101,7 @@ class StorageTest(base.BaseTestCase):
             spec.StorageClass("fast", "Fast"),
             spec.StorageClass("bulk", "bulk"),
         )
-        common = {
+        common: dict[str, Any] = {
             "enabled": True,
             "reclaimPolicy": "Retain",
             "allowVolumeExpansion": True,
@@ -113,15 +113,15 @@ class StorageTest(base.BaseTestCase):
         self.assertEqual(
             {
                 "csiCinder": {
-                    "defaultStorageClass": {
-                        **common,
+                    "defaultStorageClass": common
+                    | {
                         "name": "fast",
                         "volumeType": "Fast",
                         "isClusterDefault": True,
                     },
                     "additionalStorageClasses": [
-                        {
-                            **common,
+                        common
+                        | {
                             "name": "bulk",
                             "volumeType": "bulk",
                             "isClusterDefault": False,

@@ -19,26 +19,14 @@ name or driver version never reaches a cluster through a mere resize.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import gzip
-import json
 from typing import Any
-import zlib
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import packed
 from magnum_capi_helm import spec
 
 _FORMAT = "1"
-_DAMAGED = (
-    AttributeError,
-    EOFError,
-    KeyError,
-    OSError,
-    TypeError,
-    ValueError,
-    zlib.error,
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,13 +50,9 @@ class Intent:
             "fingerprint": self.fingerprint,
             "since": self.since,
         }
-        # Values of large clusters get near the limit of an object's size.
-        packed = gzip.compress(
-            json.dumps(self.values, sort_keys=True).encode(), mtime=0
-        )
         return {
-            "intent.json": _base64(json.dumps(head, sort_keys=True).encode()),
-            "values.json.gz": _base64(packed),
+            "intent.json": packed.plain(head),
+            "values.json.gz": packed.pack(self.values),
         }
 
 
@@ -78,21 +62,16 @@ def from_secret(data: dict[str, str]) -> Intent:
     :raises ManagementError: it holds none that this version can read
     """
     try:
-        head = json.loads(base64.b64decode(data["intent.json"]))
+        head = packed.read_plain(data["intent.json"])
         if head["format"] != _FORMAT:
             raise ValueError(head["format"])
-        packed = base64.b64decode(data["values.json.gz"])
         return Intent(
             chart=spec.Chart(**head["chart"]),
-            values=json.loads(gzip.decompress(packed)),
+            values=packed.unpack(data["values.json.gz"]),
             fingerprint=head["fingerprint"],
             since=float(head["since"]),
         )
-    except _DAMAGED as error:
+    except packed.DAMAGED as error:
         raise exceptions.ManagementError(
             f"the stored intent can't be read: {type(error).__name__}"
         ) from error
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode()

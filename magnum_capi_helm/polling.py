@@ -19,6 +19,7 @@ the objects are read once more, under the Lease.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import time
 from typing import Any
@@ -34,6 +35,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm import wanted
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 
@@ -45,6 +47,98 @@ _NEVER_STARTED = (
 )
 
 
+@dataclasses.dataclass(frozen=True)
+class _Look:
+    """A cluster's rows and objects, read together, and what they amount to."""
+
+    rt: runtime.Runtime
+    scope: snapshot.Scope
+    row: Any
+    nodegroups: list[Any]
+    wanted: wanted.Rows
+    seen: view.View
+    verdict: cluster_status.Verdict
+
+    @property
+    def behind(self) -> bool:
+        """Whether the release is not what the rows want."""
+        newest = self.seen.newest
+        if newest is None or newest.status != "deployed":
+            return True
+        live = cluster_status.fingerprint(self.seen.cluster)
+        if live is not None:
+            return live != self.wanted.fingerprint()
+        # Made by 1.4.0, which leaves no fingerprint: compare the counts.
+        return any(
+            view.spec_of(self.seen.deployment(name)).get("replicas") != count
+            for name, count in self.wanted.counts().items()
+            if name not in self.seen.autoscaled()
+        )
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the operation has taken longer than it may.
+
+        A create counts from the row's creation and has the user's time-out.
+        An update counts from the last change of the release; one that did
+        not reach the release yet, from when this process first saw it.
+        """
+        if rows.action(self.row.status) == "CREATE":
+            return _create_overdue(self.row)
+        limit = float(conf.CONF.capi_helm.operation_timeout * 60)
+        if not limit:
+            return False
+        if self.behind:
+            looks = self.wanted.fingerprint()
+            return self.rt.behind.age(self.scope, looks) > limit
+        newest = self.seen.newest
+        return newest is not None and time.time() - newest.modified > limit
+
+    @property
+    def matters(self) -> bool:
+        """Whether something may have to be applied, or an end be written."""
+        if not rows.in_progress(self.row.status):
+            settled = self.row.status.endswith("_COMPLETE")
+            return self.verdict.complete and not settled
+        if self.verdict.complete or self.overdue:
+            return True
+        return self.behind and self.rt.backoff.ready(self.scope)
+
+
+def _look(
+    rt: runtime.Runtime, row: Any, *, not_before: float = float("-inf")
+) -> _Look:
+    """Look at a cluster; with a ``not_before`` also at its manifest.
+
+    :param not_before: how old the view of the objects may be
+    """
+    scope = operation.scope_of(row)
+    rows_now, nodegroups = rows.read(row)
+    seen = rt.snapshots.get(scope, not_before=not_before)
+    rows_now = rows_now.known_as(seen.group_names())
+    thorough = not_before > float("-inf")
+    verdict = cluster_status.verdict(
+        seen,
+        rows_now,
+        autoscaled=seen.autoscaled(),
+        required=conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
+        expected=_expected(rt, scope, seen) if thorough else frozenset(),
+    )
+    return _Look(rt, scope, row, nodegroups, rows_now, seen, verdict)
+
+
+def _expected(
+    rt: runtime.Runtime, scope: snapshot.Scope, seen: view.View
+) -> frozenset[str]:
+    """Addons that the manifest has; their objects may not exist yet."""
+    if seen.newest is None:
+        return frozenset()
+    found = releases.read(rt.management, *scope, seen.newest.version)
+    if found is None:
+        return frozenset()
+    return found.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
+
+
 def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     """Bring the rows of a cluster in line with what is there.
 
@@ -54,63 +148,13 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
         if rows.in_progress(cluster.status) and _create_overdue(cluster):
             rows.save_failed(cluster, list(cluster.nodegroups), _NEVER_STARTED)
         return
-    scope = operation.scope_of(cluster)
-    rows_now, nodegroups = rows.read(cluster)
-    seen = rt.snapshots.get(scope)
-    rows_now = rows_now.known_as(seen.group_names())
-    verdict = _judge(rows_now, seen)
-    settled = cluster.status.endswith("_COMPLETE") and verdict.complete
-    if settled or not _matters(rt, scope, cluster, rows_now, seen, verdict):
-        rows.save_facts(cluster, nodegroups, verdict)
+    look = _look(rt, cluster)
+    if not look.matters:
+        rows.save_facts(cluster, look.nodegroups, look.verdict)
         return
-    labels = resolve.object_labels(cluster, scope[1])
-    with rt.leases.hold(*scope, labels) as hold:
+    labels = resolve.object_labels(cluster, look.scope[1])
+    with rt.leases.hold(*look.scope, labels) as hold:
         _decide(rt, context, cluster, hold)
-
-
-def _judge(
-    rows_now: wanted.Rows,
-    seen: view.View,
-    expected: frozenset[str] = frozenset(),
-) -> cluster_status.Verdict:
-    return cluster_status.verdict(
-        seen,
-        rows_now,
-        autoscaled=seen.autoscaled(),
-        required=conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
-        expected=expected,
-    )
-
-
-def _matters(
-    rt: runtime.Runtime,
-    scope: tuple[str, str],
-    cluster: Any,
-    rows_now: wanted.Rows,
-    seen: view.View,
-    verdict: cluster_status.Verdict,
-) -> bool:
-    """Whether something may have to be applied, or an end be written."""
-    if not rows.in_progress(cluster.status):
-        return verdict.complete
-    if verdict.complete or _overdue(rt, cluster, rows_now, seen):
-        return True
-    return _behind(rows_now, seen) and rt.backoff.ready(scope)
-
-
-def _behind(rows_now: wanted.Rows, seen: view.View) -> bool:
-    """Whether the release is not what the rows want."""
-    if seen.newest is None or seen.newest.status != "deployed":
-        return True
-    live = cluster_status.fingerprint(seen.cluster)
-    if live is None:
-        # Made by 1.4.0, which leaves no fingerprint: compare the counts.
-        return any(
-            view.spec_of(seen.deployment(name)).get("replicas") != count
-            for name, count in rows_now.counts().items()
-            if name not in seen.autoscaled()
-        )
-    return live != rows_now.fingerprint()
 
 
 def _decide(
@@ -124,94 +168,47 @@ def _decide(
         rows.save_deleting(row)
         rows.copy_outcome(row, cluster)
         return
-    scope = operation.scope_of(row)
-    rows_now, nodegroups = rows.read(row)
-    seen = rt.snapshots.get(scope, not_before=time.monotonic())
-    rows_now = rows_now.known_as(seen.group_names())
-    verdict = _judge(rows_now, seen, _expected(rt, scope, seen))
-    if verdict.complete:
-        rows.save_complete(row, nodegroups, verdict)
+    look = _look(rt, row, not_before=time.monotonic())
+    if look.verdict.complete:
+        rows.save_complete(row, look.nodegroups, look.verdict)
         LOG.info("cluster %s is %s", row.uuid, row.status)
     elif rows.in_progress(row.status):
-        _go_on(rt, row, rows_now, nodegroups, seen, verdict, hold)
+        _go_on(look, hold)
     rows.copy_outcome(row, cluster)
 
 
-def _expected(
-    rt: runtime.Runtime, scope: tuple[str, str], seen: view.View
-) -> frozenset[str]:
-    """Addons that the manifest has; their objects may not exist yet."""
-    if seen.newest is None:
-        return frozenset()
-    found = releases.read(rt.management, *scope, seen.newest.version)
-    if found is None:
-        return frozenset()
-    return found.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
+def _go_on(look: _Look, hold: Any) -> None:
+    """What is not complete: give it up, apply it again, or wait."""
+    if look.overdue:
+        _fail(look, f"not done in time: {look.verdict.reason}", look.verdict)
+        return
+    rows.save_facts(look.row, look.nodegroups, look.verdict)
+    if look.behind and (failure := _apply(look, hold)):
+        _fail(look, failure)
 
 
-def _go_on(
-    rt: runtime.Runtime,
-    row: Any,
-    rows_now: wanted.Rows,
-    nodegroups: list[Any],
-    seen: view.View,
-    verdict: cluster_status.Verdict,
-    hold: Any,
+def _fail(
+    look: _Look, reason: str, verdict: cluster_status.Verdict | None = None
 ) -> None:
-    if _overdue(rt, row, rows_now, seen):
-        reason = f"not done in time: {verdict.reason}"
-        rows.save_failed(row, nodegroups, reason, verdict)
-        LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
-        return
-    rows.save_facts(row, nodegroups, verdict)
-    if not _behind(rows_now, seen):
-        return
-    failure = _apply(rt, row, rows_now, hold)
-    if failure:
-        rows.save_failed(row, nodegroups, failure)
-        LOG.warning("cluster %s is %s: %s", row.uuid, row.status, failure)
+    row = look.row
+    rows.save_failed(row, look.nodegroups, reason, verdict)
+    LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
-def _apply(
-    rt: runtime.Runtime, row: Any, rows_now: wanted.Rows, hold: Any
-) -> str:
+def _apply(look: _Look, hold: Any) -> str:
     """Apply what is wanted; why that can never succeed, if so.
 
     :raises CapiHelmError: it may succeed later
     """
-    scope = operation.scope_of(row)
     try:
-        operation.apply(rt, row, rows_now, hold)
+        operation.apply(look.rt, look.row, look.wanted, hold)
     except exceptions.CapiHelmError as error:
-        rt.backoff.failed(scope)
+        look.rt.backoff.failed(look.scope)
         if error.retriable:
             raise
         return str(error)
-    rt.backoff.succeeded(scope)
+    look.rt.backoff.succeeded(look.scope)
     return ""
-
-
-def _overdue(
-    rt: runtime.Runtime, cluster: Any, rows_now: wanted.Rows, seen: view.View
-) -> bool:
-    """Whether the operation has taken longer than it may.
-
-    A create counts from the row's creation and has the user's time-out. An
-    update counts from the last change of the release; one that did not
-    reach the release yet, from when this process first saw it.
-    """
-    if rows.action(cluster.status) == "CREATE":
-        return _create_overdue(cluster)
-    limit = conf.CONF.capi_helm.operation_timeout * 60
-    if not limit:
-        return False
-    if _behind(rows_now, seen):
-        scope = operation.scope_of(cluster)
-        waited = rt.behind.age(scope, rows_now.fingerprint())
-        return waited > float(limit)
-    if seen.newest is None:
-        return False
-    return time.time() - seen.newest.modified > float(limit)
 
 
 def _create_overdue(cluster: Any) -> bool:

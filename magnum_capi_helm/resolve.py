@@ -129,14 +129,7 @@ def resolve(
             _node_group(each, values, cloud, release)
             for each in cluster.nodegroups
         ]
-    master = [group for group, role in groups if role == "master"]
-    workers = [group for group, role in groups if role != "master"]
-    if not master:
-        raise exceptions.InvalidInput("the cluster has no master nodegroup")
-    if master[0].count % 2 == 0:
-        raise exceptions.InvalidInput(
-            f"master_count={master[0].count}: etcd needs an odd number"
-        )
+    control_plane, workers = _by_role(groups)
     return spec.Cluster(
         release=release,
         namespace=namespace(cluster.project_id),
@@ -144,14 +137,32 @@ def resolve(
         identity_url=cloud.cluster_identity_url(),
         cni=cni,
         keypair=cluster.keypair,
-        control_plane=master[0],
-        node_groups=tuple(workers),
+        control_plane=control_plane,
+        node_groups=workers,
         network=network.result(),
         boot_disk=_boot_disk(values),
         storage_classes=storage_classes.result(),
         labels=values,
         allowed_zones=tuple(conf.CONF.capi_helm.csi_cinder_allowed_topologies),
     )
+
+
+def _by_role(
+    groups: list[tuple[spec.NodeGroup, str]],
+) -> tuple[spec.NodeGroup, tuple[spec.NodeGroup, ...]]:
+    """The control plane, and the workers.
+
+    :raises InvalidInput: the control plane can't have such a size
+    """
+    master = [group for group, role in groups if role == "master"]
+    if not master:
+        raise exceptions.InvalidInput("the cluster has no master nodegroup")
+    if master[0].count % 2 == 0:
+        raise exceptions.InvalidInput(
+            f"master_count={master[0].count}: etcd needs an odd number"
+        )
+    workers = (group for group, role in groups if role != "master")
+    return master[0], tuple(workers)
 
 
 def _node_group(

@@ -22,14 +22,12 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import gzip
-import json
 from typing import Any
-import zlib
 
 import yaml
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import packed
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
@@ -59,18 +57,6 @@ class Release:
             for each in self.objects
             if each.get("kind") in wanted
         )
-
-
-_DAMAGED = (
-    AttributeError,
-    EOFError,
-    KeyError,
-    OSError,
-    TypeError,
-    ValueError,
-    yaml.YAMLError,
-    zlib.error,
-)
 
 
 def _selector(release: str) -> str:
@@ -113,8 +99,8 @@ def read(
     if secret is None:
         return None
     try:
-        packed = base64.b64decode(secret["data"]["release"])
-        body = json.loads(gzip.decompress(base64.b64decode(packed)))
+        # Base64 by helm, and once more by Kubernetes.
+        body = packed.unpack(base64.b64decode(secret["data"]["release"]))
         metadata = body["chart"]["metadata"]
         return Release(
             version=int(body["version"]),
@@ -124,7 +110,7 @@ def read(
             values=body.get("config") or {},
             objects=_objects(body.get("manifest") or ""),
         )
-    except _DAMAGED as why:
+    except (*packed.DAMAGED, yaml.YAMLError) as why:
         raise exceptions.HelmError(
             f"revision {version} of release {release} can't be read: "
             f"{type(why).__name__}"

@@ -28,7 +28,7 @@ ROOT = pathlib.Path(magnum_capi_helm.__file__).parent
 #: ``features.*`` stands for the package and all in it.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"exceptions", "names"}),
-    frozenset({"labels", "option_types", "spec", "wanted"}),
+    frozenset({"labels", "option_types", "packed", "spec", "wanted"}),
     frozenset({"features.*", "intent", "status.*", "values"}),
     frozenset({"conf"}),
     frozenset(

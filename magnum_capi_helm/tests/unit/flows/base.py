@@ -14,12 +14,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import contextlib
 import datetime
 import functools
 import importlib.util
 import logging
 from typing import Any
+from unittest import mock
 import uuid
 
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -31,6 +33,7 @@ from magnum.common import short_id
 from magnum.common.x509 import operations
 from magnum.conductor.handlers import cluster_conductor
 from magnum.conductor.handlers.common import cert_manager
+from magnum.db.sqlalchemy import api as db_api
 from magnum.service import periodic
 from magnum.tests.unit.db import base
 from magnum.tests.unit.objects import utils
@@ -344,6 +347,25 @@ class FlowTestCase(base.DbTestCase):
         return self.row()
 
     # What tests look at
+
+    @contextlib.contextmanager
+    def saves(self) -> Iterator[list[str]]:
+        """Collects what is written into the database inside the block."""
+        found: list[str] = []
+        with contextlib.ExitStack() as stack:
+            for name in ("update_cluster", "update_nodegroup"):
+                original = getattr(db_api.Connection, name)
+
+                def spy(
+                    *args: Any, _name: str = name, _real: Any = original
+                ) -> Any:
+                    found.append(f"{_name} {args[-1]}")
+                    return _real(*args)
+
+                stack.enter_context(
+                    mock.patch.object(db_api.Connection, name, spy)
+                )
+            yield found
 
     def warnings(self) -> list[str]:
         """Lines of level WARNING and above that the driver logged."""

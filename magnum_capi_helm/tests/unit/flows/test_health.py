@@ -146,7 +146,9 @@ class RecoveryTest(base.FlowTestCase):
         row = self.row()
         row.status = "DELETE_FAILED"
         row.save()
+        self.management.requests.clear()
         self.assertEqual("DELETE_FAILED", self.health_poll().status)
+        self.assertLessEqual(len(self.management.requests), 4)
 
     def test_a_failed_cluster_whose_release_cannot_be_read_stays_failed(
         self,

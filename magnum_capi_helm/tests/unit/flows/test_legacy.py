@@ -178,6 +178,10 @@ class LegacyTest(base.FlowTestCase):
         self.assertEqual([], self.server.names(kinds.LEASE))
         self.assertEqual([], self.server.names(kinds.CLUSTER))
 
+    def test_a_credential_that_is_gone_counts_as_deleted(self) -> None:
+        self.openstack.credentials.clear()
+        self.test_it_is_deleted_with_its_credential()
+
     def test_the_newest_deployed_revision_counts(self) -> None:
         self.helm.outcomes = [helm.Outcome.REFUSED]
         broken = {**self.values, "kubernetesVersion": "9.9.9"}
@@ -259,3 +263,19 @@ class OddGroupTest(LegacyTest):
             self.assertEqual(1, self.replicas("gpu-1"))
         self.resize(3)
         self.assertEqual(1, self.replicas("gpu-1"))
+
+    def test_a_group_whose_deletion_was_refused_recovers(self) -> None:
+        self.assertRaises(
+            exception.NotSupported,
+            nodegroup_conductor.Handler().nodegroup_delete,
+            self.context,
+            self.row(),
+            self.groups()["GPU_1"],
+        )
+        self.health_poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual("UPDATE_COMPLETE", self.groups()["GPU_1"].status)
+        self.resize(3)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)

@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""JSON in base64, gzipped or not, as Secrets hold it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import Any
+import zlib
+
+#: What reading damaged content, or content of another shape, may raise.
+DAMAGED: tuple[type[Exception], ...] = (
+    AttributeError,
+    EOFError,
+    KeyError,
+    OSError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+
+
+def pack(content: Any) -> str:
+    """As compact as it gets: objects of Kubernetes are limited in size."""
+    return _encode(gzip.compress(_json(content), mtime=0))
+
+
+def unpack(text: str | bytes) -> Any:
+    """What :func:`pack` packed.
+
+    :raises Exception: one of :data:`DAMAGED`
+    """
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def plain(content: Any) -> str:
+    """Not compressed, for people who look into a Secret."""
+    return _encode(_json(content))
+
+
+def read_plain(text: str) -> Any:
+    """What :func:`plain` wrote.
+
+    :raises Exception: one of :data:`DAMAGED`
+    """
+    return json.loads(base64.b64decode(text))
+
+
+def _json(content: Any) -> bytes:
+    return json.dumps(content, sort_keys=True).encode()
+
+
+def _encode(content: bytes) -> str:
+    return base64.b64encode(content).decode()

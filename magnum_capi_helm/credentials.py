@@ -24,11 +24,13 @@ import base64
 from collections.abc import Sequence
 import dataclasses
 import json
+import logging
 from typing import Any
 import uuid
 
+from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
-from keystoneclient.v3 import client as keystone_client
+from keystoneclient.v3 import application_credentials
 import yaml
 
 from magnum_capi_helm import cloud
@@ -43,6 +45,8 @@ from magnum_capi_helm.management import kinds
 ANNOTATION = "magnum.openstack.org/application-credentials"
 _USER_LABEL = "magnum.openstack.org/user-id"
 _ADMIN = "admin"
+#: Keystone's answer holds the secret, and keystoneauth logs answers at debug.
+_SILENT = logging.Logger("silent", logging.CRITICAL)
 #: Not only refused connections: time-outs and 5xx may be over next time.
 _UNREACHABLE = (
     ka_exceptions.DiscoveryFailure,
@@ -142,7 +146,7 @@ def ensure(
 
 def _create(session: Any, name: str, user: Owner, cluster: Any) -> Any:
     try:
-        return _keystone(session).application_credentials.create(
+        return _keystone(session).create(
             name,
             user=user.user_id,
             description=f"Magnum cluster ({cluster.name or cluster.uuid})",
@@ -170,7 +174,7 @@ def delete(management: client.Client, namespace: str, release: str) -> None:
     )
     if secret is None:
         return
-    keystone = _keystone(cloud.service_session()).application_credentials
+    keystone = _keystone(cloud.service_session())
     try:
         for user, name, known_id in _known(secret):
             credential = known_id or _find(keystone, user, name)
@@ -244,9 +248,15 @@ def _known(secret: client.Object) -> list[tuple[str, str, str]]:
 
 
 def _keystone(session: Any) -> Any:
-    return keystone_client.Client(
-        session=session, endpoint_override=cloud.identity_url()
+    """keystoneclient's manager of application credentials."""
+    api: Any = adapter.LegacyJsonAdapter(
+        session,
+        service_type="identity",
+        endpoint_override=cloud.identity_url(),
+        logger=_SILENT,
     )
+    api.include_metadata = False
+    return application_credentials.ApplicationCredentialManager(api)
 
 
 def _base64(text: str) -> str:

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from typing import Any
 
+import fixtures
 import yaml
 
 from magnum_capi_helm import cloud
@@ -85,6 +87,15 @@ class EnsureTest(base.FlowTestCase):
         found = self.server.get(kinds.SECRET, base.NAMESPACE, NAME)
         assert found is not None
         return found
+
+    def test_the_secret_is_in_no_log_at_any_level(self) -> None:
+        everything = self.useFixture(
+            fixtures.FakeLogger("", level=logging.DEBUG)
+        )
+        self.ensure()
+        secret = base64.b64decode(self.secret()["data"]["clouds.yaml"])
+        self.assertIn(b"s3cret", secret)
+        self.assertNotIn("s3cret", everything.output)
 
     def test_the_name_is_unique_and_says_whose_it_is(self) -> None:
         self.ensure()

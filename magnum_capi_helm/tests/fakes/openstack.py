@@ -182,6 +182,8 @@ class FakeOpenStack:
         return {"versions": {"values": [version]}}
 
     def _credentials(self, request: Any, context: Any) -> Any:
+        # As the real one: keystoneauth logs no body of another type.
+        context.headers["Content-Type"] = "application/json"
         parts = request.path.split("/")
         user = parts[parts.index("users") + 1]
         if request.method in self.refusals:

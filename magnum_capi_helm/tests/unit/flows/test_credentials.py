@@ -90,7 +90,7 @@ class EnsureTest(base.FlowTestCase):
 
     def test_the_secret_is_in_no_log_at_any_level(self) -> None:
         everything = self.useFixture(
-            fixtures.FakeLogger("", level=logging.DEBUG)
+            fixtures.FakeLogger("keystoneauth", level=logging.DEBUG)
         )
         self.ensure()
         secret = base64.b64decode(self.secret()["data"]["clouds.yaml"])

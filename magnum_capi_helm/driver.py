@@ -24,7 +24,7 @@ from typing import Any
 from magnum.drivers.common import driver
 from oslo_log import log
 
-from magnum_capi_helm import conf
+from magnum_capi_helm import conf  # noqa: F401 (registers the options)
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
 
@@ -198,6 +198,3 @@ class Driver(driver.Driver):  # type: ignore[misc]
 def _refuse(what: str) -> None:
     text = f"{what} is not supported by the driver k8s_capi_helm_v1"
     raise faults.as_magnum(exceptions.NotSupported(text))
-
-
-__all__ = ("Driver", "conf")

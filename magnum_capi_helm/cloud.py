@@ -252,7 +252,14 @@ class Cloud:
         connection = openstack.connection.Connection(
             session=self._session, **{f"{prefix}_endpoint_override": endpoint}
         )
-        return getattr(connection, prefix)
+        with _asking(f"{service} at {endpoint}"):
+            try:
+                return getattr(connection, prefix)
+            except AttributeError as error:
+                # openstacksdk before 4.11, when the service does not answer.
+                raise exceptions.CloudUnreachable(
+                    f"{service} at {endpoint}: no answer"
+                ) from error
 
     @functools.cached_property
     def _image_api(self) -> Any:

@@ -28,6 +28,7 @@ import time
 import uuid
 
 from magnum_capi_helm import conf
+from magnum_capi_helm import observation
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.management import client
@@ -143,10 +144,10 @@ def build(management: client.Client | None = None) -> Runtime:
         charts=charts.Store(options.chart_store, helm),
         leases=lease.Leases(management, holder),
         snapshots=snapshot.Snapshots(
-            lambda scope: snapshot.read(management, scope)
+            lambda scope: observation.read(management, scope)
         ),
         health_snapshots=snapshot.Snapshots(
-            lambda scope: snapshot.read_objects(management, scope)
+            lambda scope: observation.read_objects(management, scope)
         ),
         helm_deadline=options.helm_timeout + 30.0,
     )

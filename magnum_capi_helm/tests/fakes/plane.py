@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from typing import cast
 
+from magnum_capi_helm import observation
 from magnum_capi_helm import runtime
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
@@ -75,10 +76,10 @@ class Plane:
             charts=charts.Store(self._directory, self.helm),
             leases=lease.Leases(reads, holder, self.clock),
             snapshots=snapshot.Snapshots(
-                lambda scope: snapshot.read(reads, scope), max_age=0
+                lambda scope: observation.read(reads, scope), max_age=0
             ),
             health_snapshots=snapshot.Snapshots(
-                lambda scope: snapshot.read_objects(reads, scope), max_age=0
+                lambda scope: observation.read_objects(reads, scope), max_age=0
             ),
             backoff=runtime.Backoff(self.clock),
             pending=runtime.FirstSeen(self.clock),

@@ -50,6 +50,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "deletion",
             "health_poll",
             "nodegroups",
+            "observation",
             "operation",
             "polling",
             "resizing",

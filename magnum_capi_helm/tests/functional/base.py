@@ -166,7 +166,8 @@ class LabCase(base.BaseTestCase):
         """Delete a cluster, if it is still there, and wait."""
         if self.magnum.find(cluster) is not None:
             self.magnum.call("DELETE", f"/clusters/{cluster}")
-            self.until(lambda: self.magnum.find(cluster) is None, 180)
+            # Kubernetes' own controllers take minutes after an outage.
+            self.until(lambda: self.magnum.find(cluster) is None, 360)
 
     # Waiting
 
@@ -184,7 +185,7 @@ class LabCase(base.BaseTestCase):
             time.sleep(POLL)
 
     def until_status(
-        self, cluster: str, wanted: Sequence[str], seconds: float = 240
+        self, cluster: str, wanted: Sequence[str], seconds: float = 360
     ) -> dict[str, Any]:
         """Wait for one of some statuses."""
 

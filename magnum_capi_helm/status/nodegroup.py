@@ -76,6 +76,8 @@ def unsettled(obj: view.Object | None, count: int | None) -> str:
         return progress
     if numbers.existing > wanted:
         return f"{numbers.existing - wanted} machines too many"
+    if numbers.ready < wanted and numbers.up_to_date >= numbers.ready:
+        return progress  # more machines, and not newer ones
     if numbers.up_to_date < wanted:
         return f"{numbers.up_to_date} of {wanted} machines up to date"
     if not numbers.settled:

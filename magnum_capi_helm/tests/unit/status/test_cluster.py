@@ -107,6 +107,10 @@ TABLE: dict[str, tuple[Change, str | None]] = {
         lambda s: {"control_plane": shapes.control_plane(s, observed=1)},
         "nodegroup default-master: 1 of 1 machines ready",
     ),
+    "a new machine exists and is not ready yet": (
+        lambda s: {"deployments": (shapes.workers(s, ready=1, up_to_date=1),)},
+        "nodegroup default-worker: 1 of 2 machines ready",
+    ),
     "live count is not the wanted one": (
         lambda s: {"deployments": (shapes.workers(s, 1),)},
         "nodegroup default-worker: 1 of 2 machines ready",

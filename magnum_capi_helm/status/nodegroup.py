@@ -72,21 +72,22 @@ def unsettled(obj: view.Object | None, count: int | None) -> str:
     progress = f"{min(numbers.ready, wanted)} of {wanted} machines ready"
     if not conditions.current(obj) or numbers.wanted != wanted:
         return progress
-    if numbers.existing < wanted:
-        return progress
-    if numbers.existing > wanted:
-        return f"{numbers.existing - wanted} machines too many"
-    if numbers.ready < wanted and numbers.up_to_date >= numbers.ready:
-        return progress  # more machines, and not newer ones
-    if numbers.up_to_date < wanted:
-        return f"{numbers.up_to_date} of {wanted} machines up to date"
-    if not numbers.settled:
-        return progress
+    if why := _miscounted(numbers, wanted, progress):
+        return why
     known = conditions.new(obj)
     for name in _MOVING:
         if name in known and known[name].status == conditions.TRUE:
             return f"{progress}, {name}"
     return ""
+
+
+def _miscounted(numbers: Replicas, wanted: int, progress: str) -> str:
+    """Which count is not the wanted one; empty when all are."""
+    if numbers.existing > wanted:
+        return f"{numbers.existing - wanted} machines too many"
+    if numbers.up_to_date < min(wanted, numbers.ready):
+        return f"{numbers.up_to_date} of {wanted} machines up to date"
+    return "" if numbers.settled else progress
 
 
 def control_plane_unsettled(

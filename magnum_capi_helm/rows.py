@@ -33,9 +33,6 @@ _PROGRESS = "_IN_PROGRESS"
 _COMPLETE = "_COMPLETE"
 _FAILED = "_FAILED"
 
-#: ``nodegroup.version`` and the addresses of a cluster have such limits.
-_LONGEST_NAME = 255
-
 
 def fresh(context: Any, cluster: Any) -> Any | None:
     """The cluster's row as it is now, or None when it is gone."""

@@ -170,7 +170,6 @@ class Helm:
     """
 
     def __init__(self, kubeconfig: str, timeout: int, home: str) -> None:
-        self._timeout = timeout
         env = {
             key: value
             for key, value in os.environ.items()

@@ -24,13 +24,12 @@ import os
 from typing import Any, cast
 
 import magnum.conf
-from magnum.conf import paths
 from oslo_config import cfg
 from oslo_config import types
 
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
-from magnum_capi_helm import option_types
+from magnum_capi_helm import options
 
 CONF = magnum.conf.CONF
 
@@ -41,129 +40,6 @@ labels_group = cfg.OptGroup(
     name="capi_helm_cluster_labels",
     title="Defaults of cluster labels, for every cluster of this cloud",
 )
-
-
-capi_helm_opts = [
-    cfg.StrOpt(
-        "kubeconfig_file",
-        default="",
-        help="Kubeconfig of the management cluster. Empty: the environment "
-        "variable KUBECONFIG, then ~/.kube/config.",
-    ),
-    cfg.StrOpt(
-        "namespace_prefix",
-        default="magnum",
-        help="Prefix of the namespace that each project gets on the "
-        "management cluster: <prefix>-<project id>. Two clouds that share "
-        "one management cluster need different prefixes.",
-    ),
-    cfg.StrOpt(
-        "helm_chart_repo",
-        default="https://azimuth-cloud.github.io/capi-helm-charts",
-        help="Repository of the helm chart. Empty when helm_chart_name is a "
-        "path or an oci:// reference.",
-    ),
-    cfg.StrOpt(
-        "helm_chart_name",
-        default="openstack-cluster",
-        help="Name of the helm chart, or an oci:// reference, or the path "
-        "of a chart on the conductor.",
-    ),
-    cfg.StrOpt(
-        "default_helm_chart_version",
-        default="0.27.0",
-        help="Version of the chart for new clusters whose template has no "
-        "label capi_helm_chart_version. Existing clusters keep theirs.",
-    ),
-    cfg.StrOpt(
-        "chart_store",
-        default=paths.state_path_def("capi_helm", "charts"),
-        help="Directory where charts are kept, one <name>-<version>.tgz for "
-        "each version. A chart that is here is never downloaded: fill it by "
-        "hand where conductors can't reach the repository.",
-    ),
-    cfg.IntOpt(
-        "minimum_flavor_ram",
-        default=2048,
-        min=0,
-        help="Least memory of a flavor for nodes, in MiB.",
-    ),
-    cfg.IntOpt(
-        "minimum_flavor_vcpus",
-        default=2,
-        min=0,
-        help="Least number of VCPUs of a flavor for nodes.",
-    ),
-    cfg.StrOpt(
-        "csi_cinder_default_volume_type",
-        help="Cinder volume type of the default StorageClass. Unset: "
-        "Cinder's own default type.",
-    ),
-    cfg.ListOpt(
-        "csi_cinder_allowed_topologies",
-        default=[],
-        help="Zones in which volumes of the StorageClasses may be made; "
-        "empty for all.",
-    ),
-    cfg.StrOpt(
-        "app_cred_interface_type",
-        default="public",
-        choices=["public", "internal", "admin"],
-        help="Endpoint interface by which a cluster's machines and the "
-        "management cluster reach OpenStack.",
-    ),
-    cfg.ListOpt(
-        "app_cred_roles",
-        default=[],
-        help="Roles of a cluster's application credential, as far as the "
-        "creating user has them. Empty: all of that user's roles. The role "
-        "admin is never passed on.",
-    ),
-    cfg.Opt(
-        "api_resources",
-        type=option_types.ApiResources(),
-        default={},
-        help="JSON object that pins API versions of the management cluster: "
-        'kind -> {"api_version": ..., "plural_name": ...}. What is not in '
-        "it is discovered.",
-    ),
-    cfg.ListOpt(
-        "k8s_control_plane_resource_conditions",
-        default=[
-            "MachinesReady",
-            "Ready",
-            "EtcdClusterHealthy",
-            "ControlPlaneComponentsHealthy",
-        ],
-        help="Conditions of the control plane that must be true, where it "
-        "has them, before a cluster is complete.",
-    ),
-    cfg.IntOpt(
-        "helm_timeout",
-        default=300,
-        min=10,
-        help="Seconds that one run of helm may take.",
-    ),
-    cfg.FloatOpt(
-        "api_connect_timeout",
-        default=3.05,
-        min=0.1,
-        help="Seconds to wait for a connection to the management cluster.",
-    ),
-    cfg.FloatOpt(
-        "api_read_timeout",
-        default=15.0,
-        min=0.1,
-        help="Seconds to wait for an answer of the management cluster.",
-    ),
-    cfg.IntOpt(
-        "operation_timeout",
-        default=60,
-        min=0,
-        help="Minutes after which an update, or a create without a time-out "
-        "of its own, has failed. 0: never.",
-    ),
-]
 
 
 def _option(label: labels.Label[Any]) -> cfg.Opt:
@@ -191,7 +67,7 @@ label_opts = [
     if label.scope is not labels.Scope.TEMPLATE
 ]
 
-ALL_OPTS = {capi_helm_group: capi_helm_opts, labels_group: label_opts}
+ALL_OPTS = {capi_helm_group: options.OPTIONS, labels_group: label_opts}
 
 for _group, _opts in ALL_OPTS.items():
     CONF.register_group(_group)

@@ -35,7 +35,6 @@ from magnum_capi_helm import identity
 from magnum_capi_helm import intent
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
-from magnum_capi_helm import resolve
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
@@ -44,6 +43,9 @@ from magnum_capi_helm import wanted
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.resolve import requested
 
 LOG = log.getLogger(__name__)
 
@@ -97,8 +99,8 @@ def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
 
 def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     release = names.release(cluster.name, cluster.uuid)
-    namespace = resolve.namespace(cluster.project_id)
-    labels = resolve.object_labels(cluster, release)
+    namespace = location.namespace(cluster.project_id)
+    labels = location.object_labels(cluster, release)
     session = cloud.user_session(context)
     credentials.owner(session)
     authorities = certificates.fetch(context, cluster)
@@ -107,9 +109,11 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         secrets = pool.submit(
             certificates.secrets, authorities, namespace, release, labels
         )
-        spec_now = resolve.resolve(cluster, cloud.Cloud(session), release)
-        chart = resolve.wanted_chart(spec_now.labels)
-        rt.charts.ensure(chart)
+        requested.check_unknown(cluster)
+        spec_now = resolve_cluster.resolve(
+            cluster, cloud.Cloud(session), release
+        )
+        rt.charts.ensure(spec_now.chart)
         # The last thing before the first write: somebody answers.
         rt.management.identity()
         return _Plan(
@@ -117,7 +121,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
             namespace=namespace,
             labels=labels,
             session=session,
-            chart=chart,
+            chart=spec_now.chart,
             values=values.build(spec_now),
             certificates=secrets.result(),
             files=identity.files(session),

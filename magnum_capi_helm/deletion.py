@@ -28,11 +28,11 @@ from magnum_capi_helm import certificates
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
-from magnum_capi_helm import resolve
 from magnum_capi_helm import runtime
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import reasons
 from magnum_capi_helm.status import view
 
@@ -49,7 +49,7 @@ def begin(rt: runtime.Runtime, cluster: Any) -> None:
     started = time.monotonic()
     scope = operation.scope_of(cluster)
     rt.leases.mark_deleted(*scope)
-    labels = resolve.object_labels(cluster, scope[1])
+    labels = location.object_labels(cluster, scope[1])
     with rt.leases.hold(*scope, labels):
         helm_seconds = _uninstall(rt, scope)
     LOG.info(
@@ -76,7 +76,7 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
             "one that the cluster was made on? If it is, create the "
             "namespace again"
         )
-    labels = resolve.object_labels(cluster, release)
+    labels = location.object_labels(cluster, release)
     with rt.leases.hold(*scope, labels) as hold:
         if not hold.marked_deleted:
             rt.leases.mark_deleted(*scope)

@@ -20,21 +20,24 @@ validation, the row in the label reference and the value that a topic of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 import dataclasses
+import difflib
 import enum
 from typing import Any, Generic, TypeVar
 
+from magnum_capi_helm import chart_versions
 from magnum_capi_helm import exceptions
 
 T = TypeVar("T")
 
 
 class Scope(enum.Enum):
-    """Where a label is read."""
+    """Where a label is read; each scope includes those before it."""
 
     TEMPLATE = "template"
     CLUSTER = "cluster"
+    NODEGROUP = "nodegroup"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,9 +49,14 @@ class Label(Generic[T]):
     :param default: value when nobody sets the label or the option
     :param allowed: what is allowed, for the error message and the docs
     :param help: what the label does
-    :param scope: where it is read
+    :param scope: the narrowest place where it is read
     :param aliases: other names of the same label, weaker than ``name``
     :param former: names of the option in ``[capi_helm]`` (deprecated)
+    :param becomes: paths of the chart values that it changes
+    :param charts: chart versions on which it has an effect; on others a
+        value that differs from the default is refused
+    :param harmless: where it has no effect it is ignored, not refused
+    :param deprecated: what to use in its place; empty: not deprecated
     """
 
     name: str
@@ -59,6 +67,12 @@ class Label(Generic[T]):
     scope: Scope = dataclasses.field(default=Scope.CLUSTER, compare=False)
     aliases: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     former: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    becomes: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    charts: tuple[chart_versions.Range, ...] = dataclasses.field(
+        default=chart_versions.ALL, compare=False
+    )
+    harmless: bool = dataclasses.field(default=False, compare=False)
+    deprecated: str = dataclasses.field(default="", compare=False)
 
     def parse(self, value: str, name: str | None = None) -> T:
         """``value`` in this label's type.
@@ -75,14 +89,36 @@ class Label(Generic[T]):
 
 
 class Values:
-    """The parsed labels of one cluster: ``values[LABEL]`` has its type."""
+    """The parsed labels of a cluster or group: ``values[LABEL]`` is typed.
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    :param values: by name; what is missing has the label's default
+    :param given: name of a label -> (name it was given under, text); without
+        those that only the operator's options set
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        given: Mapping[str, tuple[str, str]] | None = None,
+    ) -> None:
         self._values = dict(values)
+        self._given = dict(given or {})
 
     def __getitem__(self, label: Label[T]) -> T:
         value: T = self._values.get(label.name, label.default)
         return value
+
+    def given(self, label: Label[Any]) -> tuple[str, str] | None:
+        """Name and text under which a user gave the label, if so."""
+        return self._given.get(label.name)
+
+    def refused(self, label: Label[Any], allowed: str) -> Exception:
+        """The error for a value that is wrong only beside something else.
+
+        :param allowed: what is allowed, in words
+        """
+        name, text = self.given(label) or (label.name, str(self[label]))
+        return exceptions.LabelError(name, text, allowed)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Values) and self._values == other._values
@@ -94,34 +130,103 @@ class Values:
         return f"Values({self._values!r})"
 
 
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """The labels that users gave, place by place."""
+
+    template: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    cluster: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    nodegroup: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def for_scope(self, scope: Scope) -> tuple[Mapping[str, str], ...]:
+        """Where a label of that scope is looked for, the strongest first."""
+        if scope is Scope.TEMPLATE:
+            return (self.template,)
+        if scope is Scope.CLUSTER:
+            return (self.cluster, self.template)
+        return (self.nodegroup, self.cluster, self.template)
+
+
 def resolve(
     declared: Iterable[Label[Any]],
-    sources: Mapping[Scope, Sequence[Mapping[str, str]]],
+    sources: Sources,
     defaults: Mapping[str, Any],
 ) -> Values:
     """The value of each declared label.
 
-    :param sources: per scope, label dictionaries, the strongest first
     :param defaults: the operator's options, already of the right type
     :raises LabelError: for the first value that is not allowed
     """
     found: dict[str, Any] = {}
+    given: dict[str, tuple[str, str]] = {}
     for label in declared:
-        given = _first(label, sources[label.scope])
-        if given is not None:
-            name, text = given
+        setting = _first(label, sources)
+        if setting is not None:
+            name, text = setting
             found[label.name] = label.parse(text, name)
+            given[label.name] = setting
         elif label.name in defaults:
             found[label.name] = defaults[label.name]
-    return Values(found)
+    return Values(found, given)
 
 
-def _first(
-    label: Label[Any], sources: Sequence[Mapping[str, str]]
-) -> tuple[str, str] | None:
+def _first(label: Label[Any], sources: Sources) -> tuple[str, str] | None:
     """The strongest setting: a label beats its aliases in each source."""
-    for source in sources:
+    for source in sources.for_scope(label.scope):
         for name in (label.name, *label.aliases):
             if name in source:
                 return name, source[name]
     return None
+
+
+def check_chart(
+    declared: Iterable[Label[Any]], values: Values, version: str
+) -> None:
+    """Refuse what the chart of that version would silently ignore.
+
+    :raises LabelError: a label that was given has no effect there
+    """
+    for label in declared:
+        if label.harmless or values[label] == label.default:
+            continue
+        if not chart_versions.applies(label.charts, version):
+            raise values.refused(
+                label,
+                "it with a chart version that applies it "
+                f"({chart_versions.describe(label.charts)}), not with "
+                f"{version}",
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class Unknown:
+    """A label that no driver knows, and the known one most like it."""
+
+    name: str
+    nearest: str | None
+
+    def __str__(self) -> str:
+        hint = f" (did you mean {self.nearest}?)" if self.nearest else ""
+        return f"label {self.name} is not known{hint}"
+
+
+def unknown(
+    declared: Iterable[Label[Any]],
+    ignored: Collection[str],
+    given: Iterable[str],
+) -> tuple[Unknown, ...]:
+    """The labels that mean nothing here.
+
+    :param ignored: labels of other drivers that are accepted all the same
+    :param given: names of labels that users gave
+    """
+    names = {
+        name for label in declared for name in (label.name, *label.aliases)
+    }
+    strange = sorted(set(given) - names - set(ignored))
+    return tuple(Unknown(name, _nearest(name, names)) for name in strange)
+
+
+def _nearest(name: str, names: Iterable[str]) -> str | None:
+    found = difflib.get_close_matches(name, sorted(names), n=1)
+    return found[0] if found else None

@@ -28,7 +28,6 @@ from oslo_log import log
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import names
-from magnum_capi_helm import resolve
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
@@ -38,6 +37,8 @@ from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -63,7 +64,7 @@ class ReleaseGoneError(exceptions.CapiHelmError):
 
 def scope_of(cluster: Any) -> snapshot.Scope:
     """Namespace and release of a cluster that has a ``stack_id``."""
-    return resolve.namespace(cluster.project_id), str(cluster.stack_id)
+    return location.namespace(cluster.project_id), str(cluster.stack_id)
 
 
 def write_intent(
@@ -182,7 +183,7 @@ def _renewed(
         fingerprint=fingerprint,
         since=time.time(),
     )
-    labels = resolve.object_labels(cluster, scope[1])
+    labels = location.object_labels(cluster, scope[1])
     write_intent(rt, scope, renewed, labels)
     return renewed
 
@@ -198,7 +199,7 @@ def _adopted(
             continue
         found = releases.read(rt.management, *scope, revision.version)
         if found is not None:
-            configured = resolve.configured_chart()
+            configured = requested.configured_chart()
             chart: spec.Chart = dataclasses.replace(
                 configured, version=found.chart_version
             )

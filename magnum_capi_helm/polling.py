@@ -29,13 +29,13 @@ from oslo_log import log
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import operation
-from magnum_capi_helm import resolve
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import wanted
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 
@@ -152,7 +152,7 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     if not look.matters:
         rows.save_facts(cluster, look.nodegroups, look.verdict)
         return
-    labels = resolve.object_labels(cluster, look.scope[1])
+    labels = location.object_labels(cluster, look.scope[1])
     with rt.leases.hold(*look.scope, labels) as hold:
         _decide(rt, context, cluster, hold)
 

@@ -22,9 +22,10 @@ from oslo_log import log
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import operation
-from magnum_capi_helm import resolve
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.resolve import requested
 
 LOG = log.getLogger(__name__)
 
@@ -86,7 +87,7 @@ def _refuse(
             "the cluster has no release on the management cluster: delete "
             "it and create it again"
         )
-    if resolve.autoscales(cluster):
+    if requested.autoscales(cluster):
         raise exceptions.NotSupported(
             f"the autoscaler chooses the size of {nodegroup.name} (label "
             "auto_scaling_enabled): a resize"
@@ -95,7 +96,7 @@ def _refuse(
 
 def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
     scope = operation.scope_of(cluster)
-    labels = resolve.object_labels(cluster, scope[1])
+    labels = location.object_labels(cluster, scope[1])
     with rt.leases.hold(*scope, labels) as hold:
         row = rows.fresh(context, cluster)
         if row is None:

@@ -53,19 +53,50 @@ class Image:
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """Networks by UUID; None lets Cluster API's provider make or find one."""
+    """Networks by UUID; None lets Cluster API's provider make or find one.
+
+    :param subnet_cidrs: ranges of the given subnet, or of all subnets of the
+        given network; empty when the provider makes the subnet
+    """
 
     external_id: str | None = None
     fixed_id: str | None = None
     fixed_subnet_id: str | None = None
     dns_nameservers: tuple[str, ...] = ()
+    subnet_cidrs: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Proxy:
+    """How machines reach the world; all None: directly.
+
+    :param exceptions: what the user wants to be reached directly
+    """
+
+    http: str | None = None
+    https: str | None = None
+    exceptions: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class ApiServer:
+    """The way to the Kubernetes API, as Magnum's own fields ask for it.
+
+    :param load_balancer: an Octavia load balancer in front of it
+    :param floating_ip: it is reached by a floating IP
+    :param port: TCP port; None: the chart's, 6443
+    """
+
+    load_balancer: bool = True
+    floating_ip: bool = True
+    port: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Disk:
-    """A boot volume.
+    """A volume of a machine.
 
-    :param size: GB; None boots from the flavor's own disk
+    :param size: GB; None: no volume (as a boot disk: the flavor's own disk)
     :param type: Cinder volume type; None takes Cinder's default
     """
 
@@ -86,6 +117,18 @@ class StorageClass:
 
 
 @dataclasses.dataclass(frozen=True)
+class Taint:
+    """A taint of a node (``core/v1`` Taint)."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+
+_NO_LABELS = labels.Values({})
+
+
+@dataclasses.dataclass(frozen=True)
 class NodeGroup:
     """Machines of one kind.
 
@@ -94,6 +137,13 @@ class NodeGroup:
     :param count: wanted machines
     :param minimum: lower bound for the autoscaler
     :param maximum: upper bound for the autoscaler; None: no autoscaling
+    :param magnum_name: Magnum's name of the group
+    :param role: Magnum's role of the group, such as ``worker``
+    :param labels: of the group, with those of cluster and template below
+    :param boot_disk: volume that its machines boot from
+    :param container_disk: volume for images and containers
+    :param node_labels: labels of its Kubernetes nodes
+    :param server_group_id: Nova server group
     """
 
     name: str
@@ -102,6 +152,34 @@ class NodeGroup:
     image: Image
     minimum: int = 0
     maximum: int | None = None
+    magnum_name: str = ""
+    role: str = "worker"
+    labels: labels.Values = _NO_LABELS
+    boot_disk: Disk = Disk()
+    container_disk: Disk = Disk()
+    node_labels: tuple[tuple[str, str], ...] = ()
+    taints: tuple[Taint, ...] = ()
+    server_group_id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """What the operator wants for every cluster of this cloud.
+
+    :param metadata: Nova metadata of every server
+    :param keystone_policy: JSON policy of the Keystone webhook; None: the
+        webhook's own
+    :param registry_auth: registry host -> {username, password}
+    :param trusted_cas: name -> PEM, for the machines
+    :param registry_mirror: registry (host, may have a path) that mirrors all
+        registries, each below its own name; None: none
+    """
+
+    metadata: tuple[tuple[str, str], ...] = ()
+    keystone_policy: str | None = None
+    registry_auth: tuple[tuple[str, str, str], ...] = ()
+    trusted_cas: tuple[tuple[str, str], ...] = ()
+    registry_mirror: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +194,11 @@ class Cluster:
     :param keypair: Nova keypair, or None
     :param storage_classes: the default one first
     :param allowed_zones: zones of the storage classes; empty for all
+    :param chart: the chart that gets the values
+    :param uuid: Magnum's UUID of the cluster
+    :param name: Magnum's name of the cluster
+    :param template: name of the cluster template
+    :param insecure_registry: registry without TLS, or None
     """
 
     release: str
@@ -126,8 +209,15 @@ class Cluster:
     keypair: str | None
     control_plane: NodeGroup
     node_groups: tuple[NodeGroup, ...]
-    network: Network
-    boot_disk: Disk
-    storage_classes: tuple[StorageClass, ...]
     labels: labels.Values
+    chart: Chart
+    network: Network = Network()
+    storage_classes: tuple[StorageClass, ...] = ()
     allowed_zones: tuple[str, ...] = ()
+    uuid: str = ""
+    name: str = ""
+    template: str = ""
+    api: ApiServer = ApiServer()
+    proxy: Proxy = Proxy()
+    insecure_registry: str | None = None
+    site: Site = Site()

@@ -24,6 +24,7 @@ import copy
 from typing import Any
 
 from magnum_capi_helm import features
+from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
 
@@ -35,22 +36,58 @@ class TwoWritersError(Exception):
     """Two topics write the same leaf: a programming error."""
 
 
+def check(cluster: spec.Cluster) -> None:
+    """Refuse what contradicts itself, or what the chart would ignore.
+
+    :raises InvalidInput: the user can correct it
+    """
+    version = cluster.chart.version
+    labels.check_chart(features.LABELS, cluster.labels, version)
+    for group in cluster.node_groups:
+        labels.check_chart(features.LABELS, group.labels, version)
+    for each in features.TOPICS:
+        each.check(cluster)
+
+
 def build(cluster: spec.Cluster) -> topic.Values:
     """All values for ``cluster``, ready for helm."""
     values: topic.Values = {}
     for each in features.TOPICS:
         merge(values, each.cluster(cluster))
+    for key, nodes in _SETUPS.items():
+        if setup := _setup(cluster, nodes):
+            merge(values, {key: {"kubeadmConfigSpec": setup}})
     values["nodeGroups"] = [
-        _group(cluster, group) for group in cluster.node_groups
+        node_group(cluster, group) for group in cluster.node_groups
     ]
     return values
 
 
-def _group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+def node_group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+    """One item of ``nodeGroups``."""
     item: topic.Values = {}
     for each in features.TOPICS:
         merge(item, each.group(cluster, group))
     return item
+
+
+#: Where the setup of machines belongs. A list in one group would replace the
+#: list of the defaults, so workers have theirs in the defaults alone.
+_SETUPS = {
+    "controlPlane": topic.Nodes.CONTROL_PLANE,
+    "nodeGroupDefaults": topic.Nodes.WORKERS,
+}
+
+
+def _setup(cluster: spec.Cluster, nodes: topic.Nodes) -> topic.Values:
+    """The topics' files and commands, joined; without empty lists."""
+    parts = [each.setup(cluster, nodes) for each in features.TOPICS]
+    joined = {
+        "files": [item for part in parts for item in part.files],
+        "preKubeadmCommands": [item for part in parts for item in part.before],
+        "postKubeadmCommands": [item for part in parts for item in part.after],
+    }
+    return {key: items for key, items in joined.items() if items}
 
 
 def merge(target: topic.Values, source: Mapping[str, object]) -> None:

@@ -20,8 +20,8 @@ import dataclasses
 from cliff import command
 
 from magnum_capi_helm import option_types
-from magnum_capi_helm import resolve
 from magnum_capi_helm import runtime
+from magnum_capi_helm.resolve import requested
 
 
 class Fetch(command.Command):
@@ -44,7 +44,7 @@ class Fetch(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Fetch it unless it is there, and say where it is."""
-        chart = resolve.configured_chart()
+        chart = requested.configured_chart()
         if parsed_args.version:
             chart = dataclasses.replace(chart, version=parsed_args.version)
         path = runtime.get().charts.ensure(chart)

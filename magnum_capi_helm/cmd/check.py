@@ -23,9 +23,9 @@ from cliff import lister
 from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import resolve
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.resolve import requested
 
 OK = "ok"
 FAILED = "failed"
@@ -70,7 +70,7 @@ def _helm(rt: runtime.Runtime) -> str:
 
 
 def _chart(rt: runtime.Runtime) -> str:
-    return rt.charts.ensure(resolve.configured_chart())
+    return rt.charts.ensure(requested.configured_chart())
 
 
 def _openstack(_: runtime.Runtime) -> str:

@@ -28,6 +28,8 @@ BOOT_VOLUME_SIZE: labels.Label[int | None] = labels.Label(
     allowed="a size in GB; 0 boots from the flavor's own disk",
     help="Boot each machine from a Cinder volume of this size. Default: "
     "[cinder] default_boot_volume_size.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=("machineRootVolume.diskSize",),
 )
 BOOT_VOLUME_TYPE: labels.Label[str | None] = labels.Label(
     name="boot_volume_type",
@@ -36,17 +38,25 @@ BOOT_VOLUME_TYPE: labels.Label[str | None] = labels.Label(
     allowed="the name of a Cinder volume type",
     help="Type of the boot volume. Default: "
     "[cinder] default_boot_volume_type.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=("machineRootVolume.volumeType",),
 )
 
 
 def _machine(group: spec.NodeGroup) -> topic.Values:
     # Each group carries its own image and version, so that one group can
     # be upgraded while another keeps what it has.
-    return {
+    values: topic.Values = {
         "machineFlavor": group.flavor,
         "machineImageId": group.image.id,
         "kubernetesVersion": group.image.kube_version,
     }
+    if group.boot_disk.size:
+        disk: topic.Values = {"diskSize": group.boot_disk.size}
+        if group.boot_disk.type:
+            disk["volumeType"] = group.boot_disk.type
+        values["machineRootVolume"] = disk
+    return values
 
 
 def _values(cluster: spec.Cluster) -> topic.Values:
@@ -62,12 +72,6 @@ def _values(cluster: spec.Cluster) -> topic.Values:
     }
     if cluster.keypair:
         values["machineSSHKeyName"] = cluster.keypair
-    if cluster.boot_disk.size:
-        disk: topic.Values = {"diskSize": cluster.boot_disk.size}
-        if cluster.boot_disk.type:
-            disk["volumeType"] = cluster.boot_disk.type
-        values["controlPlane"]["machineRootVolume"] = disk
-        values["nodeGroupDefaults"] = {"machineRootVolume": dict(disk)}
     return values
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import dataclasses
+import enum
 from typing import Any, TypeAlias
 
 from magnum_capi_helm import labels
@@ -23,6 +24,30 @@ from magnum_capi_helm import spec
 
 #: Chart values, or a part of them.
 Values: TypeAlias = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """What machines get at their first boot, beside what the chart adds.
+
+    Lists of several topics are joined in the order of the topics; in values
+    of a topic's own a list has one writer.
+
+    :param files: ``files`` of a KubeadmConfigSpec
+    :param before: ``preKubeadmCommands``
+    :param after: ``postKubeadmCommands``
+    """
+
+    files: tuple[Values, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+class Nodes(enum.Enum):
+    """Whose setup it is."""
+
+    CONTROL_PLANE = "control plane"
+    WORKERS = "workers"
 
 
 def _no_cluster_values(_: spec.Cluster) -> Values:
@@ -33,6 +58,14 @@ def _no_group_values(_: spec.Cluster, __: spec.NodeGroup) -> Values:
     return {}
 
 
+def _no_setup(_: spec.Cluster, __: Nodes) -> Setup:
+    return Setup()
+
+
+def _no_check(_: spec.Cluster) -> None:
+    return None
+
+
 @dataclasses.dataclass(frozen=True)
 class Topic:
     """One feature of a cluster, declared in one file.
@@ -41,9 +74,14 @@ class Topic:
     :param labels: labels that belong to this topic
     :param cluster: the topic's values for the whole cluster
     :param group: the topic's keys in one item of ``nodeGroups``
+    :param setup: files and commands of the machines; those of the workers
+        go to ``nodeGroupDefaults``
+    :param check: raises InvalidInput for what contradicts itself
     """
 
     name: str
     labels: tuple[labels.Label[Any], ...] = ()
     cluster: Callable[[spec.Cluster], Values] = _no_cluster_values
     group: Callable[[spec.Cluster, spec.NodeGroup], Values] = _no_group_values
+    setup: Callable[[spec.Cluster, Nodes], Setup] = _no_setup
+    check: Callable[[spec.Cluster], None] = _no_check

@@ -226,7 +226,7 @@ class LabelDefaultsTest(base.BaseTestCase):
             {
                 label.name
                 for label in features.LABELS
-                if label.scope is labels.Scope.CLUSTER
+                if label.scope is not labels.Scope.TEMPLATE
             },
             set(conf.label_defaults()),
         )

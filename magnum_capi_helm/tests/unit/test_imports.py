@@ -27,10 +27,10 @@ ROOT = pathlib.Path(magnum_capi_helm.__file__).parent
 #: From the bottom up. A module imports from its own layer and from below;
 #: ``features.*`` stands for the package and all in it.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"exceptions", "names"}),
+    frozenset({"chart_versions", "exceptions", "names"}),
     frozenset({"labels", "option_types", "packed", "spec", "wanted"}),
     frozenset({"features.*", "intent", "status.*", "values"}),
-    frozenset({"conf"}),
+    frozenset({"conf", "options"}),
     frozenset(
         {
             "certificates",
@@ -40,7 +40,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "helm.*",
             "identity",
             "management.*",
-            "resolve",
+            "resolve.*",
             "rows",
         }
     ),
@@ -70,6 +70,7 @@ PURE_MAY_IMPORT = {
     "collections.abc",
     "copy",
     "dataclasses",
+    "difflib",
     "enum",
     "gzip",
     "hashlib",

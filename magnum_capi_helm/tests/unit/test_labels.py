@@ -46,10 +46,7 @@ def resolve(
 ) -> labels.Values:
     return labels.resolve(
         (SIZE, VERSION),
-        {
-            labels.Scope.CLUSTER: (cluster, template),
-            labels.Scope.TEMPLATE: (template,),
-        },
+        labels.Sources(template=template, cluster=cluster),
         options or {},
     )
 

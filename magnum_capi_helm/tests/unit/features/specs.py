@@ -36,19 +36,14 @@ _PLAIN = spec.Cluster(
     keypair=None,
     control_plane=spec.NodeGroup("control-plane", "m1.large", 3, IMAGE),
     node_groups=(spec.NodeGroup("default-worker", "m1.small", 2, IMAGE),),
-    network=spec.Network(),
-    boot_disk=spec.Disk(),
-    storage_classes=(),
     labels=labels.Values({}),
+    chart=spec.Chart("openstack-cluster", "0.27.0", ""),
 )
 
 
 def parsed(given: dict[str, str]) -> labels.Values:
     """Labels as a user gives them, in their types."""
-    sources = {
-        labels.Scope.CLUSTER: (given,),
-        labels.Scope.TEMPLATE: (given,),
-    }
+    sources = labels.Sources(template=given)
     return labels.resolve(features.LABELS, sources, {})
 
 
@@ -56,9 +51,27 @@ def cluster(
     given: dict[str, str] | None = None, **changes: Any
 ) -> spec.Cluster:
     """A small cluster with these labels and other changes."""
-    return dataclasses.replace(_PLAIN, labels=parsed(given or {}), **changes)
+    found = parsed(given or {})
+    labelled = dataclasses.replace(
+        _PLAIN,
+        labels=found,
+        control_plane=dataclasses.replace(_PLAIN.control_plane, labels=found),
+        node_groups=(
+            dataclasses.replace(_PLAIN.node_groups[0], labels=found),
+        ),
+    )
+    return dataclasses.replace(labelled, **changes)
 
 
-def group(**changes: Any) -> spec.NodeGroup:
-    """A group of two workers."""
-    return dataclasses.replace(_PLAIN.node_groups[0], **changes)
+def chart(version: str) -> spec.Chart:
+    """The chart in that version."""
+    return dataclasses.replace(_PLAIN.chart, version=version)
+
+
+def group(
+    given: dict[str, str] | None = None, **changes: Any
+) -> spec.NodeGroup:
+    """A group of two workers, with labels of its own."""
+    return dataclasses.replace(
+        _PLAIN.node_groups[0], labels=parsed(given or {}), **changes
+    )

@@ -21,76 +21,16 @@ from oslotest import base
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
-from magnum_capi_helm import resolve
 from magnum_capi_helm import spec
 from magnum_capi_helm import values
+from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.tests.unit.features import rows
 from magnum_capi_helm.tests.unit.features import specs
 
-#: label -> (a value that is not its default, what else it needs)
-CHANGES: dict[str, tuple[str, dict[str, str]]] = {
-    "api_master_lb_allowed_cidrs": ("192.0.2.0/24", {}),
-    "auto_healing_enabled": ("false", {}),
-    "auto_scaling_enabled": ("true", {"max_node_count": "5"}),
-    "boot_volume_size": ("30", {}),
-    "boot_volume_type": ("fast", {"boot_volume_size": "30"}),
-    "capi_helm_chart_version": ("0.26.0", {}),
-    "csi_cinder_allow_volume_expansion": ("false", {}),
-    "csi_cinder_availability_zone": ("az1", {}),
-    "csi_cinder_fstype": ("xfs", {}),
-    "csi_cinder_reclaim_policy": ("Delete", {}),
-    "csi_cinder_volume_binding_mode": ("Immediate", {}),
-    "etcd_blockdevice_size": ("10", {}),
-    "etcd_blockdevice_type": ("local", {"etcd_blockdevice_size": "10"}),
-    "etcd_blockdevice_volume_az": ("az1", {"etcd_blockdevice_size": "10"}),
-    "etcd_blockdevice_volume_type": ("fast", {"etcd_blockdevice_size": "10"}),
-    "extra_network_names": ("storage", {}),
-    "fixed_subnet_cidr": ("192.168.7.0/24", {}),
-    "keystone_auth_enabled": ("true", {}),
-    "kube_dashboard_enabled": ("false", {}),
-    "master_lb_floating_ip_enabled": ("false", {}),
-    "max_node_count": ("6", {"auto_scaling_enabled": "true"}),
-    "min_node_count": (
-        "1",
-        {"auto_scaling_enabled": "true", "max_node_count": "5"},
-    ),
-    "monitoring_enabled": ("true", {}),
-    "octavia_lb_algorithm": ("SOURCE_IP", {}),
-    "octavia_lb_healthcheck": ("false", {}),
-    "octavia_provider": ("ovn", {}),
-}
-
-#: label -> a value that no user may give
-REFUSED: dict[str, str] = {
-    "api_master_lb_allowed_cidrs": "192.0.2.1/24",
-    "auto_healing_enabled": "maybe",
-    "auto_scaling_enabled": "2",
-    "boot_volume_size": "-1",
-    "capi_helm_chart_version": "latest",
-    "csi_cinder_allow_volume_expansion": "ja",
-    "csi_cinder_fstype": "",
-    "csi_cinder_reclaim_policy": "Recycle",
-    "csi_cinder_volume_binding_mode": "Later",
-    "etcd_blockdevice_size": "10G",
-    "etcd_blockdevice_type": "nvme",
-    "fixed_subnet_cidr": "fd00::/64",
-    "keystone_auth_enabled": "enabled",
-    "kube_dashboard_enabled": "-",
-    "master_lb_floating_ip_enabled": "none",
-    "max_node_count": "many",
-    "min_node_count": "1.5",
-    "monitoring_enabled": "always",
-    "octavia_lb_algorithm": "RANDOM",
-    "octavia_lb_healthcheck": "often",
-    "octavia_provider": "",
-}
+CHANGES = rows.merged("CHANGES")
+REFUSED = rows.merged("REFUSED")
 #: Any text is a name; whether the cloud knows it, only the cloud can say.
-ANY_TEXT = {
-    "boot_volume_type",
-    "csi_cinder_availability_zone",
-    "etcd_blockdevice_volume_az",
-    "etcd_blockdevice_volume_type",
-    "extra_network_names",
-}
+ANY_TEXT = set(rows.merged("ANY_TEXT"))
 
 
 class _Cloud:
@@ -109,7 +49,7 @@ class _Cloud:
         return "https://keystone.example.org/v3"
 
 
-def _row(name: str, role: str, count: int) -> Any:
+def _row(name: str, role: str, count: int, given: dict[str, str]) -> Any:
     return types.SimpleNamespace(
         name=name,
         role=role,
@@ -119,34 +59,47 @@ def _row(name: str, role: str, count: int) -> Any:
         is_default=True,
         min_node_count=None,
         max_node_count=None,
+        docker_volume_size=None,
+        labels=given,
     )
 
 
 def _outcome(given: dict[str, str]) -> tuple[Any, Any]:
     """Chart and values of a cluster with these labels."""
     template = types.SimpleNamespace(
+        name="small",
         labels=given,
         network_driver="calico",
         external_network_id=None,
         fixed_network=None,
         fixed_subnet=None,
         dns_nameserver=None,
+        insecure_registry=None,
+        apiserver_port=None,
+        http_proxy=None,
+        https_proxy=None,
+        no_proxy=None,
     )
     cluster: Any = types.SimpleNamespace(
+        uuid="45f11a8d-0000-4000-8000-000000000001",
+        name="demo",
         labels={},
         cluster_template=template,
         project_id="p1",
         keypair=None,
         fixed_network=None,
         fixed_subnet=None,
+        floating_ip_enabled=True,
+        master_lb_enabled=True,
+        docker_volume_size=None,
         nodegroups=[
-            _row("default-master", "master", 1),
-            _row("default-worker", "worker", 2),
+            _row("default-master", "master", 1, {}),
+            _row("default-worker", "worker", 2, {}),
         ],
     )
     cloud: Any = _Cloud()
-    wanted = resolve.resolve(cluster, cloud, "demo-1")
-    return resolve.wanted_chart(wanted.labels), values.build(wanted)
+    wanted = resolve_cluster.resolve(cluster, cloud, "demo-1")
+    return wanted.chart, values.build(wanted)
 
 
 class EveryLabelTest(base.BaseTestCase):

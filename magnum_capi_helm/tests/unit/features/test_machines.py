@@ -47,29 +47,23 @@ class ClusterTest(base.BaseTestCase):
         values = nodes.TOPIC.cluster(specs.cluster(keypair="mine"))
         self.assertEqual("mine", values["machineSSHKeyName"])
 
-    def test_boot_volume_is_that_of_control_plane_and_workers(self) -> None:
-        disk = spec.Disk(size=30, type="fast")
-        values = nodes.TOPIC.cluster(specs.cluster(boot_disk=disk))
-        wanted = {"diskSize": 30, "volumeType": "fast"}
-        self.assertEqual(wanted, values["controlPlane"]["machineRootVolume"])
-        self.assertEqual(
-            {"machineRootVolume": wanted}, values["nodeGroupDefaults"]
-        )
-
-    def test_boot_volume_without_type_takes_that_of_cinder(self) -> None:
-        disk = spec.Disk(size=30)
-        values = nodes.TOPIC.cluster(specs.cluster(boot_disk=disk))
-        self.assertEqual(
-            {"machineRootVolume": {"diskSize": 30}},
-            values["nodeGroupDefaults"],
-        )
-
-    def test_without_size_machines_boot_from_the_flavors_disk(self) -> None:
-        disk = spec.Disk(size=0, type="fast")
-        self.assertEqual(
-            nodes.TOPIC.cluster(specs.cluster()),
-            nodes.TOPIC.cluster(specs.cluster(boot_disk=disk)),
-        )
+    def test_boot_volume_of_a_group(self) -> None:
+        for disk, wanted in (
+            (spec.Disk(30, "fast"), {"diskSize": 30, "volumeType": "fast"}),
+            # Without a type it is Cinder's default one.
+            (spec.Disk(30), {"diskSize": 30}),
+            # Without a size machines boot from the flavor's own disk.
+            (spec.Disk(0, "fast"), None),
+        ):
+            master = specs.group(boot_disk=disk)
+            values = nodes.TOPIC.cluster(specs.cluster(control_plane=master))
+            self.assertEqual(
+                wanted, values["controlPlane"].get("machineRootVolume")
+            )
+            group = nodes.TOPIC.group(
+                specs.cluster(), specs.group(boot_disk=disk)
+            )
+            self.assertEqual(wanted, group.get("machineRootVolume"))
 
 
 class GroupTest(base.BaseTestCase):

@@ -22,8 +22,10 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
-from magnum_capi_helm import resolve
 from magnum_capi_helm import spec
+from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.flows import base
 
@@ -54,21 +56,29 @@ class ResolveTestCase(base.FlowTestCase):
     ) -> spec.Cluster:
         row = self.saved(template, **fields)
         found = cast("cloud.Cloud", self.known)
-        return resolve.resolve(row, found, base.RELEASE)
+        return resolve_cluster.resolve(row, found, base.RELEASE)
 
 
 class ResolveTest(ResolveTestCase):
     """What a cluster becomes."""
 
     def test_the_smallest_cluster_as_a_whole(self) -> None:
-        def group(name: str, count: int) -> spec.NodeGroup:
-            return spec.NodeGroup(name, "m1.medium", count, UBUNTU)
-
         everything = labels.resolve(
-            features.LABELS,
-            {labels.Scope.CLUSTER: (), labels.Scope.TEMPLATE: ()},
-            conf.label_defaults(),
+            features.LABELS, labels.Sources(), conf.label_defaults()
         )
+
+        def group(name: str, role: str, count: int) -> spec.NodeGroup:
+            return spec.NodeGroup(
+                name,
+                "m1.medium",
+                count,
+                UBUNTU,
+                magnum_name=name,
+                role=role,
+                labels=everything,
+                boot_disk=spec.Disk(size=0),
+            )
+
         self.assertEqual(
             spec.Cluster(
                 release=base.RELEASE,
@@ -77,17 +87,20 @@ class ResolveTest(ResolveTestCase):
                 identity_url="http://keystone.test/v3",
                 cni="calico",
                 keypair="mine",
-                control_plane=group("default-master", 1),
-                node_groups=(group("default-worker", 2),),
+                control_plane=group("default-master", "master", 1),
+                node_groups=(group("default-worker", "worker", 2),),
                 network=spec.Network(
                     external_id="net-1", dns_nameservers=("8.8.1.1",)
                 ),
-                boot_disk=spec.Disk(size=0),
                 storage_classes=(
                     spec.StorageClass("slow", "slow"),
                     spec.StorageClass("fast-ssd", "Fast_SSD"),
                 ),
                 labels=everything,
+                chart=requested.configured_chart(),
+                uuid=base.UUID,
+                name="web",
+                template="clustermodel1",
             ),
             self.resolve(),
         )
@@ -112,17 +125,19 @@ class ResolveTest(ResolveTestCase):
             {"labels": {"boot_volume_size": "10"}},
             labels={"boot_volume_size": "20", "boot_volume_type": "fast"},
         )
-        self.assertEqual(spec.Disk(20, "fast"), found.boot_disk)
+        self.assertEqual(spec.Disk(20, "fast"), found.control_plane.boot_disk)
 
     def test_without_a_label_the_operators_boot_disk_counts(self) -> None:
         conf.CONF.set_override("default_boot_volume_size", 30, "cinder")
         conf.CONF.set_override("default_boot_volume_type", "ssd", "cinder")
-        self.assertEqual(spec.Disk(30, "ssd"), self.resolve().boot_disk)
+        self.assertEqual(
+            spec.Disk(30, "ssd"), self.resolve().control_plane.boot_disk
+        )
 
     def test_a_label_of_nought_beats_the_operators_boot_disk(self) -> None:
         conf.CONF.set_override("default_boot_volume_size", 30, "cinder")
         found = self.resolve(labels={"boot_volume_size": "0"})
-        self.assertEqual(0, found.boot_disk.size)
+        self.assertEqual(0, found.control_plane.boot_disk.size)
 
     def test_only_cnis_that_the_chart_knows_are_passed_on(self) -> None:
         for driver, expected in (
@@ -134,7 +149,7 @@ class ResolveTest(ResolveTestCase):
             row = self.saved(
                 {"network_driver": driver}, uuid=str(uuid.uuid4())
             )
-            found = resolve.resolve(
+            found = resolve_cluster.resolve(
                 row, cast("cloud.Cloud", self.known), base.RELEASE
             )
             self.assertEqual(expected, found.cni, driver)
@@ -188,7 +203,7 @@ class RefusedTest(ResolveTestCase):
                 for field, value in fields.items():
                     setattr(each, field, value)
                 each.save()
-        return resolve.resolve, (
+        return resolve_cluster.resolve, (
             row,
             cast("cloud.Cloud", self.known),
             base.RELEASE,
@@ -247,7 +262,7 @@ class ObjectLabelsTest(base.FlowTestCase):
                 "magnum.openstack.org/cluster-uuid": base.UUID,
                 "cluster.x-k8s.io/cluster-name": base.RELEASE,
             },
-            resolve.object_labels(self.saved(), base.RELEASE),
+            location.object_labels(self.saved(), base.RELEASE),
         )
 
     def test_the_chart_is_the_templates_choice_alone(self) -> None:
@@ -255,6 +270,6 @@ class ObjectLabelsTest(base.FlowTestCase):
             {"labels": {"capi_helm_chart_version": "0.26.1"}},
             labels={"capi_helm_chart_version": "0.1.0"},
         )
-        chart = resolve.wanted_chart(resolve.cluster_labels(row))
+        chart = requested.wanted_chart(requested.cluster_labels(row))
         self.assertEqual("0.26.1", chart.version)
         self.assertEqual("openstack-cluster", chart.name)

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The versions of the openstack-cluster chart that the driver knows.
+
+What is peculiar to a version is said here once, as data; the topics ask by
+the names below. Facts: ``dependencies.json`` and the templates of each tag of
+azimuth-cloud/capi-helm-charts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+_NUMBERS = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(-.*)?")
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """Versions from ``since`` to ``until``, both inclusive; empty is open."""
+
+    since: str = ""
+    until: str = ""
+
+    def __contains__(self, version: object) -> bool:
+        number = _number(str(version))
+        return (not self.since or number >= _number(self.since)) and (
+            not self.until or number <= _number(self.until)
+        )
+
+    def __str__(self) -> str:
+        if self.since and self.until:
+            return f"{self.since} to {self.until}"
+        if self.since:
+            return f"{self.since} and later"
+        return f"up to {self.until}" if self.until else "all"
+
+
+#: Any version.
+ALL = (Range(),)
+
+
+def applies(ranges: tuple[Range, ...], version: str) -> bool:
+    """Whether a version is in one of the ranges."""
+    return any(version in each for each in ranges)
+
+
+def describe(ranges: tuple[Range, ...]) -> str:
+    """The ranges in words, for messages and the documentation."""
+    return ", ".join(str(each) for each in ranges)
+
+
+def _number(version: str) -> tuple[int, int, int]:
+    """A version to compare; one that is no version counts as the newest.
+
+    A pre-release counts as its release: it has that release's values.
+    """
+    found = _NUMBERS.match(version)
+    if not found:
+        return (2**31, 0, 0)
+    return (int(found[1]), int(found[2]), int(found[3]))

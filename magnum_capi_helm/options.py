@@ -1,0 +1,210 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The options of ``[capi_helm]``.
+
+All of magnum-capi-helm 1.4.0's are here under their names, so its
+configuration file goes on working; the one default that changed is the
+chart's version.
+"""
+
+from __future__ import annotations
+
+from magnum.conf import paths
+from oslo_config import cfg
+
+from magnum_capi_helm import option_types
+
+OPTIONS: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "kubeconfig_file",
+        default="",
+        help="Kubeconfig of the management cluster. Empty: the environment "
+        "variable KUBECONFIG, then ~/.kube/config.",
+    ),
+    cfg.StrOpt(
+        "namespace_prefix",
+        default="magnum",
+        help="Prefix of the namespace that each project gets on the "
+        "management cluster: <prefix>-<project id>. Two clouds that share "
+        "one management cluster need different prefixes.",
+    ),
+    cfg.StrOpt(
+        "helm_chart_repo",
+        default="https://azimuth-cloud.github.io/capi-helm-charts",
+        help="Repository of the helm chart. Empty when helm_chart_name is a "
+        "path or an oci:// reference.",
+    ),
+    cfg.StrOpt(
+        "helm_chart_name",
+        default="openstack-cluster",
+        help="Name of the helm chart, or an oci:// reference, or the path "
+        "of a chart on the conductor.",
+    ),
+    cfg.StrOpt(
+        "default_helm_chart_version",
+        default="0.27.0",
+        help="Version of the chart for new clusters whose template has no "
+        "label capi_helm_chart_version. Existing clusters keep theirs.",
+    ),
+    cfg.StrOpt(
+        "chart_store",
+        default=paths.state_path_def("capi_helm", "charts"),
+        help="Directory where charts are kept, one <name>-<version>.tgz for "
+        "each version. A chart that is here is never downloaded: fill it by "
+        "hand where conductors can't reach the repository.",
+    ),
+    cfg.IntOpt(
+        "minimum_flavor_ram",
+        default=2048,
+        min=0,
+        help="Least memory of a flavor for nodes, in MiB.",
+    ),
+    cfg.IntOpt(
+        "minimum_flavor_vcpus",
+        default=2,
+        min=0,
+        help="Least number of VCPUs of a flavor for nodes.",
+    ),
+    cfg.StrOpt(
+        "csi_cinder_default_volume_type",
+        help="Cinder volume type of the default StorageClass. Unset: "
+        "Cinder's own default type.",
+    ),
+    cfg.ListOpt(
+        "csi_cinder_allowed_topologies",
+        default=[],
+        help="Zones in which volumes of the StorageClasses may be made; "
+        "empty for all.",
+    ),
+    cfg.StrOpt(
+        "app_cred_interface_type",
+        default="public",
+        choices=["public", "internal", "admin"],
+        help="Endpoint interface by which a cluster's machines and the "
+        "management cluster reach OpenStack.",
+    ),
+    cfg.ListOpt(
+        "app_cred_roles",
+        default=[],
+        help="Roles of a cluster's application credential, as far as the "
+        "creating user has them. Empty: all of that user's roles. The role "
+        "admin is never passed on.",
+    ),
+    cfg.Opt(
+        "api_resources",
+        type=option_types.ApiResources(),
+        default={},
+        help="JSON object that pins API versions of the management cluster: "
+        'kind -> {"api_version": ..., "plural_name": ...}. What is not in '
+        "it is discovered.",
+    ),
+    cfg.ListOpt(
+        "k8s_control_plane_resource_conditions",
+        default=[
+            "MachinesReady",
+            "Ready",
+            "EtcdClusterHealthy",
+            "ControlPlaneComponentsHealthy",
+        ],
+        help="Conditions of the control plane that must be true, where it "
+        "has them, before a cluster is complete.",
+    ),
+    cfg.IntOpt(
+        "helm_timeout",
+        default=300,
+        min=10,
+        help="Seconds that one run of helm may take.",
+    ),
+    cfg.FloatOpt(
+        "api_connect_timeout",
+        default=3.05,
+        min=0.1,
+        help="Seconds to wait for a connection to the management cluster.",
+    ),
+    cfg.FloatOpt(
+        "api_read_timeout",
+        default=15.0,
+        min=0.1,
+        help="Seconds to wait for an answer of the management cluster.",
+    ),
+    cfg.IntOpt(
+        "operation_timeout",
+        default=60,
+        min=0,
+        help="Minutes after which an update, or a create without a time-out "
+        "of its own, has failed. 0: never.",
+    ),
+    cfg.StrOpt(
+        "unknown_labels",
+        default="warn",
+        choices=["warn", "reject"],
+        help="What to do with a label that no driver knows: log a warning "
+        "that names the known label most like it, or refuse the cluster.",
+    ),
+    cfg.StrOpt(
+        "api_load_balancer",
+        default="always",
+        choices=["always", "requested"],
+        help="When the Kubernetes API gets an Octavia load balancer: always, "
+        "as with 1.4.0, or only where template or cluster have "
+        "master_lb_enabled. Without one, the floating IP goes to the only "
+        "control plane machine.",
+    ),
+    cfg.DictOpt(
+        "server_metadata",
+        default={},
+        help="Nova metadata of every server of a new cluster, beside the "
+        "cluster's UUID, name and template: for billing.",
+    ),
+    cfg.StrOpt(
+        "quota_check",
+        default="off",
+        choices=["off", "warn", "refuse"],
+        help="Compare what a new cluster or nodegroup needs, one more "
+        "machine for each rollout included, with the project's free quota "
+        "of Nova, Cinder and Neutron, and log or refuse what does not fit.",
+    ),
+    cfg.ListOpt(
+        "values_files",
+        default=[],
+        help="YAML files with chart values that are laid over those of every "
+        "cluster that is created or upgraded, the last one on top. Names, "
+        "counts and credentials are out of their reach.",
+    ),
+    cfg.StrOpt(
+        "values_profile_dir",
+        default="",
+        help="Directory of named profiles, NAME.yaml each, with chart "
+        "values. A template picks them with the label "
+        "capi_helm_values_profiles.",
+    ),
+    cfg.StrOpt(
+        "registry_mirror",
+        default="",
+        help="Registry, may be with a path, that mirrors every registry "
+        "below the name of each: MIRROR/docker.io, MIRROR/quay.io and so "
+        "on. Machines and addons pull from it alone.",
+    ),
+    cfg.StrOpt(
+        "registry_auth_file",
+        default="",
+        help="YAML file with passwords of registries: host -> {username, "
+        "password}. They reach the machines through a Secret.",
+    ),
+    cfg.StrOpt(
+        "addon_repository",
+        default="",
+        help="Helm repository that has the charts of all addons. Empty: each "
+        "addon's own. `magnum-capi-helm chart mirror` fills one.",
+    ),
+]

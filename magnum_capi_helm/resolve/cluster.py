@@ -1,0 +1,140 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A whole cluster, with every reference looked up."""
+
+from __future__ import annotations
+
+from concurrent import futures
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm.features import api_server
+from magnum_capi_helm.resolve import groups
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.resolve import network
+from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.resolve import site
+from magnum_capi_helm.resolve import storage
+
+if TYPE_CHECKING:
+    from magnum_capi_helm import cloud as openstack_cloud
+
+_CNIS = ("calico", "cilium")
+
+
+def resolve(
+    cluster: Any, cloud: openstack_cloud.Cloud, release: str
+) -> spec.Cluster:
+    """The whole cluster, checked.
+
+    :param cluster: Magnum's row
+    :param cloud: as the user sees it
+    :raises InvalidInput: the user can correct it
+    :raises CloudError: OpenStack did not answer
+    """
+    found = requested.cluster_labels(cluster)
+    # Glance and Nova, Neutron, Cinder: three services at the same time.
+    with futures.ThreadPoolExecutor(2) as pool:
+        looked_up = pool.submit(network.network, cluster, cloud)
+        classes = pool.submit(storage.storage_classes, cloud)
+        rows = [
+            groups.resolve(cluster, each, cloud, release)
+            for each in cluster.nodegroups
+        ]
+    control_plane, workers = groups.by_role(rows)
+    wanted = dataclasses.replace(
+        outline(cluster, found, requested.wanted_chart(found), release),
+        identity_url=cloud.cluster_identity_url(),
+        control_plane=control_plane,
+        node_groups=workers,
+        network=looked_up.result(),
+        storage_classes=classes.result(),
+    )
+    values.check(wanted)
+    return wanted
+
+
+_NOT_LOOKED_UP = spec.NodeGroup(
+    "", "", 1, spec.Image("", "", "", "ubuntu"), role="master"
+)
+
+
+def outline(
+    cluster: Any, found: labels.Values, chart: spec.Chart, release: str
+) -> spec.Cluster:
+    """What can be said of a cluster without asking OpenStack.
+
+    Enough for the values of one more group.
+    """
+    template = cluster.cluster_template
+    return spec.Cluster(
+        release=release,
+        namespace=location.namespace(cluster.project_id),
+        project_id=cluster.project_id,
+        identity_url="",
+        cni=_cni(template),
+        keypair=cluster.keypair,
+        control_plane=_NOT_LOOKED_UP,
+        node_groups=(),
+        labels=found,
+        chart=chart,
+        allowed_zones=tuple(conf.CONF.capi_helm.csi_cinder_allowed_topologies),
+        uuid=cluster.uuid,
+        name=cluster.name or "",
+        template=template.name or "",
+        api=_api_server(cluster, found),
+        proxy=_proxy(template),
+        insecure_registry=template.insecure_registry or None,
+        site=site.site(),
+    )
+
+
+def _cni(template: Any) -> str:
+    """Only a name the chart knows: with any other it installs no CNI."""
+    driver = template.network_driver
+    if driver in _CNIS:
+        return str(driver)
+    # Magnum fills an unset driver with its own default, flannel.
+    if driver in (None, "", "flannel"):
+        return _CNIS[0]
+    raise exceptions.InvalidInput(
+        f"network_driver={driver}: choose one of {', '.join(_CNIS)}"
+    )
+
+
+def _api_server(cluster: Any, found: labels.Values) -> spec.ApiServer:
+    """Magnum's fields, and what the operator makes of them."""
+    requested_only = conf.CONF.capi_helm.api_load_balancer == "requested"
+    floating_ip = found[api_server.FLOATING_IP]
+    if found.given(api_server.FLOATING_IP) is None:
+        # A user who said "no floating IPs" is stronger than an option.
+        floating_ip = floating_ip and cluster.floating_ip_enabled is not False
+    return spec.ApiServer(
+        load_balancer=not requested_only or bool(cluster.master_lb_enabled),
+        floating_ip=floating_ip,
+        port=cluster.cluster_template.apiserver_port or None,
+    )
+
+
+def _proxy(template: Any) -> spec.Proxy:
+    exempt = (template.no_proxy or "").split(",")
+    return spec.Proxy(
+        http=template.http_proxy or None,
+        https=template.https_proxy or None,
+        exceptions=tuple(each.strip() for each in exempt if each.strip()),
+    )

@@ -1,0 +1,38 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where a cluster's objects are on the management cluster, and whose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import names
+
+
+def namespace(project_id: str) -> str:
+    """The namespace of a project under the configured prefix."""
+    return names.namespace(conf.CONF.capi_helm.namespace_prefix, project_id)
+
+
+def object_labels(cluster: Any, release: str) -> dict[str, str]:
+    """Labels of what the driver itself writes for a cluster (as 1.4.0)."""
+    found = {
+        "magnum.openstack.org/project-id": cluster.project_id,
+        "magnum.openstack.org/user-id": cluster.user_id,
+        "magnum.openstack.org/cluster-uuid": cluster.uuid,
+        "cluster.x-k8s.io/cluster-name": release,
+    }
+    return {
+        key: names.label_value(value) for key, value in found.items() if value
+    }

@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The labels and the chart that a template, cluster or nodegroup asks for."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import features
+from magnum_capi_helm import labels
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import autoscaling
+from magnum_capi_helm.features import chart
+from magnum_capi_helm.features import ignored
+
+LOG = log.getLogger(__name__)
+
+
+def cluster_labels(cluster: Any) -> labels.Values:
+    """The labels of a cluster, validated.
+
+    :raises LabelError: a value is not allowed
+    """
+    return _resolve(_sources(cluster))
+
+
+def nodegroup_labels(cluster: Any, nodegroup: Any) -> labels.Values:
+    """The labels of a nodegroup, with those of its cluster below them.
+
+    :raises LabelError: a value is not allowed
+    """
+    own = getattr(nodegroup, "labels", None) or {}
+    return _resolve(dataclasses.replace(_sources(cluster), nodegroup=own))
+
+
+def _sources(cluster: Any) -> labels.Sources:
+    return labels.Sources(
+        template=cluster.cluster_template.labels or {},
+        cluster=cluster.labels or {},
+    )
+
+
+def _resolve(sources: labels.Sources) -> labels.Values:
+    return labels.resolve(features.LABELS, sources, conf.label_defaults())
+
+
+def check_unknown(cluster: Any) -> None:
+    """Warn of labels that mean nothing, or refuse them.
+
+    :raises InvalidInput: with ``[capi_helm] unknown_labels = reject``
+    """
+    given = {
+        name
+        for source in (
+            cluster.cluster_template,
+            cluster,
+            *cluster.nodegroups,
+        )
+        for name in (getattr(source, "labels", None) or {})
+    }
+    found = labels.unknown(features.LABELS, ignored.LABELS, given)
+    if not found:
+        return
+    text = "; ".join(map(str, found))
+    if conf.CONF.capi_helm.unknown_labels == "reject":
+        raise exceptions.InvalidInput(text)
+    LOG.warning("cluster %s: %s", cluster.uuid, text)
+
+
+def autoscales(cluster: Any) -> bool:
+    """Whether the autoscaler is on in an existing cluster.
+
+    A living cluster may carry labels that would be refused today: only this
+    one is read, and a value that is none counts as the operator's default.
+    """
+    label = autoscaling.ENABLED
+    default = bool(conf.label_defaults()[label.name])
+    for source in (cluster.labels, cluster.cluster_template.labels):
+        if label.name in (source or {}):
+            try:
+                return label.parse(source[label.name])
+            except exceptions.LabelError:
+                return default
+    return default
+
+
+def configured_chart() -> spec.Chart:
+    """The chart that the operator configured."""
+    options = conf.CONF.capi_helm
+    return spec.Chart(
+        name=options.helm_chart_name,
+        version=options.default_helm_chart_version,
+        repository=options.helm_chart_repo,
+    )
+
+
+def wanted_chart(values: labels.Values) -> spec.Chart:
+    """The chart of a new cluster: the template's label may choose."""
+    configured = configured_chart()
+    version = values[chart.VERSION] or configured.version
+    return dataclasses.replace(configured, version=version)

@@ -1,0 +1,36 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Values of labels to test with, a module for each topic.
+
+``CHANGES``: label -> (a value that is not its default, other labels that it
+needs); ``REFUSED``: label -> a value that no user may give; ``ANY_TEXT``: the
+labels that take any text.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Any
+
+
+def merged(table: str) -> dict[str, Any]:
+    """That table of all topics; a label has one row."""
+    found: dict[str, Any] = {}
+    for module in pkgutil.iter_modules(__path__):
+        rows = getattr(
+            importlib.import_module(f"{__name__}.{module.name}"), table, {}
+        )
+        assert not set(rows) & set(found), f"two rows: {module.name}"
+        found.update(rows)
+    return found

@@ -28,7 +28,6 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import certificates
-from magnum_capi_helm import cloud
 from magnum_capi_helm import credentials
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import identity
@@ -40,6 +39,8 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
@@ -101,7 +102,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     release = names.release(cluster.name, cluster.uuid)
     namespace = location.namespace(cluster.project_id)
     labels = location.object_labels(cluster, release)
-    session = cloud.user_session(context)
+    session = sessions.user_session(context)
     credentials.owner(session)
     authorities = certificates.fetch(context, cluster)
     # Keys are decrypted while the cloud answers.
@@ -111,7 +112,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         )
         requested.check_unknown(cluster)
         spec_now = resolve_cluster.resolve(
-            cluster, cloud.Cloud(session), release
+            cluster, catalogue.Cloud(session), release
         )
         rt.charts.ensure(spec_now.chart)
         # The last thing before the first write: somebody answers.

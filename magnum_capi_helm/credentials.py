@@ -33,11 +33,11 @@ from keystoneauth1 import exceptions as ka_exceptions
 from keystoneclient.v3 import application_credentials
 import yaml
 
-from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import identity
 from magnum_capi_helm import names
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 
@@ -174,7 +174,7 @@ def delete(management: client.Client, namespace: str, release: str) -> None:
     )
     if secret is None:
         return
-    keystone = _keystone(cloud.service_session())
+    keystone = _keystone(sessions.service_session())
     try:
         for user, name, known_id in _known(secret):
             credential = known_id or _find(keystone, user, name)
@@ -252,7 +252,7 @@ def _keystone(session: Any) -> Any:
     api: Any = adapter.LegacyJsonAdapter(
         session,
         service_type="identity",
-        endpoint_override=cloud.identity_url(),
+        endpoint_override=sessions.identity_url(),
         logger=_SILENT,
     )
     api.include_metadata = False

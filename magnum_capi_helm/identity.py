@@ -21,9 +21,10 @@ from typing import Any
 import certifi
 import yaml
 
-from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,8 +43,8 @@ def files(session: Any) -> Files:
     :raises CloudError: the catalogue has no identity endpoint
     """
     return Files(
-        auth_url=cloud.Cloud(session).cluster_identity_url(),
-        region=cloud.region(session),
+        auth_url=catalogue.Cloud(session).cluster_identity_url(),
+        region=sessions.region(session),
         ca_bundle=ca_bundle(),
     )
 

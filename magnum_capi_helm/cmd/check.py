@@ -20,10 +20,10 @@ import dataclasses
 
 from cliff import lister
 
-from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.resolve import requested
 
@@ -74,7 +74,7 @@ def _chart(rt: runtime.Runtime) -> str:
 
 
 def _openstack(_: runtime.Runtime) -> str:
-    user = cloud.authenticate(cloud.service_session())
+    user = sessions.authenticate(sessions.service_session())
     return f"authenticated as user {user}"
 
 

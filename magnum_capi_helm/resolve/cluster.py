@@ -32,13 +32,13 @@ from magnum_capi_helm.resolve import site
 from magnum_capi_helm.resolve import storage
 
 if TYPE_CHECKING:
-    from magnum_capi_helm import cloud as openstack_cloud
+    from magnum_capi_helm.cloud import catalogue
 
 _CNIS = ("calico", "cilium")
 
 
 def resolve(
-    cluster: Any, cloud: openstack_cloud.Cloud, release: str
+    cluster: Any, cloud: catalogue.Cloud, release: str
 ) -> spec.Cluster:
     """The whole cluster, checked.
 

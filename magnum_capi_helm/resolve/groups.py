@@ -27,14 +27,14 @@ from magnum_capi_helm.features import nodes
 from magnum_capi_helm.resolve import requested
 
 if TYPE_CHECKING:
-    from magnum_capi_helm import cloud as openstack_cloud
+    from magnum_capi_helm.cloud import catalogue
 
 _DISTROS = ("ubuntu", "flatcar")
 _MASTER = "master"
 
 
 def resolve(
-    cluster: Any, row: Any, cloud: openstack_cloud.Cloud, release: str
+    cluster: Any, row: Any, cloud: catalogue.Cloud, release: str
 ) -> spec.NodeGroup:
     """One nodegroup, with every reference looked up.
 

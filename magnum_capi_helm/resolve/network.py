@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from magnum_capi_helm import spec
 
 if TYPE_CHECKING:
-    from magnum_capi_helm import cloud as openstack_cloud
+    from magnum_capi_helm.cloud import catalogue
 
 
-def network(cluster: Any, cloud: openstack_cloud.Cloud) -> spec.Network:
+def network(cluster: Any, cloud: catalogue.Cloud) -> spec.Network:
     """The networks that template and cluster name.
 
     :raises InvalidInput: one is not there

@@ -22,11 +22,11 @@ from magnum_capi_helm import names
 from magnum_capi_helm import spec
 
 if TYPE_CHECKING:
-    from magnum_capi_helm import cloud as openstack_cloud
+    from magnum_capi_helm.cloud import catalogue
 
 
 def storage_classes(
-    cloud: openstack_cloud.Cloud,
+    cloud: catalogue.Cloud,
 ) -> tuple[spec.StorageClass, ...]:
     """The classes, the default one first.
 

@@ -12,7 +12,7 @@
 
 """OpenStack's catalogue, as the driver asks for it, from dictionaries.
 
-The same methods as :class:`magnum_capi_helm.cloud.Cloud`.
+The same methods as :class:`magnum_capi_helm.cloud.catalogue.Cloud`.
 """
 
 from __future__ import annotations

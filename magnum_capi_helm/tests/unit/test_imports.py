@@ -34,7 +34,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "certificates",
-            "cloud",
+            "cloud.*",
             "credentials",
             "faults",
             "helm.*",
@@ -86,7 +86,7 @@ PURE_MAY_IMPORT = {
 OWNERS = {
     "pykube": {"management.connection"},
     "pyhelm3": {"helm.client"},
-    "openstack": {"cloud"},
+    "openstack": {"cloud.sessions"},
     "keystoneclient": {"credentials"},
 }
 

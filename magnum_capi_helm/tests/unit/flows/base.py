@@ -40,12 +40,12 @@ from magnum.tests.unit.objects import utils
 from oslo_service import loopingcall  # type: ignore[import-untyped]
 from requests_mock.contrib import fixture as requests_fixture
 
-from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import driver
 from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import openstack
@@ -152,7 +152,7 @@ class FlowTestCase(base.DbTestCase):
             self._share_certificates()
         if not self.by_http:
             self.useFixture(
-                fixtures.MockPatchObject(cloud, "Cloud", self.catalogue)
+                fixtures.MockPatchObject(catalogue, "Cloud", self.catalogue)
             )
         self.admin = magnum_context.make_admin_context(all_tenants=True)
         self.login()

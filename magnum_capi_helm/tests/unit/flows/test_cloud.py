@@ -18,10 +18,11 @@ from typing import Any
 
 from oslotest import base as oslotest_base
 
-from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.flows import base
 
@@ -39,8 +40,8 @@ class CloudTest(oslotest_base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.openstack = base.configure(self)
-        session = cloud.user_session(_Context(openstack.token_info()))
-        self.cloud = cloud.Cloud(session)
+        session = sessions.user_session(_Context(openstack.token_info()))
+        self.cloud = catalogue.Cloud(session)
 
     def test_an_image_by_name_and_by_id(self) -> None:
         image = self.openstack.images[0]
@@ -142,10 +143,10 @@ class CloudTest(oslotest_base.BaseTestCase):
             self.cloud.endpoint("orchestration", "public")
 
     def test_the_region_is_the_operators_else_the_tokens(self) -> None:
-        session = cloud.user_session(_Context(openstack.token_info()))
-        self.assertEqual("RegionOne", cloud.region(session))
+        session = sessions.user_session(_Context(openstack.token_info()))
+        self.assertEqual("RegionOne", sessions.region(session))
         conf.CONF.set_override("region_name", "Two", "cinder_client")
-        self.assertEqual("Two", cloud.region(session))
+        self.assertEqual("Two", sessions.region(session))
 
     def test_the_token_that_came_with_the_request_is_used(self) -> None:
         self.cloud.flavor("m1.medium")
@@ -159,13 +160,15 @@ class CloudTest(oslotest_base.BaseTestCase):
         self.assertNotIn("/v3/auth/tokens", paths)
 
     def test_a_context_without_token_data_asks_keystone(self) -> None:
-        session = cloud.user_session(_Context(None))
-        self.assertEqual("m1.medium", cloud.Cloud(session).flavor("m1.medium"))
+        session = sessions.user_session(_Context(None))
+        self.assertEqual(
+            "m1.medium", catalogue.Cloud(session).flavor("m1.medium")
+        )
 
     def test_every_request_has_a_deadline(self) -> None:
-        session = cloud.user_session(_Context(openstack.token_info()))
+        session = sessions.user_session(_Context(openstack.token_info()))
         self.assertEqual(30, session.timeout)
-        self.assertEqual(30, cloud.service_session().timeout)
+        self.assertEqual(30, sessions.service_session().timeout)
 
 
 class IdentityUrlTest(oslotest_base.BaseTestCase):
@@ -181,4 +184,6 @@ class IdentityUrlTest(oslotest_base.BaseTestCase):
             "http://keystone.test/v2.0",
         ):
             conf.CONF.set_override("auth_url", url, "keystone_auth")
-            self.assertEqual("http://keystone.test/v3", cloud.identity_url())
+            self.assertEqual(
+                "http://keystone.test/v3", sessions.identity_url()
+            )

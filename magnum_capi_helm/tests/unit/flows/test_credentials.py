@@ -22,11 +22,11 @@ from typing import Any
 import fixtures
 import yaml
 
-from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import credentials
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import identity
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.flows import base
 
@@ -55,7 +55,7 @@ class RolesTest(base.FlowTestCase):
 
     def test_the_owner_is_the_tokens_user(self) -> None:
         self.login(roles=("member", "admin"))
-        found = credentials.owner(cloud.user_session(self.context))
+        found = credentials.owner(sessions.user_session(self.context))
         self.assertEqual(
             credentials.Owner(user_id="fake_user", roles=("member",)), found
         )
@@ -72,7 +72,7 @@ class EnsureTest(base.FlowTestCase):
         )
 
     def ensure(self) -> None:
-        session = cloud.user_session(self.context)
+        session = sessions.user_session(self.context)
         credentials.ensure(
             self.plane.runtime().management,
             base.NAMESPACE,

@@ -19,8 +19,8 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import cloud
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
@@ -54,7 +54,7 @@ class SignatureTest(base.BaseTestCase):
         for real, fake in (
             (client.Client, management.FakeManagement),
             (helm_client.Helm, fake_helm.FakeHelm),
-            (cloud.Cloud, fake_cloud.FakeCloud),
+            (catalogue.Cloud, fake_cloud.FakeCloud),
         ):
             theirs = public(fake)
             for name, method in public(real).items():

@@ -17,12 +17,12 @@ from __future__ import annotations
 from typing import Any, cast
 import uuid
 
-from magnum_capi_helm import cloud
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.resolve import requested
@@ -55,7 +55,7 @@ class ResolveTestCase(base.FlowTestCase):
         self, template: dict[str, Any] | None = None, **fields: Any
     ) -> spec.Cluster:
         row = self.saved(template, **fields)
-        found = cast("cloud.Cloud", self.known)
+        found = cast("catalogue.Cloud", self.known)
         return resolve_cluster.resolve(row, found, base.RELEASE)
 
 
@@ -150,7 +150,7 @@ class ResolveTest(ResolveTestCase):
                 {"network_driver": driver}, uuid=str(uuid.uuid4())
             )
             found = resolve_cluster.resolve(
-                row, cast("cloud.Cloud", self.known), base.RELEASE
+                row, cast("catalogue.Cloud", self.known), base.RELEASE
             )
             self.assertEqual(expected, found.cni, driver)
 
@@ -205,7 +205,7 @@ class RefusedTest(ResolveTestCase):
                 each.save()
         return resolve_cluster.resolve, (
             row,
-            cast("cloud.Cloud", self.known),
+            cast("catalogue.Cloud", self.known),
             base.RELEASE,
         )
 

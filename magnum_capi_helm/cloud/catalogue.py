@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a cluster needs to know of its cloud."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.cloud import compute
+from magnum_capi_helm.cloud import images
+from magnum_capi_helm.cloud import networks
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.cloud import volumes
+
+
+class Cloud(
+    images.Images, compute.Compute, networks.Networks, volumes.Volumes
+):
+    """All lookups, one class for each service; each fact asked once.
+
+    :param session: whose eyes to look with
+    """
+
+    def __init__(self, session: Any) -> None:
+        super().__init__(session)
+
+    def endpoint(self, service: str, interface: str) -> str:
+        """URL of a service in the catalogue."""
+        with sessions.asking(f"{service} endpoint"):
+            found = self._session.get_endpoint(
+                service_type=service,
+                interface=interface,
+                region_name=sessions.region(self._session),
+            )
+        if not found:
+            raise exceptions.CloudError(
+                f"the service catalogue has no {interface} endpoint of "
+                f"{service}"
+            )
+        return str(found)
+
+    def cluster_identity_url(self) -> str:
+        """Keystone as a cluster's machines reach it, version 3."""
+        interface = conf.CONF.capi_helm.app_cred_interface_type
+        return sessions.version_3(self.endpoint("identity", interface))

@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Flavors, as Nova knows them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.cloud import sessions
+
+
+class Compute:
+    """Lookups in Nova; each fact asked once.
+
+    :param session: whose eyes to look with
+    """
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def flavor(self, ref: str) -> str:
+        """The **name** of a flavor given by UUID or name.
+
+        :raises InvalidInput: not there, or too small for a node
+        """
+        for found in self._flavors:
+            if ref in (found.id, found.name):
+                break
+        else:
+            raise exceptions.InvalidInput(
+                f"flavor {ref} not found: choose one of "
+                "`openstack flavor list`"
+            )
+        minimum = conf.CONF.capi_helm
+        if (
+            found.ram < minimum.minimum_flavor_ram
+            or found.vcpus < minimum.minimum_flavor_vcpus
+        ):
+            raise exceptions.InvalidInput(
+                f"flavor {found.name} ({found.vcpus} VCPUs, {found.ram} MiB) "
+                f"is too small: a node needs {minimum.minimum_flavor_vcpus} "
+                f"VCPUs and {minimum.minimum_flavor_ram} MiB"
+            )
+        return str(found.name)
+
+    @functools.cached_property
+    def _flavors(self) -> list[Any]:
+        with sessions.asking("flavors"):
+            return list(self._compute_api.flavors(get_extra_specs=False))
+
+    @functools.cached_property
+    def _compute_api(self) -> Any:
+        return sessions.proxy(self._session, "compute", "nova", "compute")

@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Images, as Glance knows them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+from magnum_capi_helm.cloud import sessions
+
+
+class Images:
+    """Lookups of images; each asked once.
+
+    :param session: whose eyes to look with
+    """
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._images: dict[str, spec.Image] = {}
+
+    def image(self, ref: str) -> spec.Image:
+        """The image, by UUID or name.
+
+        :raises InvalidInput: not there, or without the properties needed
+        """
+        if ref not in self._images:
+            self._images[ref] = self._read_image(ref)
+        return self._images[ref]
+
+    def _read_image(self, ref: str) -> spec.Image:
+        with sessions.asking(f"image {ref}"):
+            found = self._image_api.find_image(ref, ignore_missing=True)
+        if found is None:
+            raise exceptions.InvalidInput(
+                f"image {ref} not found: choose one of `openstack image list`"
+            )
+        properties = {**(found.properties or {}), "os_distro": found.os_distro}
+        for name in ("kube_version", "os_distro"):
+            if not properties.get(name):
+                example = {"kube_version": "v1.34.2", "os_distro": "ubuntu"}
+                raise exceptions.InvalidInput(
+                    f"image {found.name} has no property {name}; set it with "
+                    f"`openstack image set --property {name}={example[name]} "
+                    f"{found.id}`"
+                )
+        return spec.Image(
+            id=str(found.id),
+            name=str(found.name),
+            kube_version=str(properties["kube_version"]).removeprefix("v"),
+            os_distro=str(properties["os_distro"]),
+        )
+
+    @functools.cached_property
+    def _image_api(self) -> Any:
+        return sessions.proxy(self._session, "image", "glance", "image")

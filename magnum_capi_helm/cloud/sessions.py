@@ -1,0 +1,155 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Sessions and endpoints.
+
+One code path for every Magnum: a keystoneauth session of our own and
+openstacksdk on it, with the regions and interfaces that the operator chose
+in Magnum's ``[*_client]`` sections. The only module that imports
+openstacksdk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from keystoneauth1 import access
+from keystoneauth1 import exceptions as ka_exceptions
+from keystoneauth1 import loading
+from keystoneauth1.identity import access as access_plugin
+from keystoneauth1.identity import v3
+import openstack.connection
+import openstack.exceptions
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+
+#: Seconds for one request, where Magnum's configuration sets none.
+_TIMEOUT = 30
+_SECTION = "keystone_auth"
+
+
+def user_session(context: Any) -> Any:
+    """A keystoneauth session with the user's own token."""
+    info = context.auth_token_info
+    if info:
+        # All that the token says came with the request: no round trip.
+        auth: Any = access_plugin.AccessInfoPlugin(
+            access.create(body=info, auth_token=context.auth_token),
+            auth_url=identity_url(),
+        )
+    else:
+        auth = v3.Token(auth_url=identity_url(), token=context.auth_token)
+    return _session(auth)
+
+
+def service_session() -> Any:
+    """A keystoneauth session of Magnum's service user."""
+    return _session(_service_auth())
+
+
+def authenticate(session: Any) -> str:
+    """Log in, and return the id of the user.
+
+    :raises CloudError: Keystone refused, or did not answer
+    """
+    with asking("Keystone, as Magnum's service user"):
+        return str(session.get_user_id())
+
+
+def _service_auth() -> Any:
+    return loading.load_auth_from_conf_options(conf.CONF, _SECTION)
+
+
+def _session(auth: Any) -> Any:
+    session = loading.load_session_from_conf_options(
+        conf.CONF, _SECTION, auth=auth
+    )
+    if session.timeout is None:
+        session.timeout = _TIMEOUT
+    return session
+
+
+def identity_url() -> str:
+    """Keystone as conductors reach it, version 3."""
+    url = getattr(_service_auth(), "auth_url", None) or (
+        conf.CONF.keystone_authtoken.www_authenticate_uri
+    )
+    if not url:
+        raise exceptions.NotConfigured(
+            "[keystone_auth] auth_url is not set in magnum.conf"
+        )
+    return version_3(str(url))
+
+
+def version_3(url: str) -> str:
+    url = url.rstrip("/").removesuffix("/v2.0")
+    return url if url.endswith("/v3") else f"{url}/v3"
+
+
+@contextlib.contextmanager
+def asking(what: str) -> Iterator[None]:
+    """Translate what keystoneauth and openstacksdk raise."""
+    try:
+        yield
+    except (
+        ka_exceptions.ConnectionError,
+        ka_exceptions.RetriableConnectionFailure,
+        openstack.exceptions.ServiceDiscoveryException,
+    ) as error:
+        raise exceptions.CloudUnreachable(
+            f"{what}: no answer ({type(error).__name__})"
+        ) from error
+    except (
+        openstack.exceptions.SDKException,
+        ka_exceptions.ClientException,
+    ) as error:
+        raise exceptions.CloudError(f"{what}: {error}") from error
+
+
+def proxy(session: Any, service: str, section: str, prefix: str) -> Any:
+    """An SDK proxy at the endpoint that Magnum's own client would use."""
+    options = conf.CONF[f"{section}_client"]
+    with asking(f"{service} endpoint"):
+        endpoint = session.get_endpoint(
+            service_type=service,
+            interface=options.endpoint_type,
+            region_name=options.region_name,
+        )
+    connection = openstack.connection.Connection(
+        session=session, **{f"{prefix}_endpoint_override": endpoint}
+    )
+    with asking(f"{service} at {endpoint}"):
+        try:
+            return getattr(connection, prefix)
+        except AttributeError as error:
+            # openstacksdk before 4.11, when the service does not answer.
+            raise exceptions.CloudUnreachable(
+                f"{service} at {endpoint}: no answer"
+            ) from error
+
+
+def region(session: Any) -> str | None:
+    """The region of clusters: Magnum's Cinder region, else the token's."""
+    configured = conf.CONF.cinder_client.region_name
+    if configured:
+        return str(configured)
+    catalog = session.auth.get_access(session).service_catalog
+    regions = {
+        endpoint.get("region_id") or endpoint.get("region")
+        for service in catalog.catalog
+        for endpoint in service.get("endpoints") or []
+    }
+    named = sorted(each for each in regions if each)
+    return str(named[0]) if named else None

@@ -112,6 +112,13 @@ class Values:
         """Name and text under which a user gave the label, if so."""
         return self._given.get(label.name)
 
+    def beneath(self, stronger: Values) -> Values:
+        """These values where ``stronger`` has none."""
+        return Values(
+            {**self._values, **stronger._values},
+            {**self._given, **stronger._given},
+        )
+
     def refused(self, label: Label[Any], allowed: str) -> Exception:
         """The error for a value that is wrong only beside something else.
 
@@ -168,6 +175,23 @@ def resolve(
         elif label.name in defaults:
             found[label.name] = defaults[label.name]
     return Values(found, given)
+
+
+def narrowed(
+    declared: Iterable[Label[Any]],
+    values: Values,
+    nodegroup: Mapping[str, str],
+) -> Values:
+    """The values of a cluster, with those of one nodegroup on top.
+
+    :raises LabelError: for the first value that is not allowed
+    """
+    own = resolve(
+        [each for each in declared if each.scope is Scope.NODEGROUP],
+        Sources(nodegroup=nodegroup),
+        {},
+    )
+    return values.beneath(own)
 
 
 def _first(label: Label[Any], sources: Sources) -> tuple[str, str] | None:

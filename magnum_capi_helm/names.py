@@ -20,11 +20,15 @@ that the chart, which cuts every name at 63 characters, has nothing to cut.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import hashlib
 import re
 
 #: Kubernetes' limit for labels and DNS labels.
 LIMIT = 63
+
+#: Kubernetes' limit for names of most objects, a StorageClass among them.
+_CLASS_LIMIT = 253
 
 #: Longest component that a chart of 0.11.0 to 0.27.0 appends to a release
 #: name ("-intel-device-plugin-operator-config").
@@ -119,6 +123,21 @@ def intent(release_name: str) -> str:
     return f"{release_name}-intent"
 
 
+def etcd_key(release_name: str) -> str:
+    """The Secret with the key for etcd's data: where the chart looks."""
+    return f"{release_name}-etcd-key"
+
+
+def server_groups(release_name: str) -> str:
+    """The Secret that says which Nova server groups belong to it."""
+    return f"{release_name}-server-groups"
+
+
+def server_group(release_name: str, group: str) -> str:
+    """The Nova server group of a node group, by the chart's group name."""
+    return f"{release_name}-{group}"
+
+
 def lease(release_name: str) -> str:
     """The Lease that its one writer holds."""
     return release_name
@@ -132,6 +151,30 @@ def certificate(release_name: str, purpose: str) -> str:
 def storage_class(volume_type: str) -> str:
     """The StorageClass of a Cinder volume type (as in 1.4.0)."""
     return _words(volume_type) or "default"
+
+
+def storage_classes(volume_types: Iterable[str]) -> dict[str, str]:
+    """Volume type -> its StorageClass, no two the same.
+
+    Types whose names differ only in what a class can't be called, such as
+    ``SSD_1`` and ``ssd-1``, get a hash; not so the one that is named like
+    the class. A name too long for Kubernetes is shortened likewise.
+    """
+    slugs = {each: storage_class(each) for each in volume_types}
+    taken = list(slugs.values())
+    return {
+        each: slug
+        if len(slug) <= _CLASS_LIMIT
+        and (slug == each or taken.count(slug) == 1)
+        else _with_hash(slug, each)
+        for each, slug in slugs.items()
+    }
+
+
+def _with_hash(slug: str, text: str) -> str:
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    readable = slug[: _CLASS_LIMIT - len(digest) - len(_MARK)].strip("-")
+    return f"{readable}{_MARK}{digest}"
 
 
 def label_value(text: str) -> str:

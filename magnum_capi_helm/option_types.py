@@ -19,49 +19,11 @@ takes a string or a value that is already parsed, and raises ValueError.
 from __future__ import annotations
 
 from collections.abc import Iterable
-import ipaddress
 import json
 import re
 from typing import Any
 
 from oslo_config import types
-
-
-class IPv4Network(types.ConfigType):
-    """One IPv4 network in CIDR notation, host bits zero."""
-
-    def __init__(self) -> None:
-        super().__init__(type_name="IPv4 network")
-
-    def __call__(self, value: str) -> str:
-        return str(ipaddress.IPv4Network(value.strip()))
-
-    def __repr__(self) -> str:
-        return "IPv4Network"
-
-    def _formatter(self, value: str) -> str:
-        return value
-
-
-class IPv4Networks(types.ConfigType):
-    """A comma separated list of IPv4 networks."""
-
-    def __init__(self) -> None:
-        super().__init__(type_name="list of IPv4 networks")
-
-    def __call__(self, value: str | Iterable[str]) -> tuple[str, ...]:
-        parts = value.split(",") if isinstance(value, str) else value
-        return tuple(
-            str(ipaddress.IPv4Network(part.strip()))
-            for part in parts
-            if part.strip()
-        )
-
-    def __repr__(self) -> str:
-        return "IPv4Networks"
-
-    def _formatter(self, value: Iterable[str]) -> str:
-        return ",".join(value)
 
 
 class Words(types.ConfigType):
@@ -122,3 +84,58 @@ class Version(types.ConfigType):
 
     def _formatter(self, value: str) -> str:
         return value
+
+
+class Duration(types.ConfigType):
+    """Whole hours, minutes and seconds in Go's form, such as ``1h30m``.
+
+    :param minimum: the shortest that is allowed, in the same form
+    """
+
+    _FORM = re.compile(r"(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?")
+
+    def __init__(self, minimum: str = "1s") -> None:
+        super().__init__(type_name="duration")
+        self._minimum = minimum
+
+    def __call__(self, value: str) -> str:
+        if self._seconds(value) < self._seconds(self._minimum):
+            raise ValueError(f"{value!r} is shorter than {self._minimum}")
+        return value
+
+    def _seconds(self, value: str) -> int:
+        found = self._FORM.fullmatch(value)
+        if not value or not found:
+            raise ValueError(f"{value!r} is not a duration")
+        hours, minutes, seconds = (int(each or 0) for each in found.groups())
+        return (hours * 60 + minutes) * 60 + seconds
+
+    def __repr__(self) -> str:
+        return "Duration"
+
+    def _formatter(self, value: str) -> str:
+        return value
+
+
+class CountOrPercentage(types.ConfigType):
+    """A count from 1, or a percentage from 1% to 100%."""
+
+    _COUNT = re.compile(r"[1-9]\d{0,5}")
+    _PERCENTAGE = re.compile(r"(?:[1-9]\d?|100)%")
+
+    def __init__(self) -> None:
+        super().__init__(type_name="count or percentage")
+
+    def __call__(self, value: str | int) -> str | int:
+        text = str(value).strip()
+        if self._COUNT.fullmatch(text):
+            return int(text)
+        if self._PERCENTAGE.fullmatch(text):
+            return text
+        raise ValueError(f"{value!r} is neither a count nor a percentage")
+
+    def __repr__(self) -> str:
+        return "CountOrPercentage"
+
+    def _formatter(self, value: str | int) -> str:
+        return str(value)

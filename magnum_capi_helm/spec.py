@@ -43,12 +43,28 @@ class Image:
 
     :param kube_version: Kubernetes version without the leading ``v``
     :param os_distro: ``ubuntu`` or ``flatcar``
+    :param min_disk: GB that a disk made from it has at least
     """
 
     id: str
     name: str
     kube_version: str
     os_distro: str
+    min_disk: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Flavor:
+    """A Nova flavor.
+
+    :param ram: MiB
+    :param disk: GB of its own disk; 0: it boots from a volume alone
+    """
+
+    name: str
+    vcpus: int
+    ram: int
+    disk: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,11 +86,13 @@ class Network:
 class Proxy:
     """How machines reach the world; all None: directly.
 
+    The addresses may hold a password: they are in no text.
+
     :param exceptions: what the user wants to be reached directly
     """
 
-    http: str | None = None
-    https: str | None = None
+    http: str | None = dataclasses.field(default=None, repr=False)
+    https: str | None = dataclasses.field(default=None, repr=False)
     exceptions: tuple[str, ...] = ()
 
 
@@ -109,11 +127,14 @@ class StorageClass:
     """A Kubernetes StorageClass for one Cinder volume type.
 
     :param name: name of the class, valid in Kubernetes
-    :param volume_type: Cinder volume type
+    :param volume_type: Cinder volume type; None: whichever Cinder takes
+        when it is told none
+    :param default: claims that name no class get this one
     """
 
     name: str
-    volume_type: str
+    volume_type: str | None
+    default: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,6 +194,8 @@ class Site:
     :param trusted_cas: name -> PEM, for the machines
     :param registry_mirror: registry (host, may have a path) that mirrors all
         registries, each below its own name; None: none
+    :param audit_policy: policy of the API's audit log, as YAML; None: the
+        driver's own
     """
 
     metadata: tuple[tuple[str, str], ...] = ()
@@ -180,6 +203,7 @@ class Site:
     registry_auth: tuple[tuple[str, str, str], ...] = ()
     trusted_cas: tuple[tuple[str, str], ...] = ()
     registry_mirror: str | None = None
+    audit_policy: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,7 +216,7 @@ class Cluster:
     :param identity_url: Keystone as the cluster's machines reach it
     :param cni: ``calico`` or ``cilium``
     :param keypair: Nova keypair, or None
-    :param storage_classes: the default one first
+    :param storage_classes: at most one of them is the default one
     :param allowed_zones: zones of the storage classes; empty for all
     :param chart: the chart that gets the values
     :param uuid: Magnum's UUID of the cluster

@@ -20,13 +20,18 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import compute
 from magnum_capi_helm.cloud import images
+from magnum_capi_helm.cloud import limits
 from magnum_capi_helm.cloud import networks
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cloud import volumes
 
 
 class Cloud(
-    images.Images, compute.Compute, networks.Networks, volumes.Volumes
+    images.Images,
+    compute.Compute,
+    networks.Networks,
+    volumes.Volumes,
+    limits.Limits,
 ):
     """All lookups, one class for each service; each fact asked once.
 

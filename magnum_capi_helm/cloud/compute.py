@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Flavors, as Nova knows them."""
+"""Flavors and availability zones, as Nova knows them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from typing import Any
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import sessions
 
 
@@ -31,8 +32,8 @@ class Compute:
     def __init__(self, session: Any) -> None:
         self._session = session
 
-    def flavor(self, ref: str) -> str:
-        """The **name** of a flavor given by UUID or name.
+    def flavor(self, ref: str) -> spec.Flavor:
+        """The flavor, by UUID or name.
 
         :raises InvalidInput: not there, or too small for a node
         """
@@ -54,7 +55,21 @@ class Compute:
                 f"is too small: a node needs {minimum.minimum_flavor_vcpus} "
                 f"VCPUs and {minimum.minimum_flavor_ram} MiB"
             )
-        return str(found.name)
+        return spec.Flavor(
+            name=str(found.name),
+            vcpus=int(found.vcpus),
+            ram=int(found.ram),
+            disk=int(found.disk or 0),
+        )
+
+    def compute_zones(self) -> tuple[str, ...]:
+        """Names of the zones in which servers can be made."""
+        return self._compute_zones
+
+    @functools.cached_property
+    def _compute_zones(self) -> tuple[str, ...]:
+        with sessions.asking("availability zones of Nova"):
+            return sessions.available(self._compute_api.availability_zones())
 
     @functools.cached_property
     def _flavors(self) -> list[Any]:

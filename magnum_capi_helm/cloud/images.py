@@ -35,7 +35,10 @@ class Images:
     def image(self, ref: str) -> spec.Image:
         """The image, by UUID or name.
 
-        :raises InvalidInput: not there, or without the properties needed
+        Its ``kube_version`` is empty where the image doesn't say it, for a
+        label may.
+
+        :raises InvalidInput: not there, or without ``os_distro``
         """
         if ref not in self._images:
             self._images[ref] = self._read_image(ref)
@@ -48,20 +51,18 @@ class Images:
             raise exceptions.InvalidInput(
                 f"image {ref} not found: choose one of `openstack image list`"
             )
-        properties = {**(found.properties or {}), "os_distro": found.os_distro}
-        for name in ("kube_version", "os_distro"):
-            if not properties.get(name):
-                example = {"kube_version": "v1.34.2", "os_distro": "ubuntu"}
-                raise exceptions.InvalidInput(
-                    f"image {found.name} has no property {name}; set it with "
-                    f"`openstack image set --property {name}={example[name]} "
-                    f"{found.id}`"
-                )
+        if not found.os_distro:
+            raise exceptions.InvalidInput(
+                f"image {found.name} has no property os_distro; set it with "
+                f"`openstack image set --property os_distro=ubuntu {found.id}`"
+            )
+        version = (found.properties or {}).get("kube_version") or ""
         return spec.Image(
             id=str(found.id),
             name=str(found.name),
-            kube_version=str(properties["kube_version"]).removeprefix("v"),
-            os_distro=str(properties["os_distro"]),
+            kube_version=str(version).removeprefix("v"),
+            os_distro=str(found.os_distro),
+            min_disk=int(found.min_disk or 0),
         )
 
     @functools.cached_property

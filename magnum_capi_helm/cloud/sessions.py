@@ -20,7 +20,7 @@ openstacksdk.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
 from typing import Any
 
@@ -59,6 +59,17 @@ def service_session() -> Any:
     return _session(_service_auth())
 
 
+def credential_session(credential_id: str, secret: str) -> Any:
+    """A keystoneauth session with a cluster's own credential."""
+    return _session(
+        v3.ApplicationCredential(
+            auth_url=identity_url(),
+            application_credential_id=credential_id,
+            application_credential_secret=secret,
+        )
+    )
+
+
 def authenticate(session: Any) -> str:
     """Log in, and return the id of the user.
 
@@ -66,6 +77,31 @@ def authenticate(session: Any) -> str:
     """
     with asking("Keystone, as Magnum's service user"):
         return str(session.get_user_id())
+
+
+def project(session: Any) -> str:
+    """The project that a session is scoped to.
+
+    :raises CloudError: Keystone refused, or did not answer
+    """
+    with asking("Keystone"):
+        return str(session.get_project_id())
+
+
+def accepted(session: Any) -> bool:
+    """Whether Keystone lets the session in.
+
+    :raises CloudError: it says neither yes nor no
+    """
+    try:
+        with asking("Keystone"):
+            session.get_token()
+    except exceptions.CloudError as error:
+        refusals = (ka_exceptions.Unauthorized, ka_exceptions.NotFound)
+        if isinstance(error.__cause__, refusals):
+            return False
+        raise
+    return True
 
 
 def _service_auth() -> Any:
@@ -116,6 +152,25 @@ def asking(what: str) -> Iterator[None]:
         ka_exceptions.ClientException,
     ) as error:
         raise exceptions.CloudError(f"{what}: {error}") from error
+
+
+def missing(error: exceptions.CloudError) -> bool:
+    """Whether a service said that there is no such thing (404)."""
+    return isinstance(
+        error.__cause__,
+        (openstack.exceptions.NotFoundException, ka_exceptions.NotFound),
+    )
+
+
+def available(zones: Iterable[Any]) -> tuple[str, ...]:
+    """Names of the availability zones that are up."""
+    return tuple(
+        sorted(
+            str(zone.name)
+            for zone in zones
+            if (zone.state or {}).get("available", True)
+        )
+    )
 
 
 def proxy(session: Any, service: str, section: str, prefix: str) -> Any:

@@ -18,8 +18,11 @@ the fields that the driver reads.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import hashlib
+import io
 import json
+import tarfile
 from typing import Any
 
 from magnum_capi_helm import names
@@ -28,6 +31,61 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import api_server
 
 KEEP = {"helm.sh/resource-policy": "keep"}
+
+#: Default values of the addons, in short.
+ADDONS: dict[str, Any] = {
+    "cni": {
+        "type": "calico",
+        "calico": {
+            "chart": {
+                "repo": "https://calico.example.org/charts",
+                "name": "tigera-operator",
+                "version": "v3.31.5",
+            }
+        },
+    },
+    "etcdDefrag": {
+        "chart": {
+            "repo": "https://charts.example.org",
+            "name": "etcd-defrag",
+            "version": None,
+        }
+    },
+}
+
+
+def package(
+    name: str,
+    version: str,
+    values: Mapping[str, Any] | None = None,
+    subcharts: Mapping[str, Mapping[str, Any]] | None = None,
+) -> bytes:
+    """A packaged chart; each sub-chart is its default values by its name."""
+    files: dict[str, object] = {
+        "Chart.yaml": {"name": name, "version": version},
+        "values.yaml": dict(values or {}),
+    }
+    for each, inner in (subcharts or {}).items():
+        about = {"name": each, "version": version}
+        files[f"charts/{each}/Chart.yaml"] = about
+        files[f"charts/{each}/values.yaml"] = dict(inner)
+    return archive(
+        {
+            f"{name}/{path}": json.dumps(content).encode()
+            for path, content in files.items()
+        }
+    )
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """A gzipped tar archive."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as tar:
+        for path, content in files.items():
+            member = tarfile.TarInfo(path)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return made.getvalue()
 
 
 def render(
@@ -151,17 +209,26 @@ def _version(group: dict[str, Any], defaults: dict[str, Any]) -> str:
 
 def _addons(made: _Maker, values: dict[str, Any]) -> list[api_server.Object]:
     cni = ((values.get("addons") or {}).get("cni") or {}).get("type")
-    components = [
-        (kinds.HELM_RELEASE, f"cni-{cni or 'calico'}"),
-        (kinds.HELM_RELEASE, "ccm-openstack"),
-        (kinds.HELM_RELEASE, "csi-cinder"),
-        (kinds.MANIFESTS, "cloud-config"),
-    ]
+    components = (f"cni-{cni or 'calico'}", "ccm-openstack", "csi-cinder")
     return [
+        *(
+            made.make(
+                kinds.HELM_RELEASE,
+                names.chart_object(made.release, component),
+                {
+                    "clusterName": made.release,
+                    "chart": {
+                        "repo": "https://charts.example.org",
+                        "name": component,
+                        "version": "1.0.0",
+                    },
+                },
+            )
+            for component in components
+        ),
         made.make(
-            kind,
-            names.chart_object(made.release, component),
+            kinds.MANIFESTS,
+            names.chart_object(made.release, "cloud-config"),
             {"clusterName": made.release},
-        )
-        for kind, component in components
+        ),
     ]

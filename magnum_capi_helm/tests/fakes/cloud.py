@@ -18,9 +18,14 @@ The same methods as :class:`magnum_capi_helm.cloud.catalogue.Cloud`.
 from __future__ import annotations
 
 import dataclasses
+from typing import TypeVar
 
+from magnum_capi_helm import demand
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
+from magnum_capi_helm.cloud import networks as neutron
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass
@@ -28,10 +33,19 @@ class FakeCloud:
     """What there is, by name; whatever is not here is not found."""
 
     images: dict[str, spec.Image] = dataclasses.field(default_factory=dict)
-    flavors: dict[str, str] = dataclasses.field(default_factory=dict)
+    flavors: dict[str, str | spec.Flavor] = dataclasses.field(
+        default_factory=dict
+    )
     networks: dict[str, str] = dataclasses.field(default_factory=dict)
-    subnets: dict[str, str] = dataclasses.field(default_factory=dict)
+    subnets: dict[str, str | neutron.Subnet] = dataclasses.field(
+        default_factory=dict
+    )
     types: tuple[str, ...] = ()
+    default_type: str | None = None
+    machine_zones: tuple[str, ...] = ("az1", "az2")
+    zones_of_volumes: tuple[str, ...] = ("nova",)
+    #: Of all services together; what is not here is plenty.
+    quotas: dict[str, demand.Quota] = dataclasses.field(default_factory=dict)
     identity: str = "http://keystone.test/v3"
 
     def image(self, ref: str) -> spec.Image:
@@ -40,21 +54,68 @@ class FakeCloud:
             raise exceptions.InvalidInput(f"image {ref} not found")
         return self.images[ref]
 
-    def flavor(self, ref: str) -> str:
+    def flavor(self, ref: str) -> spec.Flavor:
+        """As the real one; a mere name is a flavor that is large enough."""
+        found = _find("flavor", ref, self.flavors)
+        if isinstance(found, str):
+            return spec.Flavor(found, vcpus=2, ram=4096, disk=20)
+        return found
+
+    def compute_zones(self) -> tuple[str, ...]:
         """As the real one."""
-        return _find("flavor", ref, self.flavors)
+        return self.machine_zones
 
     def network(self, ref: str) -> str:
         """As the real one."""
         return _find("network", ref, self.networks)
 
-    def subnet(self, ref: str) -> str:
+    def external_network(self, ref: str) -> str:
+        """As the real one; every network here is external."""
+        return self.network(ref)
+
+    def subnet(self, ref: str) -> neutron.Subnet:
+        """As the real one; a mere UUID is one of the second network.
+
+        The first is the one outside.
+        """
+        found = _find("subnet", ref, self.subnets)
+        if isinstance(found, str):
+            network = [*self.networks.values()][1]
+            return neutron.Subnet(found, network, "192.168.0.0/24")
+        return found
+
+    def subnets_of(self, network_id: str) -> tuple[neutron.Subnet, ...]:
         """As the real one."""
-        return _find("subnet", ref, self.subnets)
+        found = [self.subnet(name) for name in self.subnets]
+        return tuple(each for each in found if each.network_id == network_id)
 
     def volume_types(self) -> tuple[str, ...]:
         """As the real one."""
-        return self.types
+        return tuple(sorted(self.types))
+
+    def default_volume_type(self) -> str | None:
+        """As the real one; unless said, the first of those given."""
+        return self.default_type or next(iter(self.types), None)
+
+    def volume_zones(self) -> tuple[str, ...]:
+        """As the real one."""
+        return self.zones_of_volumes
+
+    def compute_quotas(self) -> dict[str, demand.Quota]:
+        """As the real one."""
+        return self.quotas
+
+    def volume_quotas(self) -> dict[str, demand.Quota]:
+        """As the real one."""
+        return {}
+
+    def network_quotas(self) -> dict[str, demand.Quota]:
+        """As the real one."""
+        return {}
+
+    def balancer_quotas(self) -> dict[str, demand.Quota]:
+        """As the real one."""
+        return {}
 
     def endpoint(self, service: str, interface: str) -> str:
         """As the real one."""
@@ -65,7 +126,7 @@ class FakeCloud:
         return self.identity
 
 
-def _find(kind: str, ref: str, known: dict[str, str]) -> str:
+def _find(kind: str, ref: str, known: dict[str, T]) -> T:
     if ref not in known:
         raise exceptions.InvalidInput(f"{kind} {ref} not found")
     return known[ref]

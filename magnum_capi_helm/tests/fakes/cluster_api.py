@@ -118,6 +118,12 @@ class ClusterApi:
         self.drain()
         self._server.release(kinds.CLUSTER, self._namespace, self._release)
 
+    def remove_group(self, group: str) -> None:
+        """The machines of a group that is being deleted are gone."""
+        owner = names.machine_deployment(self._release, group)
+        for machine in self._machines(owner):
+            self._remove_machine(machine["metadata"]["name"])
+
     # Below
 
     def _mine(self, kind: kinds.Kind) -> list[api_server.Object]:
@@ -136,7 +142,7 @@ class ClusterApi:
         return [
             each
             for each in found
-            if each["metadata"]["name"].startswith(owner)
+            if _owned_by(owner, each["metadata"]["name"])
         ]
 
     def _settle_group(self, group: api_server.Object) -> None:
@@ -262,6 +268,11 @@ class ClusterApi:
         self._server.set_status(
             kind, self._namespace, obj["metadata"]["name"], status
         )
+
+
+def _owned_by(owner: str, machine: str) -> bool:
+    """Groups "gpu" and "gpu-m" have machines of their own each."""
+    return not owner or machine.rpartition("-m")[0] == owner
 
 
 def _condition(name: str, well: bool, message: str = "") -> dict[str, str]:

@@ -19,27 +19,23 @@ patches by the difference of two manifests and never looks at what is live.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 import dataclasses
 import enum
-import gzip
 import json
 import pathlib
 import re
-import time
 from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
-from magnum_capi_helm.tests.fakes import chart
+from magnum_capi_helm.tests.fakes import chart as charts
 from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.fakes import records
+from magnum_capi_helm.tests.fakes import repository
 
 _HISTORY = 10
-
-#: Between the documents of a manifest, each of them JSON, which is YAML.
-_SEPARATOR = "\n---\n"
 
 
 class Outcome(enum.Enum):
@@ -66,20 +62,18 @@ class Call:
     values: dict[str, Any]
 
 
-class FakeHelm:
+class FakeHelm(repository.FakeRepository):
     """helm against a :class:`management.FakeManagement`.
 
     :param client: whose faults helm meets as well
     """
 
     def __init__(self, client: management.FakeManagement) -> None:
+        super().__init__()
         self._client = client
         self._server = client.server
         self.upgrades: list[Call] = []
         self.uninstalls: list[str] = []
-        self.pulls: list[str] = []
-        #: Chart versions of the repository; None: all.
-        self.published: set[str] | None = None
         #: How the next runs end; afterwards all end well.
         self.outcomes: list[Outcome] = []
 
@@ -105,7 +99,7 @@ class FakeHelm:
                 "helm upgrade: another operation (install/upgrade/rollback)"
                 " is in progress"
             )
-        revision = Revision(
+        revision = records.Revision(
             release=release,
             namespace=namespace,
             version=history[-1]["version"] + 1 if history else 1,
@@ -137,24 +131,34 @@ class FakeHelm:
         """The version of the helm program."""
         return "v3.20.2"
 
-    def pull(
-        self, chart: str, version: str, repository: str, directory: str
-    ) -> None:
-        """As the real one."""
-        self.pulls.append(version)
-        if self.published is not None and version not in self.published:
-            raise exceptions.ChartUnavailable(
-                f"helm pull: chart {chart} version {version} not found"
+    def render(
+        self,
+        release: str,
+        namespace: str,
+        chart: str,
+        values: Mapping[str, Any],
+        *,
+        live: bool = False,
+        hooks: bool = False,
+    ) -> str:
+        """As the real one; the chart of an addon is one Pod."""
+        if live and not self._client.answers:
+            raise exceptions.HelmUnreachable(
+                "helm template: Kubernetes cluster unreachable"
             )
-        name = f"{chart.rsplit('/', 1)[-1]}-{version}.tgz"
-        pathlib.Path(directory, name).write_bytes(b"chart")
+        if "openstack-cluster" not in chart:
+            name = pathlib.Path(chart).stem
+            pod = {"kind": "Pod", "spec": {"image": f"reg.test/{name}"}}
+            return json.dumps(pod)
+        made = charts.render(release, namespace, dict(values))
+        return records.SEPARATOR.join(map(json.dumps, made))
 
     def _outcome(self) -> Outcome:
         return self.outcomes.pop(0) if self.outcomes else Outcome.DONE
 
     def _finish(
         self,
-        revision: Revision,
+        revision: records.Revision,
         history: list[dict[str, Any]],
         outcome: Outcome,
     ) -> None:
@@ -190,14 +194,15 @@ class FakeHelm:
         history = []
         for each in found:
             labels = each["metadata"]["labels"]
-            manifest = _unpack(each["data"]["release"])["manifest"]
+            manifest = records.unpack(each["data"]["release"])["manifest"]
             history.append(
                 {
                     "name": each["metadata"]["name"],
                     "version": int(labels["version"]),
                     "status": labels["status"],
                     "objects": [
-                        json.loads(each) for each in manifest.split(_SEPARATOR)
+                        json.loads(each)
+                        for each in manifest.split(records.SEPARATOR)
                     ],
                 }
             )
@@ -227,67 +232,12 @@ class FakeHelm:
     def _delete(self, obj: api_server.Object) -> None:
         self._server.delete(*_identity(obj))
 
-    def _record(self, revision: Revision) -> None:
+    def _record(self, revision: records.Revision) -> None:
         self._server.replace(kinds.SECRET, revision.record())
 
     def _supersede(self, namespace: str, name: str) -> None:
         labels = {"metadata": {"labels": {"status": "superseded"}}}
         self._server.patch(kinds.SECRET, namespace, name, labels)
-
-
-@dataclasses.dataclass(frozen=True)
-class Revision:
-    """A revision of a release, as helm records it."""
-
-    release: str
-    namespace: str
-    version: int
-    status: str
-    chart_version: str
-    values: dict[str, Any]
-
-    def objects(self) -> list[api_server.Object]:
-        """The objects of its manifest."""
-        return chart.render(self.release, self.namespace, self.values)
-
-    def record(self) -> api_server.Object:
-        """The Secret in which helm keeps it."""
-        body = {
-            "name": self.release,
-            "namespace": self.namespace,
-            "version": self.version,
-            "info": {"status": self.status},
-            "chart": {
-                "metadata": {
-                    "name": "openstack-cluster",
-                    "version": self.chart_version,
-                }
-            },
-            "config": self.values,
-            "manifest": _SEPARATOR.join(map(json.dumps, self.objects())),
-        }
-        packed = base64.b64encode(gzip.compress(json.dumps(body).encode()))
-        return {
-            "metadata": {
-                "name": f"sh.helm.release.v1.{self.release}.v{self.version}",
-                "namespace": self.namespace,
-                "labels": {
-                    "owner": "helm",
-                    "name": self.release,
-                    "version": str(self.version),
-                    "status": self.status,
-                    "modifiedAt": str(int(time.time())),
-                },
-            },
-            "type": "helm.sh/release.v1",
-            "data": {"release": base64.b64encode(packed).decode()},
-        }
-
-
-def _unpack(text: str) -> dict[str, Any]:
-    packed = base64.b64decode(base64.b64decode(text))
-    found: dict[str, Any] = json.loads(gzip.decompress(packed))
-    return found
 
 
 def _identity(obj: api_server.Object) -> tuple[kinds.Kind, str, str]:
@@ -297,7 +247,7 @@ def _identity(obj: api_server.Object) -> tuple[kinds.Kind, str, str]:
 
 def _kept(obj: api_server.Object) -> bool:
     annotations: dict[str, str] = obj["metadata"]["annotations"]
-    return chart.KEEP.items() <= annotations.items()
+    return charts.KEEP.items() <= annotations.items()
 
 
 def _chart_version(path: str) -> str:

@@ -26,6 +26,10 @@ from keystoneauth1 import exceptions as ka_exceptions
 import requests
 import requests_mock
 
+from magnum_capi_helm.tests.fakes import nova
+from magnum_capi_helm.tests.fakes import quotas
+from magnum_capi_helm.tests.fakes import zones
+
 IDENTITY = "http://keystone.test/v3"
 IMAGE = "http://glance.test"
 COMPUTE = "http://nova.test/v2.1"
@@ -129,6 +133,11 @@ class FakeOpenStack:
         self.flavors = [flavor("m1.medium"), flavor("m1.tiny", ram=512)]
         self.networks = {"public": "net-1", "private": "net-2"}
         self.subnets = {"private-subnet": "subnet-2"}
+        #: What else there is to say of networks and subnets, by id.
+        self.details: dict[str, dict[str, Any]] = {
+            "net-1": {"router:external": True},
+            "subnet-2": {"network_id": "net-2", "cidr": "192.168.0.0/24"},
+        }
         self.volume_types = ["__DEFAULT__", "fast", "slow"]
         self.default_volume_type = "slow"
         #: Application credentials by id, as Keystone stores them.
@@ -136,6 +145,10 @@ class FakeOpenStack:
         #: Answers for application credentials: method -> HTTP status.
         self.refusals: dict[str, int] = {}
         self.mocker = mocker
+        self.server_groups = nova.FakeServerGroups(mocker, COMPUTE, PROJECT)
+        self.quotas = quotas.FakeQuotas(mocker, COMPUTE, VOLUME, NETWORK)
+        self.compute_zones = zones.FakeZones(mocker, COMPUTE, "az1", "az2")
+        self.volume_zones = zones.FakeZones(mocker, VOLUME, "nova")
         self._register()
 
     def stop(self, url: str) -> None:
@@ -252,10 +265,29 @@ class FakeOpenStack:
         return {"versions": [_version("v2.0", f"{NETWORK}/v2.0")]}
 
     def _networks(self, request: Any, context: Any) -> Any:
-        return _named(self.networks, "network", request, context)
+        return self._named(self.networks, "network", request, context)
 
     def _subnets(self, request: Any, context: Any) -> Any:
-        return _named(self.subnets, "subnet", request, context)
+        return self._named(self.subnets, "subnet", request, context)
+
+    def _named(
+        self, known: dict[str, str], kind: str, request: Any, context: Any
+    ) -> Any:
+        wanted = request.path.split(f"/{kind}s")[1].strip("/")
+        found = [
+            {"id": value, "name": name, **self.details.get(value, {})}
+            for name, value in known.items()
+        ]
+        if wanted:
+            for each in found:
+                if each["id"] == wanted:
+                    return {kind: each}
+            context.status_code = 404
+            return {}
+        for field in ("name", "network_id"):
+            if values := request.qs.get(field):
+                found = [each for each in found if each[field] in values]
+        return {f"{kind}s": found}
 
     # Cinder
 
@@ -286,25 +318,6 @@ def _version(name: str, url: str, newest: str = "") -> dict[str, Any]:
         "version": newest,
         "min_version": "2.1" if newest.startswith("2") else "3.0",
         "links": [{"rel": "self", "href": url}],
-    }
-
-
-def _named(
-    known: dict[str, str], kind: str, request: Any, context: Any
-) -> Any:
-    wanted = request.path.split(f"/{kind}s")[1].strip("/")
-    found = [{"id": value, "name": name} for name, value in known.items()]
-    if wanted:
-        for each in found:
-            if each["id"] == wanted:
-                return {kind: each}
-        context.status_code = 404
-        return {}
-    names = request.qs.get("name")
-    return {
-        f"{kind}s": [
-            each for each in found if not names or each["name"] in names
-        ]
     }
 
 

@@ -204,6 +204,26 @@ class ObjectsTest(base.BaseTestCase):
             rows, {name: names.storage_class(name) for name in rows}
         )
 
+    def test_storage_classes_of_similar_types_are_told_apart(self) -> None:
+        self.assertEqual(
+            {
+                "Fast SSD": "fast-ssd--e191f418",
+                "fast-ssd": "fast-ssd",
+                "日本": "default--cf2abf0c",
+                "東京": "default--130016b2",
+                "slow": "slow",
+            },
+            names.storage_classes(
+                ["Fast SSD", "fast-ssd", "日本", "東京", "slow"]
+            ),
+        )
+
+    def test_a_storage_class_has_at_most_253_characters(self) -> None:
+        long = "x" * 255
+        self.assertEqual(
+            {long: f"{'x' * 243}--d22609da"}, names.storage_classes([long])
+        )
+
     def test_label_values_are_cut_at_the_limit(self) -> None:
         self.assertEqual("x" * 63, names.label_value("x" * 64))
         self.assertEqual("p1", names.label_value("p1"))

@@ -54,21 +54,42 @@ class CloudTest(oslotest_base.BaseTestCase):
         self.assertEqual(expected, self.cloud.image("ubuntu-1.34"))
         self.assertEqual(expected, self.cloud.image(image["id"]))
 
-    def test_an_image_without_a_property_says_how_to_set_it(self) -> None:
-        for name, example in (
-            ("kube_version", "v1.34.2"),
-            ("os_distro", "ubuntu"),
+    def test_an_image_that_does_not_say_its_distribution(self) -> None:
+        self.openstack.images = [openstack.image("bare", os_distro=None)]
+        with self.assertRaisesRegex(
+            exceptions.InvalidInput, "--property os_distro=ubuntu"
         ):
-            self.openstack.images = [openstack.image("bare", **{name: None})]
-            with self.assertRaisesRegex(
-                exceptions.InvalidInput, f"--property {name}={example}"
-            ):
-                self.cloud.image("bare")
+            self.cloud.image("bare")
 
-    def test_a_flavor_by_name_and_by_id_gives_its_name(self) -> None:
+    def test_an_image_that_does_not_say_its_version(self) -> None:
+        self.openstack.images = [openstack.image("bare", kube_version=None)]
+        self.assertEqual("", self.cloud.image("bare").kube_version)
+
+    def test_an_image_may_need_a_disk_of_some_size(self) -> None:
+        self.openstack.images = [openstack.image("large", min_disk=40)]
+        self.assertEqual(40, self.cloud.image("large").min_disk)
+
+    def test_a_flavor_by_name_and_by_id(self) -> None:
         flavor = self.openstack.flavors[0]
-        self.assertEqual("m1.medium", self.cloud.flavor("m1.medium"))
-        self.assertEqual("m1.medium", self.cloud.flavor(flavor["id"]))
+        expected = spec.Flavor("m1.medium", vcpus=2, ram=4096, disk=20)
+        self.assertEqual(expected, self.cloud.flavor("m1.medium"))
+        self.assertEqual(expected, self.cloud.flavor(flavor["id"]))
+
+    def test_zones_that_are_up(self) -> None:
+        self.assertEqual(("az1", "az2"), self.cloud.compute_zones())
+        self.assertEqual(("nova",), self.cloud.volume_zones())
+
+    def test_zones_and_types_are_asked_for_once(self) -> None:
+        for ask in (
+            self.cloud.compute_zones,
+            self.cloud.volume_zones,
+            self.cloud.volume_types,
+            self.cloud.default_volume_type,
+        ):
+            ask()
+            asked = self.openstack.mocker.call_count
+            ask()
+            self.assertEqual(asked, self.openstack.mocker.call_count)
 
     def test_a_flavor_below_the_operators_minimum_is_refused(self) -> None:
         for name, value in (
@@ -91,8 +112,8 @@ class CloudTest(oslotest_base.BaseTestCase):
     def test_networks_and_subnets_by_name_and_by_id(self) -> None:
         self.assertEqual("net-1", self.cloud.network("public"))
         self.assertEqual("net-1", self.cloud.network("net-1"))
-        self.assertEqual("subnet-2", self.cloud.subnet("private-subnet"))
-        self.assertEqual("subnet-2", self.cloud.subnet("subnet-2"))
+        self.assertEqual("subnet-2", self.cloud.subnet("private-subnet").id)
+        self.assertEqual("subnet-2", self.cloud.subnet("subnet-2").id)
 
     def test_what_is_not_there_is_said_with_what_to_list(self) -> None:
         for ask, words in (
@@ -104,12 +125,15 @@ class CloudTest(oslotest_base.BaseTestCase):
             with self.assertRaisesRegex(exceptions.InvalidInput, words):
                 ask("nothing")
 
-    def test_volume_types_have_the_default_one_first(self) -> None:
-        self.assertEqual(("slow", "fast"), self.cloud.volume_types())
-
-    def test_cinders_placeholder_is_no_volume_type(self) -> None:
-        self.openstack.default_volume_type = "__DEFAULT__"
+    def test_volume_types_without_cinders_placeholder(self) -> None:
         self.assertEqual(("fast", "slow"), self.cloud.volume_types())
+
+    def test_cinders_own_default_type(self) -> None:
+        self.assertEqual("slow", self.cloud.default_volume_type())
+
+    def test_a_cinder_without_a_default_type(self) -> None:
+        self.openstack.default_volume_type = "gone"
+        self.assertIsNone(self.cloud.default_volume_type())
 
     def test_a_service_that_does_not_answer_is_said_in_one_line(self) -> None:
         for url, ask in (
@@ -117,6 +141,7 @@ class CloudTest(oslotest_base.BaseTestCase):
             (openstack.COMPUTE, lambda: self.cloud.flavor("x")),
             (openstack.NETWORK, lambda: self.cloud.network("x")),
             (openstack.VOLUME, self.cloud.volume_types),
+            (openstack.VOLUME, self.cloud.default_volume_type),
         ):
             self.openstack.stop(url)
             error = self.assertRaises(exceptions.CloudError, ask)
@@ -161,9 +186,8 @@ class CloudTest(oslotest_base.BaseTestCase):
 
     def test_a_context_without_token_data_asks_keystone(self) -> None:
         session = sessions.user_session(_Context(None))
-        self.assertEqual(
-            "m1.medium", catalogue.Cloud(session).flavor("m1.medium")
-        )
+        found = catalogue.Cloud(session).flavor("m1.medium")
+        self.assertEqual("m1.medium", found.name)
 
     def test_every_request_has_a_deadline(self) -> None:
         session = sessions.user_session(_Context(openstack.token_info()))

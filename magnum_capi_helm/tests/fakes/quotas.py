@@ -1,0 +1,95 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Quotas of Nova, Cinder, Neutron and Octavia, behind requests-mock."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+class FakeQuotas:
+    """Limits and use; whatever is not set is plenty.
+
+    :param mocker: a requests-mock mocker that is started already
+    :param compute: URL of Nova; the others likewise
+    """
+
+    PLENTY = (1_000_000, 0)
+
+    def __init__(
+        self,
+        mocker: Any,
+        compute: str,
+        volume: str,
+        network: str,
+    ) -> None:
+        #: Resource -> (limit, used).
+        self.known: dict[str, tuple[int, int]] = {}
+        for url, answer in (
+            (f"{compute}/limits", self._nova),
+            (f"{volume}/limits", self._cinder),
+            (f"{network}/v2.0/quotas/[^/]+/details", self._neutron),
+        ):
+            mocker.register_uri("GET", re.compile(url), json=answer)
+
+    def _of(self, resource: str) -> tuple[int, int]:
+        return self.known.get(resource, self.PLENTY)
+
+    def _absolute(self, names: dict[str, tuple[str, str]]) -> Any:
+        found = {}
+        for resource, (limit, used) in names.items():
+            found[limit], found[used] = self._of(resource)
+        return {"limits": {"absolute": found, "rate": []}}
+
+    def _nova(self, request: Any, context: Any) -> Any:
+        return self._absolute(
+            {
+                "instances": ("maxTotalInstances", "totalInstancesUsed"),
+                "cores": ("maxTotalCores", "totalCoresUsed"),
+                "ram": ("maxTotalRAMSize", "totalRAMUsed"),
+                "server_groups": ("maxServerGroups", "totalServerGroupsUsed"),
+                "server_group_members": ("maxServerGroupMembers", "unused"),
+            }
+        )
+
+    def _cinder(self, request: Any, context: Any) -> Any:
+        return self._absolute(
+            {
+                "volumes": ("maxTotalVolumes", "totalVolumesUsed"),
+                "gigabytes": (
+                    "maxTotalVolumeGigabytes",
+                    "totalGigabytesUsed",
+                ),
+            }
+        )
+
+    def _neutron(self, request: Any, context: Any) -> Any:
+        names = (
+            "network",
+            "subnet",
+            "router",
+            "port",
+            "floatingip",
+            "security_group",
+        )
+        return {
+            "quota": {
+                name: {
+                    "limit": self._of(name)[0],
+                    "used": self._of(name)[1],
+                    "reserved": 0,
+                }
+                for name in names
+            }
+        }

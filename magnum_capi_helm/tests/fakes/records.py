@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Revisions of a release, as helm records them."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import gzip
+import json
+import time
+from typing import Any
+
+from magnum_capi_helm.tests.fakes import api_server
+from magnum_capi_helm.tests.fakes import chart
+
+#: Between the documents of a manifest, each of them JSON, which is YAML.
+SEPARATOR = "\n---\n"
+
+
+@dataclasses.dataclass(frozen=True)
+class Revision:
+    """A revision of a release, as helm records it."""
+
+    release: str
+    namespace: str
+    version: int
+    status: str
+    chart_version: str
+    values: dict[str, Any]
+
+    def objects(self) -> list[api_server.Object]:
+        """The objects of its manifest."""
+        return chart.render(self.release, self.namespace, self.values)
+
+    def record(self) -> api_server.Object:
+        """The Secret in which helm keeps it."""
+        body = {
+            "name": self.release,
+            "namespace": self.namespace,
+            "version": self.version,
+            "info": {"status": self.status},
+            "chart": {
+                "metadata": {
+                    "name": "openstack-cluster",
+                    "version": self.chart_version,
+                }
+            },
+            "config": self.values,
+            "manifest": SEPARATOR.join(map(json.dumps, self.objects())),
+        }
+        packed = base64.b64encode(gzip.compress(json.dumps(body).encode()))
+        return {
+            "metadata": {
+                "name": f"sh.helm.release.v1.{self.release}.v{self.version}",
+                "namespace": self.namespace,
+                "labels": {
+                    "owner": "helm",
+                    "name": self.release,
+                    "version": str(self.version),
+                    "status": self.status,
+                    "modifiedAt": str(int(time.time())),
+                },
+            },
+            "type": "helm.sh/release.v1",
+            "data": {"release": base64.b64encode(packed).decode()},
+        }
+
+
+def unpack(text: str) -> dict[str, Any]:
+    """What a record holds."""
+    packed = base64.b64decode(base64.b64decode(text))
+    found: dict[str, Any] = json.loads(gzip.decompress(packed))
+    return found

@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The commands of helm that are about charts alone."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.helm import packages
+from magnum_capi_helm.tests.fakes import chart as fake_chart
+
+
+class FakeRepository:
+    """A repository that has any chart, with a few default values."""
+
+    def __init__(self) -> None:
+        self.pulls: list[str] = []
+        #: Chart versions that it has; None: all.
+        self.published: set[str] | None = None
+
+    def pull(
+        self, chart: str, version: str, repository: str, directory: str
+    ) -> None:
+        """As the real one."""
+        self.pulls.append(version)
+        if self.published is not None and version not in self.published:
+            raise exceptions.ChartUnavailable(
+                f"helm pull: chart {chart} version {version} not found"
+            )
+        name = chart.rsplit("/", 1)[-1]
+        packed = fake_chart.package(
+            name, version, {}, {"addons": fake_chart.ADDONS}
+        )
+        pathlib.Path(directory, f"{name}-{version}.tgz").write_bytes(packed)
+
+    def package(self, source: str, directory: str) -> None:
+        """As the real one."""
+        name, version = packages.of_directory(source)
+        self.pull(name, version, "", directory)
+
+    def index(self, directory: str) -> None:
+        """As the real one."""
+        packed = pathlib.Path(directory).glob("*.tgz")
+        found = packages.read
+        entries = {found(each).name: found(each).version for each in packed}
+        pathlib.Path(directory, "index.yaml").write_text(json.dumps(entries))

@@ -1,0 +1,117 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Types of labels and options that hold networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import network_types
+
+NETWORK = network_types.IPv4Network()
+SMALL = network_types.IPv4Network(network_types.Sizes(24, 28))
+NETWORKS = network_types.IPv4Networks()
+CLUSTER = network_types.ClusterNetworks(
+    network_types.Sizes(8, 24), network_types.Sizes(48, 64)
+)
+DOMAIN = network_types.Domain()
+
+ACCEPTED: list[tuple[Any, Any, Any]] = [
+    (NETWORK, "10.0.0.0/24", "10.0.0.0/24"),
+    (NETWORK, " 10.0.0.0/255.255.255.0 ", "10.0.0.0/24"),
+    (NETWORK, "192.0.2.7", "192.0.2.7/32"),
+    (SMALL, "10.0.0.0/24", "10.0.0.0/24"),
+    (SMALL, "10.0.0.0/28", "10.0.0.0/28"),
+    (NETWORKS, "", ()),
+    (
+        NETWORKS,
+        "192.0.2.0/24, 198.51.100.0/25,",
+        ("192.0.2.0/24", "198.51.100.0/25"),
+    ),
+    (NETWORKS, ("192.0.2.0/24",), ("192.0.2.0/24",)),
+    (CLUSTER, "10.100.0.0/16", ("10.100.0.0/16",)),
+    (CLUSTER, " 10.0.0.0/8 ", ("10.0.0.0/8",)),
+    (CLUSTER, "10.0.0.0/24,fd00::/48", ("10.0.0.0/24", "fd00::/48")),
+    (CLUSTER, "10.0.0.0/24 fd00:0::/64", ("10.0.0.0/24", "fd00::/64")),
+    (CLUSTER, "10.0.0.0/24, fd00::/64", ("10.0.0.0/24", "fd00::/64")),
+    (CLUSTER, ("10.0.0.0/24",), ("10.0.0.0/24",)),
+    (DOMAIN, "cluster.local", "cluster.local"),
+    (DOMAIN, "k8s-1", "k8s-1"),
+    (DOMAIN, "a." * 126 + "a", "a." * 126 + "a"),
+]
+
+REFUSED: list[tuple[Any, Any]] = [
+    (NETWORK, "10.0.0.1/24"),
+    (NETWORK, "10.0.0.0/33"),
+    (NETWORK, "fd00::/64"),
+    (NETWORK, ""),
+    (SMALL, "10.0.0.0/23"),
+    (SMALL, "10.0.0.0/29"),
+    (NETWORKS, "192.0.2.0/24 198.51.100.0/25"),
+    (NETWORKS, "192.0.2.0/24,::/0"),
+    (CLUSTER, ""),
+    (CLUSTER, "10.0.0.1/24"),
+    (CLUSTER, "10.0.0.0/25"),
+    (CLUSTER, "8.0.0.0/7"),
+    (CLUSTER, "fd00::/64"),
+    (CLUSTER, "fd00::/64,10.0.0.0/24"),
+    (CLUSTER, "10.0.0.0/24,10.1.0.0/24"),
+    (CLUSTER, "10.0.0.0/24,fd00::/47"),
+    (CLUSTER, "10.0.0.0/24,fd00::/65"),
+    (CLUSTER, "10.0.0.0/24,fd00::/64,fd01::/64"),
+    (CLUSTER, "10.0.0.0/24,,"),
+    (CLUSTER, "127.0.0.0/16"),
+    (CLUSTER, "169.254.0.0/16"),
+    (CLUSTER, "224.0.0.0/16"),
+    (CLUSTER, "10.0.0.0/24,fe80::/64"),
+    (DOMAIN, ""),
+    (DOMAIN, "Cluster.local"),
+    (DOMAIN, "cluster.local."),
+    (DOMAIN, "cluster.local\n"),
+    (DOMAIN, "-a.local"),
+    (DOMAIN, "a" * 64),
+    (DOMAIN, "a." * 127 + "a"),
+]
+
+
+class NetworkTypesTest(base.BaseTestCase):
+    def test_accepted(self) -> None:
+        self.assertEqual(
+            [(kind, text, parsed) for kind, text, parsed in ACCEPTED],
+            [(kind, text, kind(text)) for kind, text, _ in ACCEPTED],
+        )
+
+    def test_refused(self) -> None:
+        taken = []
+        for kind, text in REFUSED:
+            try:
+                taken.append((kind, text, kind(text)))
+            except ValueError:
+                continue
+        self.assertEqual([], taken)
+
+    def test_what_is_written_is_read_again_as_the_same(self) -> None:
+        for kind, _, parsed in ACCEPTED:
+            written = kind.format_defaults(parsed)[0]
+            self.assertEqual(parsed, kind(written.strip('"')))
+
+    def test_each_has_a_name_for_the_sample_configuration(self) -> None:
+        self.assertEqual(
+            ["IPv4Network", "IPv4Networks", "ClusterNetworks", "Domain"],
+            [repr(each) for each in (NETWORK, NETWORKS, CLUSTER, DOMAIN)],
+        )
+
+    def test_sizes_read_as_prefixes(self) -> None:
+        self.assertEqual("/8 to /24", str(network_types.Sizes(8, 24)))

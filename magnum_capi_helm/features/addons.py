@@ -10,43 +10,157 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Addons that are either on or off."""
+"""Addons that are either on or off, and the ingress controller.
+
+Manifests of the operator's own are values of the chart (``addons.custom``)
+and no matter of labels.
+"""
 
 from __future__ import annotations
 
 from oslo_config import types
 
+from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
 
-MONITORING = labels.Label(
-    name="monitoring_enabled",
-    type=types.Boolean(),
-    default=False,
-    allowed="true or false",
-    help="Install Prometheus, Grafana and Loki.",
-)
+_TRUE_OR_FALSE = "true or false"
+
+#: Charts up to 0.22.0 know nginx alone.
+_WITH_TRAEFIK = (chart_versions.Range(since="0.23.0"),)
+
 DASHBOARD = labels.Label(
     name="kube_dashboard_enabled",
     type=types.Boolean(),
     default=True,
-    allowed="true or false",
+    allowed=_TRUE_OR_FALSE,
     help="Install the Kubernetes dashboard. Charts from 0.20.0 on no longer "
     "have it: no effect there.",
+    becomes=("addons.kubernetesDashboard.enabled",),
+    charts=(chart_versions.Range(until="0.19.2"),),
+    harmless=True,
+)
+HEADLAMP = labels.Label(
+    name="headlamp_enabled",
+    type=types.Boolean(),
+    default=False,
+    allowed=_TRUE_OR_FALSE,
+    help="Install Headlamp, a web interface of Kubernetes.",
+    becomes=("addons.headlamp.enabled",),
+    charts=(chart_versions.Range(since="0.28.0"),),
+)
+INGRESS = labels.Label(
+    name="ingress_controller",
+    type=types.String(choices=["", "nginx", "traefik"], ignore_case=True),
+    default="",
+    allowed="nginx or traefik; empty installs no ingress controller",
+    help="Ingress controller to install. traefik: with charts from 0.23.0 on.",
+    becomes=(
+        "addons.ingress.enabled",
+        "addons.ingress.nginx.enabled",
+        "addons.ingress.traefik.enabled",
+    ),
+)
+METRICS_SERVER = labels.Label(
+    name="metrics_server_enabled",
+    type=types.Boolean(),
+    default=True,
+    allowed=_TRUE_OR_FALSE,
+    help="Install metrics-server, which kubectl top and the horizontal pod "
+    "autoscaler ask.",
+    becomes=("addons.metricsServer.enabled",),
+)
+PROBLEM_DETECTOR = labels.Label(
+    name="npd_enabled",
+    type=types.Boolean(),
+    default=True,
+    allowed=_TRUE_OR_FALSE,
+    help="Install node-problem-detector, which reports problems of a node "
+    "as its conditions and events.",
+    becomes=("addons.nodeProblemDetector.enabled",),
+)
+CERT_MANAGER = labels.Label(
+    name="cert_manager_enabled",
+    type=types.Boolean(),
+    default=False,
+    allowed=_TRUE_OR_FALSE,
+    help="Install cert-manager. The AMD and Intel operators bring it along.",
+    becomes=("addons.certManager.enabled",),
+    charts=(chart_versions.Range(since="0.15.0"),),
+)
+ETCD_DEFRAG = labels.Label(
+    name="etcd_defrag_enabled",
+    type=types.Boolean(),
+    default=True,
+    allowed=_TRUE_OR_FALSE,
+    help="Defragment etcd every night.",
+    becomes=("addons.etcdDefrag.enabled",),
+)
+RELOADER = labels.Label(
+    name="reloader_enabled",
+    type=types.Boolean(),
+    default=True,
+    allowed=_TRUE_OR_FALSE,
+    help="Restart the OpenStack controllers of the cluster when their "
+    "credentials change. Without it they keep a credential that was "
+    "rotated until somebody restarts them.",
+    becomes=("addons.reloader.enabled",),
+    charts=(chart_versions.Range(since="0.17.0"),),
+    harmless=True,
+)
+
+#: Sent with every chart that has them: the dashboard as 1.4.0 did, the
+#: reloader because the chart's default is off.
+_ALWAYS = (DASHBOARD, RELOADER)
+_WHEN_TURNED = (
+    HEADLAMP,
+    METRICS_SERVER,
+    PROBLEM_DETECTOR,
+    CERT_MANAGER,
+    ETCD_DEFRAG,
 )
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
-    return {
-        "addons": {
-            "monitoring": {"enabled": cluster.labels[MONITORING]},
-            "kubernetesDashboard": {"enabled": cluster.labels[DASHBOARD]},
-            "ingress": {"enabled": False},
-        }
+def _ingress(cluster: spec.Cluster) -> topic.Values:
+    chosen = cluster.labels[INGRESS].lower()
+    if not chosen:
+        return {"enabled": False}
+    # Both switches where there are two: the chart's default changed from
+    # nginx to traefik, and with both on it refuses to render.
+    ingress: topic.Values = {
+        "enabled": True,
+        "nginx": {"enabled": chosen == "nginx"},
     }
+    if chart_versions.applies(_WITH_TRAEFIK, cluster.chart.version):
+        ingress["traefik"] = {"enabled": chosen == "traefik"}
+    return ingress
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    addons = {
+        "ingress": _ingress(cluster),
+        **switches.values(cluster, _ALWAYS, always=True),
+        **switches.values(cluster, _WHEN_TURNED),
+    }
+    return {"addons": addons}
+
+
+def _check(cluster: spec.Cluster) -> None:
+    version = cluster.chart.version
+    traefik = cluster.labels[INGRESS].lower() == "traefik"
+    if traefik and not chart_versions.applies(_WITH_TRAEFIK, version):
+        raise cluster.labels.refused(
+            INGRESS,
+            "nginx; traefik is in charts "
+            f"{chart_versions.describe(_WITH_TRAEFIK)}, not in {version}",
+        )
 
 
 TOPIC = topic.Topic(
-    name="Addons", labels=(MONITORING, DASHBOARD), cluster=_values
+    name="Addons",
+    labels=(INGRESS, *_ALWAYS, *_WHEN_TURNED),
+    cluster=_values,
+    check=_check,
 )

@@ -14,6 +14,176 @@
 
 from __future__ import annotations
 
+from oslo_config import types
+
+from magnum_capi_helm import argument_types
+from magnum_capi_helm import chart_versions
+from magnum_capi_helm import labels
+from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
 
-TOPIC = topic.Topic(name="Admission")
+#: kubeadm's only plugin beside Kubernetes' own defaults; without it a node
+#: may change any other.
+_ALWAYS = "NodeRestriction"
+
+#: Plugins with which the API server does not start, and why.
+_UNUSABLE = {
+    "DenyEscalatingExec": "Kubernetes has it no more",
+    "DenyExecOnPrivileged": "Kubernetes has it no more",
+    "EventRateLimit": "it needs a configuration of its own",
+    "ImagePolicyWebhook": "it needs a configuration of its own",
+    "PersistentVolumeLabel": "Kubernetes has it no more",
+    "PodSecurityPolicy": "Kubernetes has it no more; see pod_security_enforce",
+    "SecurityContextDeny": "Kubernetes has it no more",
+}
+
+#: Where the chart's addons live. Some need what any level above privileged
+#: forbids, and users can't change them.
+_ADDON_NAMESPACES = (
+    "calico-apiserver",
+    "calico-system",
+    "cert-manager",
+    "csi-ceph-system",
+    "gpu-operator",
+    "ingress-nginx",
+    "intel",
+    "kube-amd-gpu",
+    "kube-system",
+    "monitoring-system",
+    "network-operator",
+    "node-feature-discovery",
+    "node-problem-detector",
+    "openstack-system",
+    "tigera-operator",
+    "traefik",
+)
+
+_ARGUMENTS = (
+    "controlPlane.kubeadmConfigSpec.clusterConfiguration.apiServer.extraArgs"
+)
+_PLUGINS_ALLOWED = (
+    "a comma separated list of admission plugins such as "
+    "AlwaysPullImages,PodNodeSelector"
+)
+PLUGINS: labels.Label[tuple[str, ...]] = labels.Label(
+    name="admission_control_list",
+    type=argument_types.ADMISSION_PLUGINS,
+    default=(),
+    allowed=_PLUGINS_ALLOWED,
+    help="Admission plugins to switch on beside Kubernetes' own defaults "
+    f"and {_ALWAYS}.",
+    becomes=(f"{_ARGUMENTS}.enable-admission-plugins",),
+)
+DISABLED: labels.Label[tuple[str, ...]] = labels.Label(
+    name="admission_control_disabled_list",
+    type=argument_types.ADMISSION_PLUGINS,
+    default=(),
+    allowed=_PLUGINS_ALLOWED,
+    help="Admission plugins to switch off that Kubernetes has on by default.",
+    becomes=(f"{_ARGUMENTS}.disable-admission-plugins",),
+)
+
+_POD_SECURITY = ("apiServer.admissionConfiguration.PodSecurity",)
+_WITH_CONFIGURATION = (chart_versions.Range(since="0.11.0"),)
+
+
+def _level(mode: str, help_text: str) -> labels.Label[str]:
+    return labels.Label(
+        name=f"pod_security_{mode}",
+        type=types.String(
+            choices=["", "privileged", "baseline", "restricted"]
+        ),
+        default="",
+        allowed="privileged, baseline or restricted",
+        help=f"Pod Security Standard that {help_text}, for namespaces "
+        "without a label of their own. Empty: Kubernetes' default, "
+        "privileged.",
+        becomes=_POD_SECURITY,
+        charts=_WITH_CONFIGURATION,
+    )
+
+
+_LEVELS = {
+    "enforce": _level("enforce", "pods must keep"),
+    "audit": _level("audit", "pods break only with a mark in the audit log"),
+    "warn": _level("warn", "pods break only with a warning to the user"),
+}
+EXEMPT: labels.Label[tuple[str, ...]] = labels.Label(
+    name="pod_security_exempt_namespaces",
+    type=argument_types.NAMESPACES,
+    default=(),
+    allowed="a comma separated list of namespaces, each of lower case "
+    "letters, digits and -",
+    help="Namespaces without Pod Security, beside those of the addons. Read "
+    "with a pod_security level.",
+    becomes=_POD_SECURITY,
+    charts=_WITH_CONFIGURATION,
+)
+
+
+def _check(cluster: spec.Cluster) -> None:
+    """Refuse lists with which the API server would not start.
+
+    :raises LabelError: naming the plugin
+    """
+    found = cluster.labels
+    for plugin in found[PLUGINS]:
+        if plugin in _UNUSABLE:
+            raise found.refused(
+                PLUGINS, f"it without {plugin}: {_UNUSABLE[plugin]}"
+            )
+    enabled = {_ALWAYS, *found[PLUGINS]}
+    for plugin in found[DISABLED]:
+        if plugin in enabled:
+            raise found.refused(
+                DISABLED, f"it without {plugin}, which is switched on"
+            )
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    values: topic.Values = {}
+    if arguments := _arguments(cluster.labels):
+        configuration = {"apiServer": {"extraArgs": arguments}}
+        values["controlPlane"] = {
+            "kubeadmConfigSpec": {"clusterConfiguration": configuration}
+        }
+    if configuration := _pod_security(cluster.labels):
+        values["apiServer"] = {
+            "admissionConfiguration": {"PodSecurity": configuration}
+        }
+    return values
+
+
+def _arguments(found: labels.Values) -> topic.Values:
+    arguments = {}
+    if plugins := found[PLUGINS]:
+        # kubeadm's own list is gone as soon as there is another one.
+        enabled = dict.fromkeys((_ALWAYS, *plugins))
+        arguments["enable-admission-plugins"] = ",".join(enabled)
+    if disabled := found[DISABLED]:
+        arguments["disable-admission-plugins"] = ",".join(disabled)
+    return arguments
+
+
+def _pod_security(found: labels.Values) -> topic.Values:
+    """A PodSecurityConfiguration; empty where no level is wanted."""
+    levels = {
+        mode: found[label] for mode, label in _LEVELS.items() if found[label]
+    }
+    if not levels:
+        return {}
+    namespaces = {*_ADDON_NAMESPACES, *found[EXEMPT]}
+    return {
+        "apiVersion": "pod-security.admission.config.k8s.io/v1",
+        "kind": "PodSecurityConfiguration",
+        "defaults": levels,
+        "exemptions": {"namespaces": sorted(namespaces)},
+    }
+
+
+TOPIC = topic.Topic(
+    name="Admission",
+    labels=(PLUGINS, DISABLED, *_LEVELS.values(), EXEMPT),
+    cluster=_values,
+    check=_check,
+)

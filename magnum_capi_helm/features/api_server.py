@@ -10,14 +10,17 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The way to the Kubernetes API: load balancer, floating IP, allow list."""
+"""The way to the Kubernetes API: load balancer, addresses, certificate."""
 
 from __future__ import annotations
 
 from oslo_config import types
 
+from magnum_capi_helm import argument_types
+from magnum_capi_helm import chart_versions
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
-from magnum_capi_helm import option_types
+from magnum_capi_helm import network_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import topic
@@ -27,33 +30,176 @@ FLOATING_IP = labels.Label(
     type=types.Boolean(),
     default=True,
     allowed="true or false",
-    help="Give the Kubernetes API a floating IP.",
+    help="Give the Kubernetes API a floating IP. Where nobody sets it, "
+    "Magnum's floating_ip_enabled decides.",
+    becomes=("apiServer.associateFloatingIP",),
+)
+FIXED_FLOATING_IP: labels.Label[str | None] = labels.Label(
+    name="api_server_floating_ip",
+    type=types.IPAddress(version=4),
+    default=None,
+    allowed="an IPv4 address",
+    help="This floating IP of the project, in place of a new one.",
+    becomes=("apiServer.floatingIP",),
+)
+FIXED_IP: labels.Label[str | None] = labels.Label(
+    name="api_server_fixed_ip",
+    type=types.IPAddress(version=4),
+    default=None,
+    allowed="an IPv4 address of the cluster's network",
+    help="Virtual IP of the load balancer. With neither a load balancer nor "
+    "a floating IP: the address of an existing port, which something of the "
+    "user's own, such as kube-vip, brings to the control plane.",
+    becomes=("apiServer.fixedIP",),
 )
 ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = labels.Label(
     name="api_master_lb_allowed_cidrs",
-    type=option_types.IPv4Networks(),
+    type=network_types.IPv4Networks(),
     default=(),
-    allowed="a comma separated list of IPv4 networks such as 192.0.2.0/24",
-    help="Networks that may reach the Kubernetes API; empty for all.",
+    allowed="a comma separated list of IPv4 networks without host bits, such "
+    "as 192.0.2.0/24, or 192.0.2.1/32 for one address",
+    help="Networks that may reach the Kubernetes API; empty for all. The "
+    "cluster's own networks always may.",
     aliases=("master_lb_allowed_cidrs",),
+    becomes=("apiServer.allowedCIDRs",),
+    # In between, the chart writes a field that its provider does not have:
+    # the load balancer would be open to all.
+    charts=(
+        chart_versions.Range(until="0.10.1"),
+        chart_versions.Range(since="0.24.0"),
+    ),
+)
+CERT_SANS: labels.Label[tuple[str, ...]] = labels.Label(
+    name="api_server_cert_sans",
+    type=argument_types.HOSTS,
+    default=(),
+    allowed="a comma separated list of DNS names and IP addresses",
+    help="Further names of the Kubernetes API in its certificate.",
+    becomes=(
+        "controlPlane.kubeadmConfigSpec.clusterConfiguration.apiServer"
+        ".certSANs",
+    ),
+)
+LOG_LEVEL = labels.Label(
+    name="api_server_log_level",
+    type=types.Integer(min=0, max=10),
+    default=2,
+    allowed="a number from 0 to 10",
+    help="How much the API server logs.",
+    becomes=("apiServer.logLevel",),
+    charts=(chart_versions.Range(since="0.16.0"),),
 )
 
 
+def _check(cluster: spec.Cluster) -> None:
+    """Refuse addresses that nothing would have.
+
+    What Cluster API's OpenStack provider does without Octavia: one floating
+    IP, tied to a control plane machine, or nothing at all
+    (reconcileControlPlaneEndpoint of the OpenStackCluster).
+
+    :raises InvalidInput: the user can correct it
+    """
+    found, api = cluster.labels, cluster.api
+    if found[FIXED_FLOATING_IP] and not api.floating_ip:
+        raise found.refused(
+            FIXED_FLOATING_IP,
+            f"it with {FLOATING_IP.name}=true: this cluster's API has no "
+            "floating IP",
+        )
+    if not api.load_balancer:
+        _check_bare(cluster)
+
+
+def _check_bare(cluster: spec.Cluster) -> None:
+    """The rules of an API without a load balancer."""
+    found, machines = cluster.labels, cluster.control_plane.count
+    if found[ALLOWED_CIDRS]:
+        raise found.refused(
+            ALLOWED_CIDRS,
+            "it with master_lb_enabled: only a load balancer filters",
+        )
+    if cluster.api.floating_ip:
+        if machines != 1:
+            raise exceptions.InvalidInput(
+                f"master_count={machines}: without a load balancer the "
+                "floating IP leads to one machine; give master_count=1, "
+                "or master_lb_enabled"
+            )
+        if found[FIXED_IP]:
+            raise found.refused(
+                FIXED_IP,
+                "it with master_lb_enabled, or with "
+                f"{FLOATING_IP.name}=false: here the API has the floating "
+                "IP of its machine",
+            )
+    elif not found[FIXED_IP]:
+        raise exceptions.InvalidInput(
+            f"{FLOATING_IP.name}=false without a load balancer: give "
+            f"master_lb_enabled, or {FIXED_IP.name} with the address of an "
+            "existing port"
+        )
+
+
 def _values(cluster: spec.Cluster) -> topic.Values:
+    found, api = cluster.labels, cluster.api
     server: topic.Values = {
-        "enableLoadBalancer": True,
-        "loadBalancerProvider": cluster.labels[load_balancing.PROVIDER],
-        "associateFloatingIP": cluster.labels[FLOATING_IP],
+        "enableLoadBalancer": api.load_balancer,
+        # Even without it: for ovn the chart opens the workers' node ports,
+        # which load balancers of Services need.
+        "loadBalancerProvider": found[load_balancing.PROVIDER],
+        "associateFloatingIP": api.floating_ip,
     }
-    if cidrs := cluster.labels[ALLOWED_CIDRS]:
+    if cidrs := found[ALLOWED_CIDRS]:
         # Charts up to 0.23.0 read the first spelling, later ones the second.
         server["allowedCidrs"] = list(cidrs)
         server["allowedCIDRs"] = list(cidrs)
-    return {"apiServer": server}
+    for key, label in (
+        ("floatingIP", FIXED_FLOATING_IP),
+        ("fixedIP", FIXED_IP),
+    ):
+        if address := found[label]:
+            server[key] = address
+    if found[LOG_LEVEL] != LOG_LEVEL.default:
+        server["logLevel"] = found[LOG_LEVEL]
+    if api.port:
+        server["port"] = api.port
+    values: topic.Values = {"apiServer": server}
+    if kubeadm := _kubeadm(cluster):
+        values["controlPlane"] = {"kubeadmConfigSpec": kubeadm}
+    return values
+
+
+def _kubeadm(cluster: spec.Cluster) -> topic.Values:
+    configuration: topic.Values = {}
+    if names := cluster.labels[CERT_SANS]:
+        configuration["clusterConfiguration"] = {
+            "apiServer": {"certSANs": list(names)}
+        }
+    if cluster.api.port:
+        # The provider sends the port on to the machines as it is, and
+        # nobody else tells the API server.
+        configuration["initConfiguration"] = _endpoint(cluster.api.port)
+        configuration["joinConfiguration"] = {
+            "controlPlane": _endpoint(cluster.api.port)
+        }
+    return configuration
+
+
+def _endpoint(port: int) -> topic.Values:
+    return {"localAPIEndpoint": {"bindPort": port}}
 
 
 TOPIC = topic.Topic(
     name="Kubernetes API",
-    labels=(FLOATING_IP, ALLOWED_CIDRS),
+    labels=(
+        FLOATING_IP,
+        FIXED_FLOATING_IP,
+        FIXED_IP,
+        ALLOWED_CIDRS,
+        CERT_SANS,
+        LOG_LEVEL,
+    ),
     cluster=_values,
+    check=_check,
 )

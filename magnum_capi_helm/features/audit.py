@@ -14,6 +14,221 @@
 
 from __future__ import annotations
 
+from oslo_config import types
+
+from magnum_capi_helm import labels
+from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
 
-TOPIC = topic.Topic(name="Audit log")
+_POLICY = "/etc/kubernetes/audit/policy.yaml"
+_LOG = "/var/log/kubernetes/audit/audit.log"
+
+_API_SERVER = "controlPlane.kubeadmConfigSpec.clusterConfiguration.apiServer"
+
+ENABLED = labels.Label(
+    name="audit_log_enabled",
+    type=types.Boolean(),
+    default=False,
+    allowed="true or false",
+    help=f"Log requests to the Kubernetes API in {_LOG} of each control "
+    "plane machine.",
+    becomes=(
+        "controlPlane.kubeadmConfigSpec.files",
+        f"{_API_SERVER}.extraArgs.audit-log-path",
+        f"{_API_SERVER}.extraArgs.audit-policy-file",
+        f"{_API_SERVER}.extraVolumes",
+    ),
+)
+LEVEL = labels.Label(
+    name="audit_log_policy_level",
+    type=types.String(choices=["Metadata", "Request", "RequestResponse"]),
+    default="Metadata",
+    allowed="Metadata, Request or RequestResponse",
+    help="What is logged of a request that changes something: who did what "
+    "when, also what was sent, or also what was answered. Secrets, "
+    "ConfigMaps, tokens and reads stay at Metadata.",
+    becomes=("controlPlane.kubeadmConfigSpec.files",),
+)
+
+
+def _limit(
+    name: str, alias: str, default: int, allowed: str, help_text: str
+) -> labels.Label[int]:
+    return labels.Label(
+        name=name,
+        type=types.Integer(min=1),
+        default=default,
+        allowed=allowed,
+        help=help_text,
+        aliases=(alias,),
+        becomes=(f"{_API_SERVER}.extraArgs.{alias.replace('_', '-')}",),
+    )
+
+
+MAX_AGE = _limit(
+    "audit_log_max_age",
+    "audit_log_maxage",
+    30,
+    "a number of days, 1 or more",
+    "Days after which an old log file is removed.",
+)
+MAX_BACKUP = _limit(
+    "audit_log_max_backup",
+    "audit_log_maxbackup",
+    10,
+    "a number of files, 1 or more",
+    "Old log files to keep.",
+)
+MAX_SIZE = _limit(
+    "audit_log_max_size",
+    "audit_log_maxsize",
+    100,
+    "a size in MB, 1 or more",
+    "Size at which a new log file is begun, in MB.",
+)
+
+#: First match wins. The first half keeps the log readable: what components
+#: ask all the time says nothing about anybody.
+_DEFAULT_POLICY = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitManagedFields: true
+omitStages: [RequestReceived]
+rules:
+  # Health checks and discovery.
+  - level: None
+    nonResourceURLs:
+      - /api
+      - /api/*
+      - /apis
+      - /apis/*
+      - /healthz*
+      - /livez*
+      - /metrics
+      - /openapi/*
+      - /readyz*
+      - /version
+  # Heartbeats and leader elections.
+  - level: None
+    userGroups:
+      - system:nodes
+      - system:serviceaccounts:kube-system
+      - system:serviceaccounts:openstack-system
+    resources:
+      - {group: coordination.k8s.io, resources: [leases]}
+  - level: None
+    users:
+      - system:apiserver
+      - system:kube-controller-manager
+      - system:kube-scheduler
+    resources:
+      - {group: coordination.k8s.io, resources: [leases]}
+  # Nodes that report, and components that watch.
+  - level: None
+    userGroups: [system:nodes]
+    verbs: [get, patch, update]
+    resources:
+      - {group: "", resources: [nodes, nodes/status, pods/status]}
+  - level: None
+    users:
+      - system:apiserver
+      - system:kube-controller-manager
+      - system:kube-proxy
+      - system:kube-scheduler
+      - system:serviceaccount:kube-system:kube-proxy
+    verbs: [get, list, watch]
+    resources:
+      - group: ""
+        resources: [endpoints, namespaces, nodes, pods, services]
+      - {group: discovery.k8s.io, resources: [endpointslices]}
+  # Events are a log of their own.
+  - level: None
+    resources:
+      - {group: "", resources: [events]}
+      - {group: events.k8s.io, resources: [events]}
+  # Never what is in these.
+  - level: Metadata
+    resources:
+      - group: ""
+        resources: [configmaps, secrets, serviceaccounts/token]
+      - {group: authentication.k8s.io, resources: [tokenreviews]}
+  # What changes something.
+  - level: LEVEL
+    verbs: [create, delete, deletecollection, patch, update]
+  - level: Metadata
+"""
+
+
+def _check(cluster: spec.Cluster) -> None:
+    """Refuse a level for a policy that has its own levels.
+
+    :raises LabelError: naming the label
+    """
+    found = cluster.labels
+    if cluster.site.audit_policy and found.given(LEVEL):
+        raise found.refused(
+            LEVEL, "none: clusters of this cloud have the operator's policy"
+        )
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    found = cluster.labels
+    if not found[ENABLED]:
+        return {}
+    server = {
+        "extraArgs": {
+            "audit-policy-file": _POLICY,
+            "audit-log-path": _LOG,
+            "audit-log-maxage": str(found[MAX_AGE]),
+            "audit-log-maxbackup": str(found[MAX_BACKUP]),
+            "audit-log-maxsize": str(found[MAX_SIZE]),
+        },
+        "extraVolumes": [
+            _volume("audit-policy", _POLICY, writable=False),
+            _volume("audit-log", _LOG, writable=True),
+        ],
+    }
+    return {
+        "controlPlane": {
+            "kubeadmConfigSpec": {
+                "clusterConfiguration": {"apiServer": server}
+            }
+        }
+    }
+
+
+def _volume(name: str, file: str, *, writable: bool) -> topic.Values:
+    """The folder of a file, for the API server's pod.
+
+    The folder and not the file: a log that is rotated is another file.
+    """
+    folder = file.rpartition("/")[0]
+    return {
+        "name": name,
+        "hostPath": folder,
+        "mountPath": folder,
+        "readOnly": not writable,
+        "pathType": "DirectoryOrCreate" if writable else "Directory",
+    }
+
+
+def _setup(cluster: spec.Cluster, nodes: topic.Nodes) -> topic.Setup:
+    if nodes is topic.Nodes.WORKERS or not cluster.labels[ENABLED]:
+        return topic.Setup()
+    own = _DEFAULT_POLICY.replace("LEVEL", cluster.labels[LEVEL])
+    policy = {
+        "path": _POLICY,
+        "owner": "root:root",
+        "permissions": "0600",
+        "content": cluster.site.audit_policy or own,
+    }
+    return topic.Setup(files=(policy,))
+
+
+TOPIC = topic.Topic(
+    name="Audit log",
+    labels=(ENABLED, LEVEL, MAX_AGE, MAX_BACKUP, MAX_SIZE),
+    cluster=_values,
+    setup=_setup,
+    check=_check,
+)

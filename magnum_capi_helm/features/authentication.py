@@ -10,16 +10,41 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Keystone users as Kubernetes users, and the cluster's own credential."""
+"""Users of Keystone or of an OIDC issuer; the cluster's own credential.
+
+The Keystone webhook is installed by the k8s-keystone-auth chart. Its policy
+is the value ``rbacPolicies``; the chart's own gives the roles ``k8s_admin``,
+``k8s_developer`` and ``k8s_viewer`` of the project their rights.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from oslo_config import types
 
+from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import names
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+
+#: What Magnum's policy file has in place of the cluster's project.
+_PROJECT = "$PROJECT_ID"
+
+#: kube-apiserver's ``--oidc-issuer-url``: https, no user, query or fragment.
+_ISSUER = r"\A(https://[^\s/?#@]+(/[^\s?#]*)?)?\Z"
+_NO_BLANKS = r"\A\S*\Z"
+
+#: What ``--oidc-signing-algs`` takes.
+_ALGORITHMS = tuple(
+    f"{family}{bits}"
+    for family in ("RS", "ES", "PS")
+    for bits in (256, 384, 512)
+)
+
+#: The charts that have the values ``oidc``.
+_WITH_OIDC = (chart_versions.Range(since="0.11.0"),)
 
 KEYSTONE = labels.Label(
     name="keystone_auth_enabled",
@@ -27,8 +52,121 @@ KEYSTONE = labels.Label(
     default=False,
     allowed="true or false",
     help="Accept Keystone tokens at the Kubernetes API "
-    "(k8s-keystone-auth webhook).",
+    "(k8s-keystone-auth webhook). What users may do is said by the policy "
+    "in [kubernetes] keystone_auth_default_policy.",
+    becomes=("authWebhook", "addons.openstack.k8sKeystoneAuth.enabled"),
 )
+
+
+def _oidc(
+    name: str, value: str, regex: str, allowed: str, text: str
+) -> labels.Label[str]:
+    """A label that is sent when it is given; else the chart's value stays."""
+    return labels.Label(
+        name=name,
+        type=types.String(regex=regex),
+        default="",
+        allowed=allowed,
+        help=text,
+        becomes=(f"oidc.{value}",),
+        charts=_WITH_OIDC,
+    )
+
+
+ISSUER = _oidc(
+    "oidc_issuer_url",
+    "issuerUrl",
+    _ISSUER,
+    "an https URL without user, query or fragment",
+    "Issuer of OpenID Connect tokens that the Kubernetes API accepts.",
+)
+CLIENT = _oidc(
+    "oidc_client_id",
+    "clientId",
+    _NO_BLANKS,
+    "the client ID that tokens are issued for, without blanks",
+    "Client ID at the OIDC issuer; needed with one.",
+)
+USERNAME_CLAIM = _oidc(
+    "oidc_username_claim",
+    "usernameClaim",
+    _NO_BLANKS,
+    "the name of a claim, without blanks",
+    "Claim of an OIDC token that is the name of the user; sub by default.",
+)
+USERNAME_PREFIX = _oidc(
+    "oidc_username_prefix",
+    "usernamePrefix",
+    _NO_BLANKS,
+    "a prefix without blanks, or - for none",
+    "What goes before the user's name; oidc: by default.",
+)
+GROUPS_CLAIM = _oidc(
+    "oidc_groups_claim",
+    "groupsClaim",
+    _NO_BLANKS,
+    "the name of a claim, without blanks",
+    "Claim of an OIDC token with the user's groups; groups by default.",
+)
+GROUPS_PREFIX = _oidc(
+    "oidc_groups_prefix",
+    "groupsPrefix",
+    _NO_BLANKS,
+    "a prefix without blanks",
+    "What goes before the name of each group; oidc: by default.",
+)
+ALGORITHMS: labels.Label[list[str]] = labels.Label(
+    name="oidc_signing_algs",
+    type=types.List(item_type=types.String(choices=_ALGORITHMS)),
+    default=[],
+    allowed=f"a comma separated list of {', '.join(_ALGORITHMS)}",
+    help="Algorithms with which OIDC tokens may be signed; RS256 by default.",
+    becomes=("oidc.signingAlgs",),
+    charts=_WITH_OIDC,
+)
+
+#: What means nothing without an issuer.
+_DEPENDENT: tuple[labels.Label[Any], ...] = (
+    CLIENT,
+    USERNAME_CLAIM,
+    USERNAME_PREFIX,
+    GROUPS_CLAIM,
+    GROUPS_PREFIX,
+    ALGORITHMS,
+)
+
+
+def _check(cluster: spec.Cluster) -> None:
+    found = cluster.labels
+    if found[ISSUER]:
+        if not found[CLIENT]:
+            raise found.refused(ISSUER, f"it together with {CLIENT.name}")
+        return
+    if found.given(ISSUER):
+        return  # the cluster switches off what its template has
+    for label in _DEPENDENT:
+        # An operator's default waits for a cluster that has an issuer.
+        if found.given(label) and found[label]:
+            raise found.refused(label, f"it together with {ISSUER.name}")
+
+
+def _webhook(cluster: spec.Cluster) -> topic.Values:
+    values = {
+        "openstackAuthUrl": cluster.identity_url,
+        "projectId": cluster.project_id,
+    }
+    if policy := cluster.site.keystone_policy:
+        values["rbacPolicies"] = policy.replace(_PROJECT, cluster.project_id)
+    return {
+        # Without the feature the key stays away: charts up to 0.15.0 take
+        # any non-empty string, even "none", for a webhook.
+        "authWebhook": "k8s-keystone-auth",
+        "addons": {
+            "openstack": {
+                "k8sKeystoneAuth": {"enabled": True, "values": values}
+            }
+        },
+    }
 
 
 def _values(cluster: spec.Cluster) -> topic.Values:
@@ -36,21 +174,26 @@ def _values(cluster: spec.Cluster) -> topic.Values:
         "cloudCredentialsSecretName": names.credentials(cluster.release)
     }
     if cluster.labels[KEYSTONE]:
-        # Without the feature the key stays away: charts up to 0.15.0 take
-        # any non-empty string, even "none", for a webhook.
-        values["authWebhook"] = "k8s-keystone-auth"
-        values["addons"] = {
-            "openstack": {
-                "k8sKeystoneAuth": {
-                    "enabled": True,
-                    "values": {
-                        "openstackAuthUrl": cluster.identity_url,
-                        "projectId": cluster.project_id,
-                    },
-                }
-            }
-        }
+        values |= _webhook(cluster)
+    if cluster.labels[ISSUER]:
+        values["oidc"] = _issuer(cluster.labels)
     return values
 
 
-TOPIC = topic.Topic(name="Authentication", labels=(KEYSTONE,), cluster=_values)
+def _issuer(found: labels.Values) -> dict[str, str]:
+    """The chart's keys below ``oidc`` for what has a value."""
+    values: dict[str, Any] = {
+        label.becomes[0].removeprefix("oidc."): found[label]
+        for label in (ISSUER, *_DEPENDENT)
+    }
+    algorithms = found[ALGORITHMS]
+    values["signingAlgs"] = ",".join(algorithms)
+    return {key: value for key, value in values.items() if value}
+
+
+TOPIC = topic.Topic(
+    name="Authentication",
+    labels=(KEYSTONE, ISSUER, *_DEPENDENT),
+    cluster=_values,
+    check=_check,
+)

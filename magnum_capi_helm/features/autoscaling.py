@@ -10,15 +10,44 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The cluster autoscaler."""
+"""The cluster autoscaler.
+
+It runs on the management cluster, one for each cluster, so a user chooses
+its version and when it removes nodes, and none of its other arguments.
+"""
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from oslo_config import types
 
+from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
+from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+
+#: Charts up to 0.25.1 do not render a group whose minimum is 0.
+_DOWN_TO_ZERO = (chart_versions.Range(since="0.26.0"),)
+
+#: Minor version of Kubernetes -> tag of the autoscaler, from the releases of
+#: kubernetes/autoscaler. For 1.35 the one before it: with Cluster API's
+#: v1beta2, 1.35.0 may ask for machine templates in a version that their
+#: provider does not have, and never starts (kubernetes/autoscaler#9439).
+#: 1.36.0 was released after the fix, #9458.
+_TAGS = {
+    29: "v1.29.5",
+    30: "v1.30.7",
+    31: "v1.31.5",
+    32: "v1.32.7",
+    33: "v1.33.6",
+    34: "v1.34.5",
+    35: "v1.34.5",
+    36: "v1.36.1",
+}
+_MINOR = re.compile(r"1\.(\d+)\.")
 
 ENABLED = labels.Label(
     name="auto_scaling_enabled",
@@ -27,21 +56,64 @@ ENABLED = labels.Label(
     allowed="true or false",
     help="Let the cluster autoscaler choose the node count of each group "
     "whose maximum is above its minimum.",
+    becomes=("nodeGroups[].autoscale",),
 )
 MINIMUM: labels.Label[int | None] = labels.Label(
     name="min_node_count",
     type=types.Integer(min=0),
     default=None,
     allowed="a whole number from 0",
-    help="Lower bound of the default worker group.",
+    help="Lower bound of the default worker group; 0 with charts from 0.26.0 "
+    "on. Default: its node count. Other groups have their own min_node_count.",
+    becomes=("nodeGroups[].machineCountMin",),
 )
 MAXIMUM: labels.Label[int | None] = labels.Label(
     name="max_node_count",
     type=types.Integer(min=0),
     default=None,
     allowed="a whole number from 0",
-    help="Upper bound of the default worker group.",
+    help="Upper bound of the default worker group. Default: its node count. "
+    "Other groups have their own max_node_count.",
+    becomes=("nodeGroups[].machineCountMax",),
 )
+TAG = labels.Label(
+    name="autoscaler_tag",
+    type=types.String(regex=r"\A([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?\Z"),
+    default="",
+    allowed="the tag of a cluster-autoscaler image, such as v1.34.5",
+    help="Version of the cluster autoscaler. Default: the one that fits the "
+    "Kubernetes version of the control plane.",
+    becomes=("autoscaler.image.tag",),
+)
+UNNEEDED_TIME: labels.Label[str | None] = labels.Label(
+    name="auto_scaling_unneeded_time",
+    type=option_types.Duration("1m"),
+    default=None,
+    allowed="a duration such as 90s or 10m, from 1m",
+    help="How long a node must be unneeded before it is removed. Default: "
+    "the autoscaler's, 10 minutes.",
+    becomes=("autoscaler.extraArgs.scale-down-unneeded-time",),
+)
+UTILIZATION: labels.Label[float | None] = labels.Label(
+    name="auto_scaling_utilization_threshold",
+    type=types.Float(min=0, max=1),
+    default=None,
+    allowed="a number from 0 to 1",
+    help="A node is unneeded when its pods request less than this share of "
+    "it and fit elsewhere. Default: the autoscaler's, 0.5.",
+    becomes=("autoscaler.extraArgs.scale-down-utilization-threshold",),
+)
+
+_ARGUMENTS: dict[str, labels.Label[Any]] = {
+    "scale-down-unneeded-time": UNNEEDED_TIME,
+    "scale-down-utilization-threshold": UTILIZATION,
+}
+
+
+def _minimum(cluster: spec.Cluster, group: spec.NodeGroup) -> int:
+    """What the chart can do: Magnum gives a group 0 that nobody asked for."""
+    zero = chart_versions.applies(_DOWN_TO_ZERO, cluster.chart.version)
+    return group.minimum if zero else max(group.minimum, 1)
 
 
 def scales(cluster: spec.Cluster, group: spec.NodeGroup) -> bool:
@@ -49,22 +121,72 @@ def scales(cluster: spec.Cluster, group: spec.NodeGroup) -> bool:
     return (
         cluster.labels[ENABLED]
         and group.maximum is not None
-        and group.maximum > group.minimum
+        and group.maximum > _minimum(cluster, group)
     )
 
 
+def _tag(cluster: spec.Cluster) -> str | None:
+    """The autoscaler's version; None leaves the chart's.
+
+    It simulates the scheduler of its own Kubernetes version, hence one that
+    is near: for a newer Kubernetes than is known here, the newest.
+    """
+    if given := cluster.labels[TAG]:
+        return given
+    found = _MINOR.match(cluster.control_plane.image.kube_version)
+    minor = min(int(found[1]), max(_TAGS)) if found else None
+    return _TAGS.get(minor) if minor else None
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    """Of the autoscaler itself; groups may come later, so not only then."""
+    found = cluster.labels
+    if not found[ENABLED]:
+        return {}
+    wanted: topic.Values = {}
+    if tag := _tag(cluster):
+        wanted["image"] = {"tag": tag}
+    arguments = {
+        name: str(found[label])
+        for name, label in _ARGUMENTS.items()
+        if found[label] is not None
+    }
+    if arguments:
+        wanted["extraArgs"] = arguments
+    return {"autoscaler": wanted} if wanted else {}
+
+
 def _group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+    # Never autoscale false: the chart loses that in a single group.
     if not scales(cluster, group):
         return {}
     return {
         "autoscale": True,
-        "machineCountMin": group.minimum,
+        "machineCountMin": _minimum(cluster, group),
         "machineCountMax": group.maximum,
     }
 
 
+def _check(cluster: spec.Cluster) -> None:
+    """A minimum of 0 that was asked for needs a chart that can do it."""
+    found = cluster.labels
+    version = cluster.chart.version
+    if (
+        found[ENABLED]
+        and found[MINIMUM] == 0
+        and not chart_versions.applies(_DOWN_TO_ZERO, version)
+    ):
+        raise found.refused(
+            MINIMUM,
+            "1 or more: charts before 0.26.0 do not scale to zero, and this "
+            f"is {version}",
+        )
+
+
 TOPIC = topic.Topic(
     name="Autoscaling",
-    labels=(ENABLED, MINIMUM, MAXIMUM),
+    labels=(ENABLED, MINIMUM, MAXIMUM, TAG, UNNEEDED_TIME, UTILIZATION),
+    cluster=_values,
     group=_group,
+    check=_check,
 )

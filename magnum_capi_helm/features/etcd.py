@@ -28,6 +28,7 @@ SIZE = labels.Label(
     help="Size of a separate disk for etcd.",
     aliases=("etcd_volume_size",),
     former=("etcd_volume_size",),
+    becomes=("etcd.blockDevice.size",),
 )
 KIND = labels.Label(
     name="etcd_blockdevice_type",
@@ -35,6 +36,7 @@ KIND = labels.Label(
     default="volume",
     allowed="volume (Cinder) or local (the hypervisor's disk)",
     help="What the etcd disk is.",
+    becomes=("etcd.blockDevice.type",),
 )
 VOLUME_TYPE = labels.Label(
     name="etcd_blockdevice_volume_type",
@@ -44,6 +46,7 @@ VOLUME_TYPE = labels.Label(
     help="Cinder type of the etcd volume.",
     aliases=("etcd_volume_type",),
     former=("etcd_volume_type",),
+    becomes=("etcd.blockDevice.volumeType",),
 )
 VOLUME_AZ = labels.Label(
     name="etcd_blockdevice_volume_az",
@@ -51,6 +54,7 @@ VOLUME_AZ = labels.Label(
     default="",
     allowed="the name of a Cinder availability zone",
     help="Cinder availability zone of the etcd volume.",
+    becomes=("etcd.blockDevice.availabilityZone",),
 )
 
 

@@ -14,6 +14,90 @@
 
 from __future__ import annotations
 
+from oslo_config import types
+
+from magnum_capi_helm import chart_versions
+from magnum_capi_helm import labels
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
 
-TOPIC = topic.Topic(name="Hardware")
+_TRUE_OR_FALSE = "true or false"
+
+NVIDIA = labels.Label(
+    name="nvidia_gpu_operator_enabled",
+    type=types.Boolean(),
+    default=True,
+    allowed=_TRUE_OR_FALSE,
+    help="Install NVIDIA's GPU operator: drivers and device plugin on nodes "
+    "that have such a GPU.",
+    becomes=("addons.nvidiaGPUOperator.enabled",),
+)
+MELLANOX = labels.Label(
+    name="mellanox_network_operator_enabled",
+    type=types.Boolean(),
+    default=True,
+    allowed=_TRUE_OR_FALSE,
+    help="Install NVIDIA's network operator for Mellanox cards.",
+    becomes=("addons.mellanoxNetworkOperator.enabled",),
+)
+AMD = labels.Label(
+    name="amd_gpu_operator_enabled",
+    type=types.Boolean(),
+    default=False,
+    allowed=_TRUE_OR_FALSE,
+    help="Install AMD's GPU operator, and cert-manager, which it needs.",
+    becomes=("addons.amdGPUOperator.enabled",),
+    charts=(chart_versions.Range(since="0.27.0"),),
+)
+INTEL = labels.Label(
+    name="intel_device_plugin_enabled",
+    type=types.Boolean(),
+    default=False,
+    allowed=_TRUE_OR_FALSE,
+    help="Install Intel's device plugin for GPUs, and cert-manager, which "
+    "it needs.",
+    becomes=(
+        "addons.intelDevicePlugin.enabled",
+        "addons.intelDevicePlugin.xpuManagerMonitoring.enabled",
+    ),
+    charts=(chart_versions.Range(since="0.15.0"),),
+)
+DISCOVERY = labels.Label(
+    name="node_feature_discovery_enabled",
+    type=types.Boolean(),
+    default=True,
+    allowed=_TRUE_OR_FALSE,
+    help="Install node-feature-discovery, which labels nodes by their "
+    "hardware. The operators need it: only without them it can be off.",
+    becomes=("addons.nodeFeatureDiscovery.enabled",),
+)
+
+_OPERATORS = (NVIDIA, MELLANOX, AMD, INTEL)
+_LABELS = (*_OPERATORS, DISCOVERY)
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    addons = switches.values(cluster, _LABELS)
+    intel = addons.get("intelDevicePlugin")
+    if intel and intel["enabled"]:
+        # The chart installs it through Flux, which a management cluster for
+        # this driver does not need otherwise.
+        intel["xpuManagerMonitoring"] = {"enabled": False}
+    return {"addons": addons} if addons else {}
+
+
+def _check(cluster: spec.Cluster) -> None:
+    """The chart installs the discovery wherever an operator is on."""
+    if cluster.labels[DISCOVERY]:
+        return
+    needed_by = [each.name for each in _OPERATORS if cluster.labels[each]]
+    if needed_by:
+        raise cluster.labels.refused(
+            DISCOVERY, f"true, or false for {' and '.join(needed_by)} as well"
+        )
+
+
+TOPIC = topic.Topic(
+    name="Hardware", labels=_LABELS, cluster=_values, check=_check
+)

@@ -10,33 +10,115 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Replacement of unhealthy machines."""
+"""Replacement of unhealthy machines: Cluster API's MachineHealthCheck."""
 
 from __future__ import annotations
 
 from oslo_config import types
 
 from magnum_capi_helm import labels
+from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+
+_SPEC = "nodeGroupDefaults.healthCheck.spec"
+_CONTROL_PLANE_SPEC = "controlPlane.healthCheck.spec"
 
 ENABLED = labels.Label(
     name="auto_healing_enabled",
     type=types.Boolean(),
     default=True,
     allowed="true or false",
-    help="Replace machines whose node stays unhealthy "
-    "(MachineHealthCheck of Cluster API).",
+    help="Replace machines whose node stays unhealthy.",
+    becomes=(
+        "controlPlane.healthCheck.enabled",
+        "nodeGroupDefaults.healthCheck.enabled",
+    ),
+)
+MAX_UNHEALTHY: labels.Label[str | int | None] = labels.Label(
+    name="auto_healing_max_unhealthy",
+    type=option_types.CountOrPercentage(),
+    default=None,
+    allowed="a number of machines from 1, or a percentage such as 40%",
+    help="Replace workers only while no more than these of their group are "
+    "unhealthy: more at once is rather an outage. Default: the chart's, "
+    "100%. The control plane is always repaired one machine at a time.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=(f"{_SPEC}.maxUnhealthy",),
+)
+STARTUP_TIMEOUT: labels.Label[str | None] = labels.Label(
+    name="auto_healing_node_startup_timeout",
+    type=option_types.Duration("5m"),
+    default=None,
+    allowed="a duration such as 20m or 1h30m, from 5m",
+    help="Replace a machine that has no node after this time. Default: the "
+    "chart's, 30 minutes.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=(
+        f"{_SPEC}.nodeStartupTimeout",
+        f"{_CONTROL_PLANE_SPEC}.nodeStartupTimeout",
+    ),
+)
+UNHEALTHY_TIMEOUT: labels.Label[str | None] = labels.Label(
+    name="auto_healing_unhealthy_timeout",
+    type=option_types.Duration("1m"),
+    default=None,
+    allowed="a duration such as 90s or 10m, from 1m",
+    help="Replace a machine whose node was not ready for this long. "
+    "Default: the chart's, 5 minutes.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=(
+        f"{_SPEC}.unhealthyConditions",
+        f"{_CONTROL_PLANE_SPEC}.unhealthyConditions",
+    ),
 )
 
 
+def _timeouts(found: labels.Values) -> topic.Values:
+    wanted: topic.Values = {}
+    if startup := found[STARTUP_TIMEOUT]:
+        wanted["nodeStartupTimeout"] = startup
+    if unhealthy := found[UNHEALTHY_TIMEOUT]:
+        # The whole list: helm would replace the chart's by a part of it.
+        wanted["unhealthyConditions"] = [
+            {"type": "Ready", "status": status, "timeout": unhealthy}
+            for status in ("Unknown", "False")
+        ]
+    return wanted
+
+
+def _workers(found: labels.Values) -> topic.Values:
+    """The spec of a health check; empty: as in the chart."""
+    wanted = _timeouts(found)
+    if found[MAX_UNHEALTHY]:
+        wanted["maxUnhealthy"] = found[MAX_UNHEALTHY]
+    return wanted
+
+
 def _values(cluster: spec.Cluster) -> topic.Values:
-    enabled = cluster.labels[ENABLED]
+    switch = {"enabled": cluster.labels[ENABLED]}
+
+    def check(wanted: topic.Values) -> topic.Values:
+        return {**switch, "spec": wanted} if wanted else dict(switch)
+
     return {
-        "controlPlane": {"healthCheck": {"enabled": enabled}},
+        "controlPlane": {"healthCheck": check(_timeouts(cluster.labels))},
         # At the defaults: the chart loses a false in a single group.
-        "nodeGroupDefaults": {"healthCheck": {"enabled": enabled}},
+        "nodeGroupDefaults": {"healthCheck": check(_workers(cluster.labels))},
     }
 
 
-TOPIC = topic.Topic(name="Auto-healing", labels=(ENABLED,), cluster=_values)
+def _group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+    """What the group has of its own: its labels include the cluster's."""
+    wanted = _workers(group.labels)
+    if not wanted or wanted == _workers(cluster.labels):
+        return {}
+    return {"healthCheck": {"spec": wanted}}
+
+
+TOPIC = topic.Topic(
+    name="Auto-healing",
+    labels=(ENABLED, MAX_UNHEALTHY, STARTUP_TIMEOUT, UNHEALTHY_TIMEOUT),
+    cluster=_values,
+    group=_group,
+)

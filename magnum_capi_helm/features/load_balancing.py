@@ -20,12 +20,24 @@ from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
 
+_SECTION = "addons.openstack.cloudConfig.LoadBalancer"
+_OVN = "ovn"
+#: The one algorithm of Octavia's OVN driver, that its amphora driver lacks.
+_OVN_ALGORITHM = "SOURCE_IP_PORT"
+_AMPHORA = ("amphora", "amphorav2", "octavia")
+
 PROVIDER = labels.Label(
     name="octavia_provider",
-    type=types.String(regex=r".+"),
+    type=types.String(regex=r"\A[A-Za-z0-9][A-Za-z0-9_-]*\Z"),
     default="amphora",
     allowed="the name of an Octavia provider, such as amphora or ovn",
-    help="Octavia provider of all load balancers of the cluster.",
+    help="Octavia provider of all load balancers of the cluster. Charts "
+    "before 0.24.0 open no node ports for ovn, which load balancers of "
+    "Services then need: open them in a security group.",
+    becomes=(
+        "apiServer.loadBalancerProvider",
+        f"{_SECTION}.lb-provider",
+    ),
 )
 ALGORITHM = labels.Label(
     name="octavia_lb_algorithm",
@@ -42,6 +54,7 @@ ALGORITHM = labels.Label(
     allowed="ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP or SOURCE_IP_PORT",
     help="Octavia algorithm. Empty: SOURCE_IP_PORT for the provider ovn, "
     "which knows no other, else ROUND_ROBIN.",
+    becomes=(f"{_SECTION}.lb-method",),
 )
 HEALTH_CHECK = labels.Label(
     name="octavia_lb_healthcheck",
@@ -49,12 +62,27 @@ HEALTH_CHECK = labels.Label(
     default=True,
     allowed="true or false",
     help="Create a health monitor for each load balancer of a Service.",
+    becomes=(f"{_SECTION}.create-monitor",),
 )
+
+
+def _check(cluster: spec.Cluster) -> None:
+    provider = cluster.labels[PROVIDER]
+    algorithm = cluster.labels[ALGORITHM]
+    beside = f"with {PROVIDER.name}={provider}"
+    if provider == _OVN and algorithm not in ("", _OVN_ALGORITHM):
+        raise cluster.labels.refused(
+            ALGORITHM, f"{_OVN_ALGORITHM} or nothing {beside}"
+        )
+    if provider in _AMPHORA and algorithm == _OVN_ALGORITHM:
+        raise cluster.labels.refused(
+            ALGORITHM, f"ROUND_ROBIN, LEAST_CONNECTIONS or SOURCE_IP {beside}"
+        )
 
 
 def _values(cluster: spec.Cluster) -> topic.Values:
     provider = cluster.labels[PROVIDER]
-    natural = "SOURCE_IP_PORT" if provider == "ovn" else "ROUND_ROBIN"
+    natural = _OVN_ALGORITHM if provider == _OVN else "ROUND_ROBIN"
     section = {
         "lb-provider": provider,
         "lb-method": cluster.labels[ALGORITHM] or natural,
@@ -69,4 +97,5 @@ TOPIC = topic.Topic(
     name="Load balancers",
     labels=(PROVIDER, ALGORITHM, HEALTH_CHECK),
     cluster=_values,
+    check=_check,
 )

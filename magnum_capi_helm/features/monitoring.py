@@ -10,10 +10,193 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Prometheus, Grafana and Loki."""
+"""Prometheus, Grafana and Loki.
+
+Grafana's password is a secret and therefore no label: its chart makes one in
+the cluster.
+"""
 
 from __future__ import annotations
 
+from oslo_config import types
+
+from magnum_capi_helm import labels
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
 
-TOPIC = topic.Topic(name="Monitoring")
+_NODE = "addons.monitoring"
+_STACK = f"{_NODE}.kubePrometheusStack.release.values"
+_PROMETHEUS = f"{_STACK}.prometheus.prometheusSpec"
+_ALERTMANAGER = f"{_STACK}.alertmanager.alertmanagerSpec"
+_CLAIM = "volumeClaimTemplate.spec"
+
+ENABLED = labels.Label(
+    name="monitoring_enabled",
+    type=types.Boolean(),
+    default=False,
+    allowed="true or false",
+    help="Install Prometheus, Grafana and Loki. The other labels for "
+    "monitoring have no effect without it.",
+    aliases=("prometheus_monitoring",),
+    becomes=(f"{_NODE}.enabled",),
+)
+RETENTION_DAYS: labels.Label[int | None] = labels.Label(
+    name="monitoring_retention_days",
+    type=types.Integer(min=1),
+    default=None,
+    allowed="a number of days from 1",
+    help="How long Prometheus keeps its data. Default: the chart's, 90 days.",
+    becomes=(f"{_PROMETHEUS}.retention",),
+)
+RETENTION_SIZE: labels.Label[int | None] = labels.Label(
+    name="monitoring_retention_size",
+    type=types.Integer(min=1),
+    default=None,
+    allowed="a size in GiB from 1",
+    help="How much data Prometheus keeps at most. Its volume is made a "
+    "quarter larger, unless monitoring_volume_size is given.",
+    becomes=(
+        f"{_PROMETHEUS}.retentionSize",
+        f"{_PROMETHEUS}.storageSpec.{_CLAIM}.resources.requests.storage",
+    ),
+)
+VOLUME_SIZE: labels.Label[int | None] = labels.Label(
+    name="monitoring_volume_size",
+    type=types.Integer(min=1),
+    default=None,
+    allowed="a size in GiB from 1",
+    help="Size of the volume of Prometheus. Default: the chart's, 10 GiB.",
+    becomes=(
+        f"{_PROMETHEUS}.storageSpec.{_CLAIM}.resources.requests.storage",
+    ),
+)
+STORAGE_CLASS = labels.Label(
+    name="monitoring_storage_class_name",
+    type=types.String(regex=r"\A([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?\Z"),
+    default="",
+    allowed="the name of a StorageClass; empty for the cluster's default",
+    help="StorageClass of the volumes of Prometheus, Alertmanager and Loki.",
+    becomes=(
+        f"{_PROMETHEUS}.storageSpec.{_CLAIM}.storageClassName",
+        f"{_ALERTMANAGER}.storage.{_CLAIM}.storageClassName",
+        f"{_NODE}.lokiStack.release.values.loki.persistence.storageClassName",
+    ),
+)
+INTERVAL: labels.Label[int | None] = labels.Label(
+    name="monitoring_interval_seconds",
+    type=types.Integer(min=1),
+    default=None,
+    allowed="a number of seconds from 1",
+    help="How often Prometheus asks its targets. Default: Prometheus' own.",
+    becomes=(f"{_PROMETHEUS}.scrapeInterval",),
+)
+LOKI = labels.Label(
+    name="monitoring_loki_enabled",
+    type=types.Boolean(),
+    default=True,
+    allowed="true or false",
+    help="Collect the logs of all pods in Loki.",
+    becomes=(f"{_NODE}.lokiStack.enabled",),
+)
+BLACKBOX = labels.Label(
+    name="monitoring_blackbox_enabled",
+    type=types.Boolean(),
+    default=True,
+    allowed="true or false",
+    help="Watch whether the cluster reaches Keystone (blackbox exporter).",
+    becomes=(f"{_NODE}.blackboxExporter.enabled",),
+)
+
+
+def _volume_size(found: labels.Values) -> int | None:
+    """Size in GiB, or None for the chart's.
+
+    Prometheus' documentation wants the limit to be at most 80 to 85 % of
+    the disk: data goes in blocks, and only when a block is over the limit.
+    """
+    kept = found[RETENTION_SIZE]
+    if found[VOLUME_SIZE] or not kept:
+        return found[VOLUME_SIZE]
+    return kept + -(-kept // 4)
+
+
+def _claim(size: int | None, storage_class: str) -> topic.Values:
+    """A PersistentVolumeClaim's template; empty: as in the chart."""
+    wanted: topic.Values = {}
+    if size:
+        wanted["resources"] = {"requests": {"storage": f"{size}Gi"}}
+    if storage_class:
+        wanted["storageClassName"] = storage_class
+    return {"volumeClaimTemplate": {"spec": wanted}} if wanted else {}
+
+
+def _prometheus(found: labels.Values) -> topic.Values:
+    settings = {
+        "retention": (found[RETENTION_DAYS], "d"),
+        "retentionSize": (found[RETENTION_SIZE], "GiB"),
+        "scrapeInterval": (found[INTERVAL], "s"),
+    }
+    wanted: topic.Values = {
+        key: f"{number}{unit}"
+        for key, (number, unit) in settings.items()
+        if number
+    }
+    if claim := _claim(_volume_size(found), found[STORAGE_CLASS]):
+        wanted["storageSpec"] = claim
+    return wanted
+
+
+def _stack(found: labels.Values) -> topic.Values:
+    """Values of kube-prometheus-stack."""
+    wanted: topic.Values = {}
+    if prometheus := _prometheus(found):
+        wanted["prometheus"] = {"prometheusSpec": prometheus}
+    if claim := _claim(None, found[STORAGE_CLASS]):
+        wanted["alertmanager"] = {"alertmanagerSpec": {"storage": claim}}
+    return wanted
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    found = cluster.labels
+    if not found[ENABLED]:
+        # Templates may carry the rest: it waits for the switch.
+        return {"addons": {"monitoring": {"enabled": False}}}
+    monitoring: topic.Values = {
+        "enabled": True,
+        **switches.values(cluster, (LOKI, BLACKBOX), below=_NODE),
+    }
+    if stack := _stack(found):
+        monitoring["kubePrometheusStack"] = {"release": {"values": stack}}
+    if storage_class := found[STORAGE_CLASS]:
+        persistence = {"storageClassName": storage_class}
+        monitoring.setdefault("lokiStack", {})["release"] = {
+            "values": {"loki": {"persistence": persistence}}
+        }
+    return {"addons": {"monitoring": monitoring}}
+
+
+def _check(cluster: spec.Cluster) -> None:
+    found = cluster.labels
+    size, kept = found[VOLUME_SIZE], found[RETENTION_SIZE]
+    if found[ENABLED] and size and kept and size <= kept:
+        raise found.refused(
+            VOLUME_SIZE, f"more than monitoring_retention_size, {kept} GiB"
+        )
+
+
+TOPIC = topic.Topic(
+    name="Monitoring",
+    labels=(
+        ENABLED,
+        RETENTION_DAYS,
+        RETENTION_SIZE,
+        VOLUME_SIZE,
+        STORAGE_CLASS,
+        INTERVAL,
+        LOKI,
+        BLACKBOX,
+    ),
+    cluster=_values,
+    check=_check,
+)

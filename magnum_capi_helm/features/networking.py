@@ -10,64 +10,170 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Networks of the nodes and of the pods."""
+"""Networks of the nodes, the CNI, and what pods and services get."""
 
 from __future__ import annotations
 
+import re
+
+from oslo_config import types
+
+from magnum_capi_helm import chart_versions
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
+from magnum_capi_helm import network_types
 from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import ranges
 from magnum_capi_helm.features import topic
 
-FIXED_SUBNET_CIDR = labels.Label(
-    name="fixed_subnet_cidr",
-    type=option_types.IPv4Network(),
-    default="10.0.0.0/24",
-    allowed="an IPv4 network such as 10.0.0.0/24",
-    help="Network of the nodes when the driver makes it, that is when "
-    "neither fixed_network nor fixed_subnet is given.",
+#: Where a chart version has the name servers; those in between lost them.
+_OLD_NAME_SERVERS = chart_versions.Range(until="0.10.1")
+_NAME_SERVERS = chart_versions.Range(since="0.16.0")
+
+_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+#: Versions that write ports as their provider understands them.
+_PORTS = (
+    chart_versions.Range(until="0.10.1"),
+    chart_versions.Range(since="0.14.1"),
+)
+
+DOMAIN = labels.Label(
+    name="dns_cluster_domain",
+    type=network_types.Domain(),
+    default="cluster.local",
+    allowed="a DNS domain in lower case such as cluster.local",
+    help="DNS domain of the services.",
+    becomes=("kubeNetwork.serviceDomain",),
 )
 EXTRA_NETWORKS: labels.Label[tuple[str, ...]] = labels.Label(
     name="extra_network_names",
     type=option_types.Words(),
     default=(),
-    allowed="network names separated by spaces",
+    allowed="names or UUIDs of networks separated by spaces",
     help="Networks in which each worker gets one more port.",
+    scope=labels.Scope.NODEGROUP,
     aliases=("extra_network_name",),
     former=("extra_network_name",),
+    becomes=("nodeGroups[].machineNetworking.ports",),
+    charts=_PORTS,
+)
+EXTRA_PORT_SECURITY = labels.Label(
+    name="extra_network_port_security",
+    type=types.Boolean(),
+    default=True,
+    allowed="true or false",
+    help="Whether the ports in the extra networks have port security, and "
+    "with it the security groups of the cluster. Networks that have none "
+    "need false.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=("nodeGroups[].machineNetworking.ports[].disablePortSecurity",),
+    charts=_PORTS,
 )
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _internal(cluster: spec.Cluster) -> topic.Values:
     network = cluster.network
+    if ranges.is_made(network):
+        return {"nodeCidr": cluster.labels[ranges.FIXED_SUBNET_CIDR]}
     internal: topic.Values = {}
     if network.fixed_id:
         internal["networkFilter"] = {"id": network.fixed_id}
     if network.fixed_subnet_id:
         internal["subnetFilter"] = {"id": network.fixed_subnet_id}
-    if not internal:
-        internal["nodeCidr"] = cluster.labels[FIXED_SUBNET_CIDR]
-        if network.dns_nameservers:
-            # Only a subnet that the provider makes takes name servers.
-            internal["dnsNameservers"] = list(network.dns_nameservers)
+    return internal
+
+
+def _networking(cluster: spec.Cluster) -> topic.Values:
+    network = cluster.network
+    internal = _internal(cluster)
     networking: topic.Values = {"internalNetwork": internal}
     if network.external_id:
         networking["externalNetworkId"] = network.external_id
-    values: topic.Values = {
-        "clusterNetworking": networking,
-        "addons": {"cni": {"type": cluster.cni}},
-    }
-    if extra := cluster.labels[EXTRA_NETWORKS]:
-        ports = [{"network": {"name": name}} for name in extra]
-        values["nodeGroupDefaults"] = {
-            # The first, empty port is the one in the cluster's own network.
-            "machineNetworking": {"ports": [{}, *ports]}
-        }
+    # Only a subnet that the provider makes takes name servers.
+    if network.dns_nameservers and ranges.is_made(network):
+        old = cluster.chart.version in _OLD_NAME_SERVERS
+        place = networking if old else internal
+        place["dnsNameservers"] = list(network.dns_nameservers)
+    return networking
+
+
+def _kube_network(found: labels.Values) -> topic.Values:
+    """What differs from the chart's own, which the defaults repeat."""
+    values: topic.Values = {}
+    for key, label in (("pods", ranges.PODS), ("services", ranges.SERVICES)):
+        cidrs = found[label]
+        if cidrs != label.default:
+            values[key] = {"cidrBlocks": list(cidrs)}
+    if found[DOMAIN] != DOMAIN.default:
+        values["serviceDomain"] = found[DOMAIN]
     return values
+
+
+def _cni(cluster: spec.Cluster) -> topic.Values:
+    values: topic.Values = {"type": cluster.cni}
+    if len(cluster.labels[ranges.PODS]) > 1:
+        values["cilium"] = {"release": {"values": {"ipv6": {"enabled": True}}}}
+    return values
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    values: topic.Values = {
+        "clusterNetworking": _networking(cluster),
+        "addons": {"cni": _cni(cluster)},
+    }
+    if kube_network := _kube_network(cluster.labels):
+        values["kubeNetwork"] = kube_network
+    return values
+
+
+def _reference(ref: str) -> topic.Values:
+    return {"id" if _UUID.fullmatch(ref) else "name": ref}
+
+
+def _group(_: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+    """The group's own list: one in the defaults could not be taken away."""
+    extra = group.labels[EXTRA_NETWORKS]
+    if not extra:
+        return {}
+    ports: list[topic.Values] = [{"network": _reference(ref)} for ref in extra]
+    if not group.labels[EXTRA_PORT_SECURITY]:
+        for port in ports:
+            port["disablePortSecurity"] = True
+    # The first, empty port is the one in the cluster's own network.
+    return {"machineNetworking": {"ports": [{}, *ports]}}
+
+
+def _check_name_servers(cluster: spec.Cluster) -> None:
+    network, version = cluster.network, cluster.chart.version
+    if not network.dns_nameservers or not ranges.is_made(network):
+        return
+    applied = (_OLD_NAME_SERVERS, _NAME_SERVERS)
+    if not chart_versions.applies(applied, version):
+        raise exceptions.InvalidInput(
+            f"dns_nameserver={','.join(network.dns_nameservers)}: chart "
+            f"{version} would ignore it, those that apply it are "
+            f"{chart_versions.describe(applied)}"
+        )
+
+
+def _check(cluster: spec.Cluster) -> None:
+    ranges.check(cluster)
+    _check_name_servers(cluster)
 
 
 TOPIC = topic.Topic(
     name="Networks",
-    labels=(FIXED_SUBNET_CIDR, EXTRA_NETWORKS),
+    labels=(
+        ranges.FIXED_SUBNET_CIDR,
+        ranges.PODS,
+        ranges.SERVICES,
+        DOMAIN,
+        EXTRA_NETWORKS,
+        EXTRA_PORT_SECURITY,
+    ),
     cluster=_values,
+    group=_group,
+    check=_check,
 )

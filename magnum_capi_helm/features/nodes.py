@@ -10,16 +10,27 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Machines: image, version, flavor, count and boot disk of each group."""
+"""Machines: image, version, flavor, count, boot disk and node labels."""
 
 from __future__ import annotations
 
 from oslo_config import types
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
+from magnum_capi_helm import node_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import topic
+
+
+def _root_volume(key: str) -> tuple[str, ...]:
+    """Where a key of the boot volume is in the values."""
+    return tuple(
+        f"{machine}.machineRootVolume.{key}"
+        for machine in ("controlPlane", "nodeGroups[]")
+    )
+
 
 BOOT_VOLUME_SIZE: labels.Label[int | None] = labels.Label(
     name="boot_volume_size",
@@ -29,7 +40,7 @@ BOOT_VOLUME_SIZE: labels.Label[int | None] = labels.Label(
     help="Boot each machine from a Cinder volume of this size. Default: "
     "[cinder] default_boot_volume_size.",
     scope=labels.Scope.NODEGROUP,
-    becomes=("machineRootVolume.diskSize",),
+    becomes=_root_volume("diskSize"),
 )
 BOOT_VOLUME_TYPE: labels.Label[str | None] = labels.Label(
     name="boot_volume_type",
@@ -39,8 +50,59 @@ BOOT_VOLUME_TYPE: labels.Label[str | None] = labels.Label(
     help="Type of the boot volume. Default: "
     "[cinder] default_boot_volume_type.",
     scope=labels.Scope.NODEGROUP,
-    becomes=("machineRootVolume.volumeType",),
+    becomes=_root_volume("volumeType"),
 )
+BOOT_VOLUME_ZONE = labels.Label(
+    name="boot_volume_availability_zone",
+    type=types.String(),
+    default="",
+    allowed="the name of a Cinder availability zone",
+    help="Availability zone of the boot volume and of the volume for "
+    "containers. Default: the zone of the machine.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=_root_volume("availabilityZone"),
+)
+KUBE_TAG = labels.Label(
+    name="kube_tag",
+    type=types.String(regex=r"\A(v?1\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?)?\Z"),
+    default="",
+    allowed="a Kubernetes version such as v1.34.2",
+    help="Kubernetes version that the image is expected to have; needed "
+    "where the image has no property kube_version.",
+    becomes=("kubernetesVersion",),
+)
+NODE_LABELS: labels.Label[node_types.Pairs] = labels.Label(
+    name="node_labels",
+    type=node_types.NodeLabels(),
+    default=(),
+    allowed="key=value pairs that a kubelet may set, separated by commas",
+    help="Labels of the Kubernetes nodes of worker groups. Those of "
+    "the nodegroup's own field node_labels are stronger.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=("nodeGroups[].nodeLabels",),
+)
+NODE_TAINTS: labels.Label[node_types.Taints] = labels.Label(
+    name="node_taints",
+    type=node_types.NodeTaints(),
+    default=(),
+    allowed="key=value:effect or key:effect, separated by commas, with the "
+    f"effects {', '.join(node_types.EFFECTS)}",
+    help="Taints of the Kubernetes nodes of worker groups, which they have "
+    "from the moment they join. Those of the nodegroup's own field "
+    "node_taints are stronger.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=(
+        "nodeGroups[].kubeadmConfigSpec.joinConfiguration.nodeRegistration"
+        ".taints",
+    ),
+)
+
+#: Labels of nodes that the other Magnum drivers set.
+_ROLE = "magnum.openstack.org/role"
+_NODEGROUP = "magnum.openstack.org/nodegroup"
+
+#: Nova's limit for keys and values of metadata.
+_METADATA_LIMIT = 255
 
 
 def _machine(group: spec.NodeGroup) -> topic.Values:
@@ -52,10 +114,22 @@ def _machine(group: spec.NodeGroup) -> topic.Values:
         "kubernetesVersion": group.image.kube_version,
     }
     if group.boot_disk.size:
-        disk: topic.Values = {"diskSize": group.boot_disk.size}
-        if group.boot_disk.type:
-            disk["volumeType"] = group.boot_disk.type
-        values["machineRootVolume"] = disk
+        values["machineRootVolume"] = volume(
+            group, "diskSize", group.boot_disk
+        )
+    return values
+
+
+def volume(group: spec.NodeGroup, size: str, disk: spec.Disk) -> topic.Values:
+    """A volume of a machine; without a zone it is made in the machine's.
+
+    :param size: the chart's key of the size
+    """
+    values: topic.Values = {size: disk.size}
+    if disk.type:
+        values["volumeType"] = disk.type
+    if zone := group.labels[BOOT_VOLUME_ZONE]:
+        values["availabilityZone"] = zone
     return values
 
 
@@ -68,23 +142,85 @@ def _values(cluster: spec.Cluster) -> topic.Values:
         "controlPlane": {
             **_machine(control_plane),
             "machineCount": control_plane.count,
+            "nodeLabels": {_ROLE: "master"},
         },
     }
+    if metadata := _metadata(cluster):
+        # At the top alone: the chart mixes up those of several groups.
+        values["machineMetadata"] = metadata
     if cluster.keypair:
         values["machineSSHKeyName"] = cluster.keypair
     return values
 
 
+def _metadata(cluster: spec.Cluster) -> dict[str, str]:
+    """Nova metadata that tells a biller whose servers these are."""
+    ours = {
+        "magnum_cluster_uuid": cluster.uuid,
+        "magnum_cluster_name": cluster.name,
+        "magnum_template_name": cluster.template,
+    }
+    known = {key: text[:_METADATA_LIMIT] for key, text in ours.items() if text}
+    return {**known, **dict(cluster.site.metadata)}
+
+
 def _group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
-    values = {"name": group.name, **_machine(group)}
+    values: topic.Values = {
+        "name": group.name,
+        **_machine(group),
+        "nodeLabels": _node_labels(group),
+    }
     if not autoscaling.scales(cluster, group):
         values["machineCount"] = group.count
+    if group.taints:
+        registration = {"taints": [_taint(each) for each in group.taints]}
+        values["kubeadmConfigSpec"] = {
+            "joinConfiguration": {"nodeRegistration": registration}
+        }
     return values
+
+
+def _node_labels(group: spec.NodeGroup) -> dict[str, str]:
+    return {
+        _ROLE: node_types.label_value(group.role),
+        _NODEGROUP: node_types.label_value(group.magnum_name or group.name),
+        **dict(group.node_labels),
+    }
+
+
+def _taint(taint: spec.Taint) -> dict[str, str]:
+    written = {"key": taint.key, "effect": taint.effect}
+    return {**written, "value": taint.value} if taint.value else written
+
+
+def _check(cluster: spec.Cluster) -> None:
+    for key, value in cluster.site.metadata:
+        if not 0 < len(key) <= _METADATA_LIMIT >= len(value):
+            raise exceptions.NotConfigured(
+                f"[capi_helm] server_metadata {key[:40]}: Nova takes keys "
+                f"and values of up to {_METADATA_LIMIT} characters"
+            )
+    for group in (cluster.control_plane, *cluster.node_groups):
+        given = group.labels.given(BOOT_VOLUME_TYPE)
+        if given and given[1] and not group.boot_disk.size:
+            raise exceptions.InvalidInput(
+                f"label {given[0]}={given[1]!r}: boot_volume_type needs "
+                "boot_volume_size, without which machines boot from the "
+                "flavor's own disk"
+            )
 
 
 TOPIC = topic.Topic(
     name="Machines",
-    labels=(BOOT_VOLUME_SIZE, BOOT_VOLUME_TYPE),
+    labels=(
+        BOOT_VOLUME_SIZE,
+        BOOT_VOLUME_TYPE,
+        BOOT_VOLUME_ZONE,
+        KUBE_TAG,
+        NODE_LABELS,
+        NODE_TAINTS,
+    ),
     cluster=_values,
     group=_group,
+    check=_check,
 )

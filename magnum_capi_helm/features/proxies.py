@@ -10,10 +10,118 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""HTTP proxies between the machines and the world."""
+"""HTTP proxies between the machines and the world.
+
+Machines need one to pull images, and on Ubuntu to install packages. kubelet
+and kubeadm get none: they talk to the Kubernetes API alone, and its address,
+often a floating IP, is not known when their proxy settings are written.
+kubeadm would also hand the proxy on to the control plane's own pods.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import re
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import networking
+from magnum_capi_helm.features import ranges
 from magnum_capi_helm.features import topic
 
-TOPIC = topic.Topic(name="Proxies")
+#: containerd reads its proxy from the environment. systemd shows Environment=
+#: to every user of a machine, and a URL may hold a password; the content of
+#: an EnvironmentFile= it shows to nobody.
+_ENVIRONMENT = "/etc/containerd/proxy.env"
+_DROP_IN = "/etc/systemd/system/containerd.service.d/http-proxy.conf"
+_APT = "/etc/apt/apt.conf.d/90proxy"
+
+#: Nothing that a shell, systemd, apt, or cloud-init's templates would read as
+#: anything but itself.
+_USER = r"[\w.~%!*+=-]+(?::[\w.~%!*+=-]*)?@"
+_HOST = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\])"
+_URL = re.compile(rf"https?://(?:{_USER})?{_HOST}(?::[0-9]{{1,5}})?/?", re.A)
+_EXCEPTION = re.compile(r"[\w.*:/\[\]-]+", re.A)
+
+#: Addresses of the machine itself, and Nova's metadata.
+_ALWAYS = ("localhost", "127.0.0.1", "::1", "169.254.169.254")
+
+
+def _check(cluster: spec.Cluster) -> None:
+    proxy = cluster.proxy
+    for name, url in (
+        ("http_proxy", proxy.http),
+        ("https_proxy", proxy.https),
+    ):
+        if url and not _URL.fullmatch(url):
+            # Not quoted: it may hold a password.
+            raise exceptions.InvalidInput(
+                f"{name} of the template is not allowed: give a URL such as "
+                "http://proxy.example.org:3128, with special characters of a "
+                "password as %XX"
+            )
+    for each in proxy.exceptions:
+        if not _EXCEPTION.fullmatch(each):
+            raise exceptions.InvalidInput(
+                f"no_proxy: {each!r} is not allowed: give host names, "
+                "domains, addresses and networks separated by commas"
+            )
+
+
+def _exceptions(cluster: spec.Cluster) -> Iterator[str]:
+    """What is inside of the cluster, and what the user adds."""
+    yield from _ALWAYS
+    yield from cluster.labels[ranges.PODS]
+    yield from cluster.labels[ranges.SERVICES]
+    yield from ranges.node_ranges(cluster)
+    yield ".svc"
+    yield f".{cluster.labels[networking.DOMAIN]}"
+    yield from cluster.proxy.exceptions
+
+
+def _environment(cluster: spec.Cluster) -> str:
+    lines = {
+        "HTTP_PROXY": cluster.proxy.http,
+        "HTTPS_PROXY": cluster.proxy.https,
+        "NO_PROXY": ",".join(dict.fromkeys(_exceptions(cluster))),
+    }
+    return "".join(f"{key}={text}\n" for key, text in lines.items() if text)
+
+
+def _apt(proxy: spec.Proxy) -> str:
+    schemes = {"http": proxy.http, "https": proxy.https}
+    return "".join(
+        f'Acquire::{scheme}::Proxy "{url}";\n'
+        for scheme, url in schemes.items()
+        if url
+    )
+
+
+def _file(path: str, content: str, permissions: str) -> topic.Values:
+    return {
+        "path": path,
+        "owner": "root:root",
+        "permissions": permissions,
+        "content": content,
+    }
+
+
+def _setup(cluster: spec.Cluster, _: topic.Nodes) -> topic.Setup:
+    proxy = cluster.proxy
+    if not (proxy.http or proxy.https):
+        return topic.Setup()
+    drop_in = f"[Service]\nEnvironmentFile={_ENVIRONMENT}\n"
+    files = (
+        _file(_ENVIRONMENT, _environment(cluster), "0600"),
+        _file(_DROP_IN, drop_in, "0644"),
+    )
+    if cluster.control_plane.image.os_distro == "flatcar":
+        # Ignition writes files before systemd starts its first unit.
+        return topic.Setup(files=files)
+    return topic.Setup(
+        files=(*files, _file(_APT, _apt(proxy), "0600")),
+        before=("systemctl daemon-reload", "systemctl restart containerd"),
+    )
+
+
+TOPIC = topic.Topic(name="Proxies", setup=_setup, check=_check)

@@ -10,10 +10,239 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Where machines pull images from."""
+"""Where machines pull images from: mirrors, passwords, another prefix.
+
+containerd asks the hosts that a registry's ``hosts.toml`` names one after the
+other and then its ``server`` (containerd, ``docs/hosts.md``). The chart
+writes one such file for each key of ``registryMirrors``, by default with a
+public mirror in front of every registry.
+"""
 
 from __future__ import annotations
 
+import re
+from typing import TypeAlias
+
+from oslo_config import types
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
+from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
 
-TOPIC = topic.Topic(name="Registries")
+#: What every version of the chart has a mirror for.
+_CHART_DEFAULTS = (
+    "docker.io",
+    "ghcr.io",
+    "nvcr.io",
+    "quay.io",
+    "registry.k8s.io",
+)
+#: What the operator's mirror stands in for.
+_MIRRORED = (*_CHART_DEFAULTS, "gcr.io")
+
+_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
+_PATH = r"(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
+_REGISTRY = re.compile(_HOST)
+_PREFIX = re.compile(_HOST + _PATH + "/?")
+#: An address that can stand in a quoted string of any kind.
+_URL = re.compile(rf"https?://{_HOST}(?:/[A-Za-z0-9._~/-]*)?")
+
+_NONE = "none"
+
+#: Registry -> addresses of its mirrors in order; none: it has no mirror.
+Mirrors: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def is_registry(text: str) -> bool:
+    """Whether it is ``host`` or ``host:port``."""
+    return _REGISTRY.fullmatch(text) is not None
+
+
+def is_prefix(text: str) -> bool:
+    """Whether it is ``host[:port][/path]``, may be with a slash behind it."""
+    return _PREFIX.fullmatch(text) is not None
+
+
+class _Mirrors(types.ConfigType):
+    """``registry=URL`` pairs, or ``none``: no registry has a mirror."""
+
+    def __init__(self) -> None:
+        super().__init__(type_name="registry=URL pairs")
+
+    def __call__(self, value: str | Mirrors) -> Mirrors:
+        if not isinstance(value, str):
+            return value
+        if value.strip() == _NONE:
+            return ()
+        # Magnum's client takes a comma for the end of a label: spaces too.
+        pairs = [part for part in re.split(r"[\s,]+", value) if part]
+        if not pairs:
+            raise ValueError("no mirror")
+        found: dict[str, list[str]] = {}
+        for pair in pairs:
+            registry, _, url = pair.partition("=")
+            if not is_registry(registry):
+                raise ValueError(f"{registry!r} is not a registry")
+            found.setdefault(registry, []).append(url)
+        return tuple((each, _urls(urls)) for each, urls in found.items())
+
+    def __repr__(self) -> str:
+        return "Mirrors"
+
+    def _formatter(self, value: Mirrors) -> str:
+        return (
+            ",".join(
+                f"{registry}={url}"
+                for registry, urls in value
+                for url in urls or (_NONE,)
+            )
+            or _NONE
+        )
+
+
+def _urls(given: list[str]) -> tuple[str, ...]:
+    if given == [_NONE]:
+        return ()
+    if not all(_URL.fullmatch(url) for url in given):
+        raise ValueError(f"{given!r} are not URLs")
+    return tuple(_api(url) for url in given)
+
+
+def _api(url: str) -> str:
+    """The address of the registry's API, as containerd would complete it.
+
+    The chart makes containerd take an address as it is (``override_path``).
+    """
+    url = url.rstrip("/")
+    _, _, _, *path = url.split("/")
+    return url if "v2" in path else f"{url}/v2"
+
+
+class _Prefix(types.ConfigType):
+    """A registry with a path, or nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(type_name="registry")
+
+    def __call__(self, value: str) -> str:
+        if value and not is_prefix(value):
+            raise ValueError(f"{value!r} is not a registry")
+        return value.rstrip("/")
+
+    def __repr__(self) -> str:
+        return "Prefix"
+
+    def _formatter(self, value: str) -> str:
+        return value
+
+
+MIRRORS: labels.Label[Mirrors | None] = labels.Label(
+    name="registry_mirrors",
+    type=_Mirrors(),
+    default=None,
+    allowed="registry=URL pairs between commas or spaces, such as "
+    "docker.io=https://mirror.example.org/v2/docker.io; registry=none, or "
+    "none alone, for no mirror",
+    help="Mirrors from which machines pull first, several of one registry in "
+    "the order given. An address without /v2 in its path gets it. A registry "
+    "that is not named keeps its mirror: the operator's registry_mirror, or "
+    "else the chart's, which is public.",
+    becomes=("registryMirrors",),
+)
+PREFIX = labels.Label(
+    name="container_infra_prefix",
+    type=_Prefix(),
+    default="",
+    allowed="a registry such as registry.example.org:5000/kubernetes",
+    help="Registry from which kubeadm takes the images of the control "
+    "plane, kube-proxy and CoreDNS. It holds for these alone; use mirrors "
+    "for everything else.",
+    becomes=(
+        "controlPlane.kubeadmConfigSpec.clusterConfiguration.imageRepository",
+    ),
+)
+
+
+def _check(cluster: spec.Cluster) -> None:
+    host = cluster.insecure_registry
+    if host and not is_registry(host):
+        raise exceptions.InvalidInput(
+            f"insecure_registry={host!r} is not allowed: give a registry as "
+            "host or host:port"
+        )
+
+
+def _insecure(host: str) -> topic.Values:
+    """Any certificate is good, and plain HTTP too, as docker has it."""
+    return {
+        "upstream": f"http://{host}",
+        "mirrors": [{"url": f"https://{host}/v2", "skipVerify": True}],
+    }
+
+
+def _entry(
+    registry: str, urls: tuple[str, ...], operators: str | None
+) -> list[str] | topic.Values:
+    """One registry's mirrors; the operator's stands in for the registry."""
+    if operators is None or registry not in _MIRRORED:
+        return list(urls)
+    host, _, path = operators.partition("/")
+    last = "/".join(part for part in (path, registry) if part)
+    url = f"https://{host}/v2/{last}"
+    # As the server it keeps containerd from asking the registry itself.
+    return {"upstream": url, "mirrors": [*urls, url]}
+
+
+def _mirrors(cluster: spec.Cluster) -> topic.Values | None:
+    """By registry; where a value is None helm takes the chart's own away.
+
+    Empty: the chart's defaults stay. None: not one of them does.
+    """
+    given = cluster.labels[MIRRORS]
+    operators = cluster.site.registry_mirror
+    host = cluster.insecure_registry
+    insecure = {host: _insecure(host)} if host else {}
+    if given == ():
+        none = dict.fromkeys(_CHART_DEFAULTS)
+        return {**none, **insecure} if insecure else None
+    found: topic.Values = {}
+    if operators:
+        found.update((each, _entry(each, (), operators)) for each in _MIRRORED)
+    found.update(insecure)
+    for registry, urls in given or ():
+        found[registry] = _entry(registry, urls, operators) if urls else None
+    return found
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    values: topic.Values = {}
+    mirrors = _mirrors(cluster)
+    if mirrors != {}:
+        values["registryMirrors"] = mirrors
+    if prefix := cluster.labels[PREFIX]:
+        configuration = {"clusterConfiguration": {"imageRepository": prefix}}
+        values["controlPlane"] = {"kubeadmConfigSpec": configuration}
+    if cluster.site.registry_mirror:
+        # It runs on the management cluster: the operator's mirror counts for
+        # it, and never what a tenant says.
+        repository = "registry.k8s.io/autoscaling/cluster-autoscaler"
+        values["autoscaler"] = {
+            "image": {
+                "repository": f"{cluster.site.registry_mirror}/{repository}"
+            }
+        }
+    if auth := cluster.site.registry_auth:
+        values["registryAuth"] = {
+            host: {"username": username, "password": password}
+            for host, username, password in auth
+        }
+    return values
+
+
+TOPIC = topic.Topic(
+    name="Registries",
+    labels=(MIRRORS, PREFIX),
+    cluster=_values,
+    check=_check,
+)

@@ -10,7 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Storage classes of the Cinder CSI driver, one per volume type."""
+"""Storage classes of the Cinder CSI driver, one per volume type.
+
+Kubernetes lets nobody change the parameters of a class: a cluster keeps the
+classes that it was created with.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +27,32 @@ from magnum_capi_helm.features import topic
 #: Topology key of the Cinder CSI driver (cloud-provider-openstack).
 _ZONE_KEY = "topology.cinder.csi.openstack.org/zone"
 
+#: The node of the values, and its key for the class of a cluster's default.
+_NODE = "addons.openstack.csiCinder"
+_CLASS = f"{_NODE}.defaultStorageClass"
+
+#: Text without braces or control characters. The addon provider renders what
+#: it installs with Jinja2, on the management cluster and without a sandbox:
+#: a user's text must never be a template.
+TEXT = r"\A[^{}\x00-\x1f]*\Z"
+
+ENABLED = labels.Label(
+    name="cinder_csi_enabled",
+    type=types.Boolean(),
+    default=True,
+    allowed="true or false",
+    help="Install the Cinder CSI driver, and a StorageClass for each Cinder "
+    "volume type.",
+    becomes=(f"{_NODE}.enabled",),
+)
 AVAILABILITY_ZONE = labels.Label(
     name="csi_cinder_availability_zone",
-    type=types.String(),
+    type=types.String(regex=TEXT),
     default="nova",
     allowed="the name of a Cinder availability zone",
     help="Availability zone of persistent volumes.",
     former=("csi_cinder_availability_zone",),
+    becomes=(f"{_CLASS}.availabilityZone",),
 )
 RECLAIM_POLICY = labels.Label(
     name="csi_cinder_reclaim_policy",
@@ -38,6 +61,7 @@ RECLAIM_POLICY = labels.Label(
     allowed="Retain or Delete",
     help="What becomes of a volume when its claim is deleted.",
     former=("csi_cinder_reclaim_policy",),
+    becomes=(f"{_CLASS}.reclaimPolicy",),
 )
 BINDING_MODE = labels.Label(
     name="csi_cinder_volume_binding_mode",
@@ -46,14 +70,16 @@ BINDING_MODE = labels.Label(
     allowed="WaitForFirstConsumer or Immediate",
     help="When a claim gets its volume.",
     former=("csi_cinder_volume_binding_mode",),
+    becomes=(f"{_CLASS}.volumeBindingMode",),
 )
 FSTYPE = labels.Label(
     name="csi_cinder_fstype",
-    type=types.String(regex=r".+"),
+    type=types.String(regex=r"\A[a-z0-9]+\Z"),
     default="ext4",
     allowed="the name of a file system, such as ext4 or xfs",
     help="File system of persistent volumes.",
     former=("csi_cinder_fstype",),
+    becomes=(f"{_CLASS}.fstype",),
 )
 EXPANSION = labels.Label(
     name="csi_cinder_allow_volume_expansion",
@@ -62,6 +88,7 @@ EXPANSION = labels.Label(
     allowed="true or false",
     help="Let claims grow.",
     former=("csi_cinder_allow_volume_expansion",),
+    becomes=(f"{_CLASS}.allowVolumeExpansion",),
 )
 
 
@@ -72,41 +99,47 @@ def _topologies(zones: tuple[str, ...]) -> list[topic.Values]:
     return [{"matchLabelExpressions": [expression]}]
 
 
-def _class(
-    cluster: spec.Cluster, item: spec.StorageClass, default: bool
-) -> topic.Values:
-    return {
+def _class(cluster: spec.Cluster, item: spec.StorageClass) -> topic.Values:
+    values = {
         "enabled": True,
         "name": item.name,
-        "isClusterDefault": default,
+        "isClusterDefault": item.default,
         "reclaimPolicy": cluster.labels[RECLAIM_POLICY],
         "allowVolumeExpansion": cluster.labels[EXPANSION],
         "volumeBindingMode": cluster.labels[BINDING_MODE],
         "allowedTopologies": _topologies(cluster.allowed_zones),
         "fstype": cluster.labels[FSTYPE],
         "availabilityZone": cluster.labels[AVAILABILITY_ZONE],
-        "volumeType": item.volume_type,
     }
+    if item.volume_type is not None:
+        values["volumeType"] = item.volume_type
+    return values
+
+
+def _classes(cluster: spec.Cluster) -> topic.Values:
+    """The chart's own class stays off where none is the default one."""
+    csi: topic.Values = {"defaultStorageClass": {"enabled": False}}
+    others = []
+    for item in cluster.storage_classes:
+        if item.default:
+            csi["defaultStorageClass"] = _class(cluster, item)
+        else:
+            others.append(_class(cluster, item))
+    if cluster.storage_classes:
+        csi["additionalStorageClasses"] = others
+    return csi
 
 
 def _values(cluster: spec.Cluster) -> topic.Values:
-    if not cluster.storage_classes:
-        # A cloud without Cinder types: the chart's own class stays off.
-        csi: topic.Values = {"defaultStorageClass": {"enabled": False}}
-    else:
-        first, *others = cluster.storage_classes
-        csi = {
-            "defaultStorageClass": _class(cluster, first, default=True),
-            "additionalStorageClasses": [
-                _class(cluster, item, default=False) for item in others
-            ],
-        }
+    enabled = cluster.labels[ENABLED]
+    csi = _classes(cluster) if enabled else {"enabled": False}
     return {"addons": {"openstack": {"csiCinder": csi}}}
 
 
 TOPIC = topic.Topic(
     name="Persistent volumes",
     labels=(
+        ENABLED,
         AVAILABILITY_ZONE,
         RECLAIM_POLICY,
         BINDING_MODE,

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
 from oslotest import base
@@ -21,11 +20,9 @@ from oslotest import base
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm import values
-from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.tests.unit.features import outcome
 from magnum_capi_helm.tests.unit.features import rows
-from magnum_capi_helm.tests.unit.features import specs
 
 CHANGES = rows.merged("CHANGES")
 REFUSED = rows.merged("REFUSED")
@@ -33,72 +30,9 @@ REFUSED = rows.merged("REFUSED")
 ANY_TEXT = set(rows.merged("ANY_TEXT"))
 
 
-class _Cloud:
-    """A cloud in which every name is found."""
-
-    def image(self, _: str) -> spec.Image:
-        return specs.IMAGE
-
-    def flavor(self, name: str) -> str:
-        return name
-
-    def volume_types(self) -> tuple[str, ...]:
-        return ("fast",)
-
-    def cluster_identity_url(self) -> str:
-        return "https://keystone.example.org/v3"
-
-
-def _row(name: str, role: str, count: int, given: dict[str, str]) -> Any:
-    return types.SimpleNamespace(
-        name=name,
-        role=role,
-        node_count=count,
-        flavor_id="m1",
-        image_id="ubuntu",
-        is_default=True,
-        min_node_count=None,
-        max_node_count=None,
-        docker_volume_size=None,
-        labels=given,
-    )
-
-
 def _outcome(given: dict[str, str]) -> tuple[Any, Any]:
     """Chart and values of a cluster with these labels."""
-    template = types.SimpleNamespace(
-        name="small",
-        labels=given,
-        network_driver="calico",
-        external_network_id=None,
-        fixed_network=None,
-        fixed_subnet=None,
-        dns_nameserver=None,
-        insecure_registry=None,
-        apiserver_port=None,
-        http_proxy=None,
-        https_proxy=None,
-        no_proxy=None,
-    )
-    cluster: Any = types.SimpleNamespace(
-        uuid="45f11a8d-0000-4000-8000-000000000001",
-        name="demo",
-        labels={},
-        cluster_template=template,
-        project_id="p1",
-        keypair=None,
-        fixed_network=None,
-        fixed_subnet=None,
-        floating_ip_enabled=True,
-        master_lb_enabled=True,
-        docker_volume_size=None,
-        nodegroups=[
-            _row("default-master", "master", 1, {}),
-            _row("default-worker", "worker", 2, {}),
-        ],
-    )
-    cloud: Any = _Cloud()
-    wanted = resolve_cluster.resolve(cluster, cloud, "demo-1")
+    wanted = outcome.resolved(given)
     return wanted.chart, values.build(wanted)
 
 
@@ -156,9 +90,9 @@ class EveryLabelTest(base.BaseTestCase):
     def test_a_label_that_is_not_declared_is_left_alone(self) -> None:
         self.assertEqual(_outcome({}), _outcome({"owner": "me"}))
 
-    def test_only_the_chart_version_is_read_from_templates_alone(self) -> None:
+    def test_chart_and_profiles_are_read_from_templates_alone(self) -> None:
         self.assertEqual(
-            ["capi_helm_chart_version"],
+            ["capi_helm_chart_version", "capi_helm_values_profiles"],
             [
                 label.name
                 for label in features.LABELS

@@ -14,9 +14,11 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import nodes
@@ -38,6 +40,7 @@ class ClusterTest(base.BaseTestCase):
                     "machineImageId": IMAGE_ID,
                     "kubernetesVersion": "1.34.2",
                     "machineCount": 3,
+                    "nodeLabels": {"magnum.openstack.org/role": "master"},
                 },
             },
             nodes.TOPIC.cluster(specs.cluster()),
@@ -65,6 +68,79 @@ class ClusterTest(base.BaseTestCase):
             )
             self.assertEqual(wanted, group.get("machineRootVolume"))
 
+    def test_volumes_are_in_the_zone_that_is_given_for_them(self) -> None:
+        given = {"boot_volume_availability_zone": "ssd-zone"}
+        master = specs.group(given, boot_disk=spec.Disk(30))
+        values = nodes.TOPIC.cluster(specs.cluster(control_plane=master))
+        self.assertEqual(
+            {"diskSize": 30, "availabilityZone": "ssd-zone"},
+            values["controlPlane"]["machineRootVolume"],
+        )
+
+    def test_a_type_without_a_size_is_refused(self) -> None:
+        group = specs.group({"boot_volume_type": "fast"})
+        error = self.assertRaises(
+            exceptions.InvalidInput,
+            nodes.TOPIC.check,
+            specs.cluster(node_groups=(group,)),
+        )
+        self.assertEqual(
+            "label boot_volume_type='fast': boot_volume_type needs "
+            "boot_volume_size, without which machines boot from the "
+            "flavor's own disk",
+            str(error),
+        )
+
+    def test_a_type_for_the_size_of_the_operator_is_fine(self) -> None:
+        group = specs.group(
+            {"boot_volume_type": "fast"}, boot_disk=spec.Disk(20, "fast")
+        )
+        nodes.TOPIC.check(specs.cluster(node_groups=(group,)))
+
+
+class MetadataTest(base.BaseTestCase):
+    def metadata(self, **changes: Any) -> dict[str, str]:
+        values = nodes.TOPIC.cluster(specs.cluster(**changes))
+        found: dict[str, str] = values["machineMetadata"]
+        return found
+
+    def test_servers_say_whose_they_are(self) -> None:
+        self.assertEqual(
+            {
+                "magnum_cluster_uuid": "45f11a8d",
+                "magnum_cluster_name": "demo",
+                "magnum_template_name": "k8s-1.34",
+            },
+            self.metadata(uuid="45f11a8d", name="demo", template="k8s-1.34"),
+        )
+
+    def test_the_operators_metadata_wins(self) -> None:
+        site = spec.Site(
+            metadata=(("billing", "a1"), ("magnum_cluster_name", "hidden"))
+        )
+        self.assertEqual(
+            {
+                "magnum_cluster_uuid": "45f11a8d",
+                "magnum_cluster_name": "hidden",
+                "billing": "a1",
+            },
+            self.metadata(uuid="45f11a8d", name="demo", site=site),
+        )
+
+    def test_a_name_that_nova_does_not_take_is_cut(self) -> None:
+        found = self.metadata(uuid="45f11a8d", name="n" * 300)
+        self.assertEqual("n" * 255, found["magnum_cluster_name"])
+
+    def test_metadata_that_nova_does_not_take_is_the_operators_fault(
+        self,
+    ) -> None:
+        for key, value in (("k" * 256, "v"), ("k", "v" * 256), ("", "v")):
+            site = spec.Site(metadata=((key, value),))
+            with self.assertRaisesRegex(
+                exceptions.NotConfigured, "server_metadata .* 255"
+            ):
+                nodes.TOPIC.check(specs.cluster(site=site))
+
 
 class GroupTest(base.BaseTestCase):
     def test_each_group_has_an_image_and_a_version_of_its_own(self) -> None:
@@ -78,11 +154,53 @@ class GroupTest(base.BaseTestCase):
                 "machineImageId": "older",
                 "kubernetesVersion": "1.33.6",
                 "machineCount": 0,
+                "nodeLabels": {
+                    "magnum.openstack.org/role": "worker",
+                    "magnum.openstack.org/nodegroup": "gpu",
+                },
             },
             nodes.TOPIC.group(
                 specs.cluster(),
                 spec.NodeGroup("gpu", "g1.large", 0, image),
             ),
+        )
+
+    def test_labels_and_taints_of_its_nodes(self) -> None:
+        group = specs.group(
+            magnum_name="GPU nodes (new)",
+            role="ml/worker",
+            node_labels=(("disk", "ssd"), ("example.org/team", "a")),
+            taints=(
+                spec.Taint("gpu", "NoSchedule", "yes"),
+                spec.Taint("slow", "NoExecute"),
+            ),
+        )
+        values = nodes.TOPIC.group(specs.cluster(), group)
+        self.assertEqual(
+            {
+                "magnum.openstack.org/role": "ml-worker",
+                "magnum.openstack.org/nodegroup": "GPU-nodes-new",
+                "disk": "ssd",
+                "example.org/team": "a",
+            },
+            values["nodeLabels"],
+        )
+        self.assertEqual(
+            {
+                "joinConfiguration": {
+                    "nodeRegistration": {
+                        "taints": [
+                            {
+                                "key": "gpu",
+                                "value": "yes",
+                                "effect": "NoSchedule",
+                            },
+                            {"key": "slow", "effect": "NoExecute"},
+                        ]
+                    }
+                }
+            },
+            values["kubeadmConfigSpec"],
         )
 
 

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Disks, storage classes, addons and authentication: whole values."""
+"""Disks, storage classes and authentication: whole values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm import spec
-from magnum_capi_helm.features import addons
 from magnum_capi_helm.features import authentication
 from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import etcd
-from magnum_capi_helm.features import healing
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -96,9 +94,9 @@ class StorageTest(base.BaseTestCase):
             self._csi(),
         )
 
-    def test_the_first_type_is_the_default_class(self) -> None:
+    def test_the_default_class_is_not_among_the_others(self) -> None:
         classes = (
-            spec.StorageClass("fast", "Fast"),
+            spec.StorageClass("fast", "Fast", default=True),
             spec.StorageClass("bulk", "bulk"),
         )
         common: dict[str, Any] = {
@@ -141,7 +139,7 @@ class StorageTest(base.BaseTestCase):
                 "csi_cinder_fstype": "xfs",
                 "csi_cinder_availability_zone": "az1",
             },
-            storage_classes=(spec.StorageClass("fast", "Fast"),),
+            storage_classes=(spec.StorageClass("fast", "Fast", default=True),),
             allowed_zones=("az1", "az2"),
         )
         zone = "topology.cinder.csi.openstack.org/zone"
@@ -168,35 +166,7 @@ class StorageTest(base.BaseTestCase):
         )
 
 
-class SwitchesTest(base.BaseTestCase):
-    def test_addons(self) -> None:
-        rows: list[tuple[dict[str, str], bool, bool]] = [
-            ({}, False, True),
-            ({"monitoring_enabled": "True"}, True, True),
-            ({"kube_dashboard_enabled": "0"}, False, False),
-        ]
-        for given, monitoring, dashboard in rows:
-            self.assertEqual(
-                {
-                    "addons": {
-                        "monitoring": {"enabled": monitoring},
-                        "kubernetesDashboard": {"enabled": dashboard},
-                        "ingress": {"enabled": False},
-                    }
-                },
-                addons.TOPIC.cluster(specs.cluster(given)),
-            )
-
-    def test_healing_is_set_for_control_plane_and_all_groups(self) -> None:
-        for text, enabled in (("true", True), ("false", False)):
-            check = {"healthCheck": {"enabled": enabled}}
-            self.assertEqual(
-                {"controlPlane": check, "nodeGroupDefaults": check},
-                healing.TOPIC.cluster(
-                    specs.cluster({"auto_healing_enabled": text})
-                ),
-            )
-
+class AccessTest(base.BaseTestCase):
     def test_the_cluster_has_a_credential_of_its_own(self) -> None:
         # And no authWebhook: old charts take any string for a webhook.
         self.assertEqual(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 #: label -> (a value that is not its default, what else it needs)
 CHANGES: dict[str, tuple[str, dict[str, str]]] = {
+    "cinder_csi_enabled": ("false", {}),
     "csi_cinder_availability_zone": ("az1", {}),
     "csi_cinder_reclaim_policy": ("Delete", {}),
     "csi_cinder_volume_binding_mode": ("Immediate", {}),
@@ -25,11 +26,10 @@ CHANGES: dict[str, tuple[str, dict[str, str]]] = {
 
 #: label -> a value that no user may give
 REFUSED: dict[str, str] = {
+    "csi_cinder_availability_zone": "{{ zone }}",
+    "cinder_csi_enabled": "cinder",
     "csi_cinder_reclaim_policy": "Recycle",
     "csi_cinder_volume_binding_mode": "Later",
     "csi_cinder_fstype": "",
     "csi_cinder_allow_volume_expansion": "ja",
 }
-
-#: Labels that take any text.
-ANY_TEXT = {"csi_cinder_availability_zone": ""}

@@ -1,0 +1,167 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Address ranges of nodes, pods and services, and how they fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import ipaddress
+import itertools
+from typing import Any
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
+from magnum_capi_helm import network_types
+from magnum_capi_helm import spec
+
+#: kubeadm's limits (``ValidatePodSubnetNodeMask``): a node gets a /24 and a
+#: /64, and the whole range has no more than 2^16 of them.
+_POD_SIZES = (network_types.Sizes(8, 24), network_types.Sizes(48, 64))
+#: kubeadm's limits (``ValidateServiceSubnetSize``): 2^20 addresses and no
+#: fewer than ten.
+_SERVICE_SIZES = (network_types.Sizes(12, 28), network_types.Sizes(108, 124))
+#: The gateway, DHCP servers, load balancer and nodes have to fit in.
+_NODE_SIZES = network_types.Sizes(8, 28)
+
+#: Prefix length of what one node takes of the pods' range: Calico's blocks
+#: as the chart makes them, and Kubernetes' own for Cilium.
+_NODE_BLOCKS = {"calico": 26, "cilium": 24}
+
+FIXED_SUBNET_CIDR = labels.Label(
+    name="fixed_subnet_cidr",
+    type=network_types.IPv4Network(_NODE_SIZES),
+    default="10.0.0.0/24",
+    allowed=f"an IPv4 network such as 10.0.0.0/24 ({_NODE_SIZES})",
+    help="Network of the nodes when the driver makes it, that is when "
+    "neither fixed_network nor fixed_subnet is given.",
+    becomes=("clusterNetworking.internalNetwork.nodeCidr",),
+)
+PODS: labels.Label[tuple[str, ...]] = labels.Label(
+    name="pods_cidr",
+    type=network_types.ClusterNetworks(*_POD_SIZES),
+    default=("172.16.0.0/13",),
+    allowed=f"an IPv4 network ({_POD_SIZES[0]}), for dual-stack followed by "
+    f"an IPv6 network ({_POD_SIZES[1]})",
+    help="Addresses of the pods. With Calico each node takes a /26 at least, "
+    "with Cilium a /24.",
+    aliases=("calico_ipv4pool", "cilium_ipv4pool", "flannel_network_cidr"),
+    becomes=("kubeNetwork.pods.cidrBlocks",),
+)
+SERVICES: labels.Label[tuple[str, ...]] = labels.Label(
+    name="service_cluster_ip_range",
+    type=network_types.ClusterNetworks(*_SERVICE_SIZES),
+    default=("172.24.0.0/13",),
+    allowed=f"an IPv4 network ({_SERVICE_SIZES[0]}), for dual-stack followed "
+    f"by an IPv6 network ({_SERVICE_SIZES[1]})",
+    help="Addresses of the Kubernetes services.",
+    becomes=("kubeNetwork.services.cidrBlocks",),
+)
+
+
+def is_made(network: spec.Network) -> bool:
+    """Whether Cluster API's provider makes the network of the nodes."""
+    return not (network.fixed_id or network.fixed_subnet_id)
+
+
+def node_ranges(cluster: spec.Cluster) -> tuple[str, ...]:
+    """Where the nodes' addresses are."""
+    if is_made(cluster.network):
+        return (cluster.labels[FIXED_SUBNET_CIDR],)
+    return cluster.network.subnet_cidrs
+
+
+def _called(cluster: spec.Cluster, label: labels.Label[Any]) -> str:
+    """The label's name, or the alias that the user gave."""
+    given = cluster.labels.given(label)
+    return given[0] if given else label.name
+
+
+def _named_ranges(cluster: spec.Cluster) -> Iterator[tuple[str, str]]:
+    """Each range with what the user calls it."""
+    for label in (PODS, SERVICES):
+        for each in cluster.labels[label]:
+            yield _called(cluster, label), each
+    network = cluster.network
+    if is_made(network):
+        name = FIXED_SUBNET_CIDR.name
+    else:
+        name = "fixed_subnet" if network.fixed_subnet_id else "fixed_network"
+    for each in node_ranges(cluster):
+        yield name, each
+
+
+def _check_overlap(cluster: spec.Cluster) -> None:
+    for (one, range_1), (other, range_2) in itertools.combinations(
+        _named_ranges(cluster), 2
+    ):
+        first = ipaddress.ip_network(range_1)
+        second = ipaddress.ip_network(range_2)
+        if first.version == second.version and first.overlaps(second):
+            raise exceptions.InvalidInput(
+                f"{one} ({range_1}) and {other} ({range_2}) overlap: give "
+                "ranges that have no address in common"
+            )
+
+
+def _check_families(cluster: spec.Cluster) -> None:
+    pods, services = cluster.labels[PODS], cluster.labels[SERVICES]
+    name = f"{_called(cluster, PODS)} ({', '.join(pods)})"
+    if len(pods) != len(services):
+        raise exceptions.InvalidInput(
+            f"{name} and {_called(cluster, SERVICES)} "
+            f"({', '.join(services)}) differ in their IP versions: give "
+            "both IPv4 alone, or both IPv4 and IPv6"
+        )
+    if len(pods) == 1:
+        return
+    if cluster.cni != "cilium":
+        # The chart makes Calico's pools of /26 blocks, too large for IPv6;
+        # the addon provider appends to lists, so no value replaces them.
+        raise exceptions.InvalidInput(
+            f"{name}: IPv6 works with network_driver=cilium, not with "
+            f"{cluster.cni}"
+        )
+    versions = {
+        ipaddress.ip_network(each).version for each in node_ranges(cluster)
+    }
+    if 6 not in versions:
+        raise exceptions.InvalidInput(
+            f"{name}: nodes need IPv6 addresses, too: give a fixed_network "
+            "with an IPv4 and an IPv6 subnet"
+        )
+
+
+def _check_room(cluster: spec.Cluster) -> None:
+    """Whether each node finds its block in the pods' range."""
+    pods = ipaddress.ip_network(cluster.labels[PODS][0])
+    block = _NODE_BLOCKS[cluster.cni]
+    room = 2 ** (block - pods.prefixlen)
+    groups = (cluster.control_plane, *cluster.node_groups)
+    # While the control plane is replaced there is one node more.
+    wanted = 1 + sum(max(each.count, each.maximum or 0) for each in groups)
+    if wanted > room:
+        raise exceptions.InvalidInput(
+            f"{_called(cluster, PODS)} ({pods}) is a /{block} for {room} "
+            f"nodes, and the cluster can have {wanted} with the one that an "
+            "upgrade adds: give a larger network"
+        )
+
+
+def check(cluster: spec.Cluster) -> None:
+    """Refuse ranges that no cluster works with.
+
+    :raises InvalidInput: naming the labels or fields and their ranges
+    """
+    _check_families(cluster)
+    _check_overlap(cluster)
+    _check_room(cluster)

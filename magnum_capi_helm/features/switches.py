@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Labels that switch an addon of the chart on or off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from magnum_capi_helm import chart_versions
+from magnum_capi_helm import labels
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import topic
+
+
+def values(
+    cluster: spec.Cluster,
+    switches: Iterable[labels.Label[bool]],
+    *,
+    below: str = "addons",
+    always: bool = False,
+) -> topic.Values:
+    """Addon -> ``{"enabled": ...}``, for the node ``below`` of the values.
+
+    The default of a switch is the chart's. It is sent when somebody gives
+    it or when it differs, so that values of the operator's own are left
+    alone; never to a chart version that does not have the addon.
+
+    :param switches: each becomes the path ``<below>.<addon>.enabled``
+    :param always: send them whatever their values are
+    """
+    return {
+        _addon(label, below): {"enabled": cluster.labels[label]}
+        for label in switches
+        if chart_versions.applies(label.charts, cluster.chart.version)
+        and (always or _turned(cluster.labels, label))
+    }
+
+
+def _turned(found: labels.Values, label: labels.Label[bool]) -> bool:
+    return found.given(label) is not None or found[label] != label.default
+
+
+def _addon(label: labels.Label[bool], below: str) -> str:
+    path = label.becomes[0]
+    return path.removeprefix(f"{below}.").removesuffix(".enabled")

@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a template with some labels becomes, in a cloud that has it all."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from typing import Any
+
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import nodes
+from magnum_capi_helm.features import placement
+from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.tests.unit.features import specs
+
+
+class _Cloud:
+    """A cloud in which every name is found."""
+
+    def image(self, name: str) -> spec.Image:
+        if name == "bare":
+            return dataclasses.replace(specs.IMAGE, kube_version="")
+        return specs.IMAGE
+
+    def flavor(self, name: str) -> spec.Flavor:
+        return spec.Flavor(name, vcpus=2, ram=4096, disk=20)
+
+    def compute_zones(self) -> tuple[str, ...]:
+        return ("az1", "az2")
+
+    def network(self, name: str) -> str:
+        return name
+
+    def volume_types(self) -> tuple[str, ...]:
+        return ("fast",)
+
+    def default_volume_type(self) -> str | None:
+        return "fast"
+
+    def volume_zones(self) -> tuple[str, ...]:
+        return ("az1", "az2")
+
+    def cluster_identity_url(self) -> str:
+        return "https://keystone.example.org/v3"
+
+
+def _row(name: str, role: str, count: int, image: str) -> Any:
+    return types.SimpleNamespace(
+        name=name,
+        role=role,
+        node_count=count,
+        flavor_id="m1",
+        image_id=image,
+        is_default=True,
+        min_node_count=None,
+        max_node_count=None,
+        docker_volume_size=None,
+        labels={},
+    )
+
+
+def resolved(given: dict[str, str]) -> spec.Cluster:
+    """A cluster of a template with these labels."""
+    # An image that says its version needs no label to say it.
+    image = "bare" if nodes.KUBE_TAG.name in given else "ubuntu"
+    template = types.SimpleNamespace(
+        name="small",
+        labels=given,
+        network_driver="calico",
+        external_network_id=None,
+        fixed_network=None,
+        fixed_subnet=None,
+        dns_nameserver=None,
+        insecure_registry=None,
+        apiserver_port=None,
+        http_proxy=None,
+        https_proxy=None,
+        no_proxy=None,
+    )
+    cluster: Any = types.SimpleNamespace(
+        uuid="45f11a8d-0000-4000-8000-000000000001",
+        name="demo",
+        labels={},
+        cluster_template=template,
+        project_id="p1",
+        keypair=None,
+        fixed_network=None,
+        fixed_subnet=None,
+        floating_ip_enabled=True,
+        master_lb_enabled=True,
+        docker_volume_size=50,
+        nodegroups=[
+            _row("default-master", "master", 1, image),
+            _row("default-worker", "worker", 2, image),
+        ],
+    )
+    cloud: Any = _Cloud()
+    wanted = resolve_cluster.resolve(cluster, cloud, "demo-1")
+    groups = (wanted.control_plane, *wanted.node_groups)
+    made = placement.server_groups(groups)
+    return placement.with_server_groups(wanted, made)

@@ -1,0 +1,146 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Admission plugins and Pod Security."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.features import admission
+from magnum_capi_helm.tests.unit.features import specs
+
+ADDONS = [
+    "calico-apiserver",
+    "calico-system",
+    "cert-manager",
+    "csi-ceph-system",
+    "gpu-operator",
+    "ingress-nginx",
+    "intel",
+    "kube-amd-gpu",
+    "kube-system",
+    "monitoring-system",
+    "network-operator",
+    "node-feature-discovery",
+    "node-problem-detector",
+    "openstack-system",
+    "tigera-operator",
+    "traefik",
+]
+
+
+def _arguments(given: dict[str, str]) -> Any:
+    made = admission.TOPIC.cluster(specs.cluster(given))
+    kubeadm = made["controlPlane"]["kubeadmConfigSpec"]
+    return kubeadm["clusterConfiguration"]["apiServer"]["extraArgs"]
+
+
+class PluginsTest(base.BaseTestCase):
+    def test_nothing_given_leaves_kubeadms_plugins_alone(self) -> None:
+        self.assertEqual({}, admission.TOPIC.cluster(specs.cluster()))
+
+    def test_plugins_are_added_to_the_one_of_kubeadm(self) -> None:
+        self.assertEqual(
+            {
+                "enable-admission-plugins": "NodeRestriction,"
+                "AlwaysPullImages,PodNodeSelector",
+                "disable-admission-plugins": "DefaultStorageClass",
+            },
+            _arguments(
+                {
+                    "admission_control_list": "AlwaysPullImages,"
+                    "NodeRestriction,PodNodeSelector",
+                    "admission_control_disabled_list": "DefaultStorageClass",
+                }
+            ),
+        )
+
+    def test_lists_that_the_api_server_dies_of_are_refused(self) -> None:
+        rows = [
+            (
+                {"admission_control_list": "PodSecurityPolicy"},
+                "label admission_control_list='PodSecurityPolicy' is not "
+                "allowed: give it without PodSecurityPolicy: Kubernetes has "
+                "it no more; see pod_security_enforce",
+            ),
+            (
+                {"admission_control_list": "PodNodeSelector,EventRateLimit"},
+                "label admission_control_list='PodNodeSelector,"
+                "EventRateLimit' is not allowed: give it without "
+                "EventRateLimit: it needs a configuration of its own",
+            ),
+            (
+                {"admission_control_disabled_list": "NodeRestriction"},
+                "label admission_control_disabled_list='NodeRestriction' is "
+                "not allowed: give it without NodeRestriction, which is "
+                "switched on",
+            ),
+            (
+                {
+                    "admission_control_list": "PodNodeSelector",
+                    "admission_control_disabled_list": "PodNodeSelector",
+                },
+                "label admission_control_disabled_list='PodNodeSelector' is "
+                "not allowed: give it without PodNodeSelector, which is "
+                "switched on",
+            ),
+        ]
+        for given, message in rows:
+            error = self.assertRaises(
+                exceptions.LabelError,
+                admission.TOPIC.check,
+                specs.cluster(given),
+            )
+            self.assertEqual(message, str(error))
+        admission.TOPIC.check(
+            specs.cluster({"admission_control_list": "AlwaysPullImages"})
+        )
+
+
+class PodSecurityTest(base.BaseTestCase):
+    def test_levels_leave_the_addons_alone(self) -> None:
+        self.assertEqual(
+            {
+                "apiServer": {
+                    "admissionConfiguration": {
+                        "PodSecurity": {
+                            "apiVersion": "pod-security.admission.config."
+                            "k8s.io/v1",
+                            "kind": "PodSecurityConfiguration",
+                            "defaults": {
+                                "enforce": "baseline",
+                                "warn": "restricted",
+                            },
+                            "exemptions": {
+                                "namespaces": sorted([*ADDONS, "legacy"])
+                            },
+                        }
+                    }
+                }
+            },
+            admission.TOPIC.cluster(
+                specs.cluster(
+                    {
+                        "pod_security_enforce": "baseline",
+                        "pod_security_warn": "restricted",
+                        "pod_security_exempt_namespaces": "legacy,kube-system",
+                    }
+                )
+            ),
+        )
+
+    def test_exemptions_alone_are_no_configuration(self) -> None:
+        given = {"pod_security_exempt_namespaces": "legacy"}
+        self.assertEqual({}, admission.TOPIC.cluster(specs.cluster(given)))

@@ -1,0 +1,232 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The way to the Kubernetes API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm.features import api_server
+from magnum_capi_helm.tests.unit.features import specs
+
+BARE = spec.ApiServer(load_balancer=False)
+HIDDEN = spec.ApiServer(floating_ip=False)
+BARE_HIDDEN = spec.ApiServer(load_balancer=False, floating_ip=False)
+
+
+def _server(given: dict[str, str] | None = None, **changes: Any) -> Any:
+    cluster = specs.cluster(given, **changes)
+    return api_server.TOPIC.cluster(cluster)["apiServer"]
+
+
+def _alone(given: dict[str, str], api: spec.ApiServer) -> spec.Cluster:
+    """A cluster with one control plane machine."""
+    return specs.cluster(
+        given,
+        api=api,
+        control_plane=spec.NodeGroup("cp", "m1", 1, specs.IMAGE),
+    )
+
+
+class ApiServerTest(base.BaseTestCase):
+    def test_nothing_given_is_a_load_balancer_with_a_floating_ip(self) -> None:
+        self.assertEqual(
+            {
+                "apiServer": {
+                    "enableLoadBalancer": True,
+                    "loadBalancerProvider": "amphora",
+                    "associateFloatingIP": True,
+                }
+            },
+            api_server.TOPIC.cluster(specs.cluster()),
+        )
+
+    def test_allow_list_is_sent_in_both_spellings_of_the_charts(self) -> None:
+        networks = ["192.0.2.0/24", "198.51.100.7/32"]
+        self.assertEqual(
+            {
+                "enableLoadBalancer": True,
+                "loadBalancerProvider": "ovn",
+                "associateFloatingIP": False,
+                "allowedCidrs": networks,
+                "allowedCIDRs": networks,
+            },
+            _server(
+                {
+                    "api_master_lb_allowed_cidrs": ", ".join(networks),
+                    "octavia_provider": "ovn",
+                },
+                api=HIDDEN,
+            ),
+        )
+
+    def test_charts_that_would_leave_the_api_open_are_refused(self) -> None:
+        given = {"master_lb_allowed_cidrs": "192.0.2.0/24"}
+        outcomes = {}
+        for version in ("0.10.1", "0.11.0", "0.23.0", "0.24.0", "0.27.0"):
+            cluster = specs.cluster(given, chart=specs.chart(version))
+            try:
+                values.check(cluster)
+                outcomes[version] = ""
+            except exceptions.LabelError as error:
+                outcomes[version] = error.allowed
+        why = (
+            "it with a chart version that applies it (up to 0.10.1, 0.24.0 "
+            "and later), not with "
+        )
+        self.assertEqual(
+            {
+                "0.10.1": "",
+                "0.11.0": f"{why}0.11.0",
+                "0.23.0": f"{why}0.23.0",
+                "0.24.0": "",
+                "0.27.0": "",
+            },
+            outcomes,
+        )
+
+    def test_addresses_that_are_given_are_used(self) -> None:
+        self.assertEqual(
+            {
+                "enableLoadBalancer": True,
+                "loadBalancerProvider": "amphora",
+                "associateFloatingIP": True,
+                "floatingIP": "192.0.2.7",
+                "fixedIP": "10.0.0.5",
+                "logLevel": 4,
+            },
+            _server(
+                {
+                    "api_server_floating_ip": "192.0.2.7",
+                    "api_server_fixed_ip": "10.0.0.5",
+                    "api_server_log_level": "4",
+                }
+            ),
+        )
+
+    def test_a_port_is_the_machines_port_as_well(self) -> None:
+        endpoint = {"localAPIEndpoint": {"bindPort": 8443}}
+        self.assertEqual(
+            {
+                "apiServer": {
+                    "enableLoadBalancer": True,
+                    "loadBalancerProvider": "amphora",
+                    "associateFloatingIP": True,
+                    "port": 8443,
+                },
+                "controlPlane": {
+                    "kubeadmConfigSpec": {
+                        "initConfiguration": endpoint,
+                        "joinConfiguration": {"controlPlane": endpoint},
+                    }
+                },
+            },
+            api_server.TOPIC.cluster(
+                specs.cluster(api=spec.ApiServer(port=8443))
+            ),
+        )
+
+    def test_the_port_has_a_place_of_its_own_in_each_phase(self) -> None:
+        cluster = specs.cluster(
+            {"kubelet_options": "--max-pods=50"},
+            api=spec.ApiServer(port=8443),
+        )
+        control_plane = values.build(cluster)["controlPlane"]
+        kubeadm = control_plane["kubeadmConfigSpec"]
+        self.assertEqual(
+            {"localAPIEndpoint": {"bindPort": 8443}},
+            kubeadm["joinConfiguration"]["controlPlane"],
+        )
+        self.assertIn("nodeRegistration", kubeadm["initConfiguration"])
+
+    def test_names_are_added_to_the_certificate(self) -> None:
+        given = {"api_server_cert_sans": "api.example.org,192.0.2.7"}
+        self.assertEqual(
+            {
+                "kubeadmConfigSpec": {
+                    "clusterConfiguration": {
+                        "apiServer": {
+                            "certSANs": ["api.example.org", "192.0.2.7"]
+                        }
+                    }
+                }
+            },
+            api_server.TOPIC.cluster(specs.cluster(given))["controlPlane"],
+        )
+
+    def test_the_provider_opens_node_ports_even_without_it(self) -> None:
+        self.assertEqual(
+            {
+                "enableLoadBalancer": False,
+                "loadBalancerProvider": "ovn",
+                "associateFloatingIP": True,
+            },
+            _server({"octavia_provider": "ovn"}, api=BARE),
+        )
+
+    def test_what_works_without_a_load_balancer(self) -> None:
+        fixed = {"api_server_fixed_ip": "10.0.0.5"}
+        for cluster in (
+            _alone({}, BARE),
+            _alone({"api_server_floating_ip": "192.0.2.7"}, BARE),
+            _alone(fixed, BARE_HIDDEN),
+            # Somebody else brings the address to one of three machines.
+            specs.cluster(fixed, api=BARE_HIDDEN),
+        ):
+            api_server.TOPIC.check(cluster)
+
+    def test_an_address_that_nothing_would_have_is_refused(self) -> None:
+        rows = [
+            (
+                specs.cluster(
+                    {"api_server_floating_ip": "192.0.2.7"}, api=HIDDEN
+                ),
+                "label api_server_floating_ip='192.0.2.7' is not allowed: "
+                "give it with master_lb_floating_ip_enabled=true: this "
+                "cluster's API has no floating IP",
+            ),
+            (
+                specs.cluster(api=BARE),
+                "master_count=3: without a load balancer the floating IP "
+                "leads to one machine; give master_count=1, or "
+                "master_lb_enabled",
+            ),
+            (
+                _alone({"master_lb_allowed_cidrs": "192.0.2.0/24"}, BARE),
+                "label master_lb_allowed_cidrs='192.0.2.0/24' is not "
+                "allowed: give it with master_lb_enabled: only a load "
+                "balancer filters",
+            ),
+            (
+                _alone({"api_server_fixed_ip": "10.0.0.5"}, BARE),
+                "label api_server_fixed_ip='10.0.0.5' is not allowed: give "
+                "it with master_lb_enabled, or with "
+                "master_lb_floating_ip_enabled=false: here the API has the "
+                "floating IP of its machine",
+            ),
+            (
+                _alone({}, BARE_HIDDEN),
+                "master_lb_floating_ip_enabled=false without a load "
+                "balancer: give master_lb_enabled, or api_server_fixed_ip "
+                "with the address of an existing port",
+            ),
+        ]
+        for cluster, message in rows:
+            error = self.assertRaises(
+                exceptions.InvalidInput, api_server.TOPIC.check, cluster
+            )
+            self.assertEqual(message, str(error))

@@ -1,0 +1,317 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Arguments of Kubernetes' components."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import features
+from magnum_capi_helm.features import arguments
+from magnum_capi_helm.features import kube_proxy
+from magnum_capi_helm.features import owned_arguments
+from magnum_capi_helm.tests.unit.features import specs
+
+RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+STRONGER = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+
+
+def _kubeadm(given: dict[str, str], **changes: Any) -> Any:
+    made = arguments.TOPIC.cluster(specs.cluster(given, **changes))
+    return made["controlPlane"]["kubeadmConfigSpec"]
+
+
+class ComponentsTest(base.BaseTestCase):
+    def _refusal(self, given: dict[str, str], **changes: Any) -> str:
+        error = self.assertRaises(
+            exceptions.LabelError,
+            arguments.TOPIC.check,
+            specs.cluster(given, **changes),
+        )
+        return f"{error.name}: {error.allowed}"
+
+    def test_nothing_given_sends_nothing(self) -> None:
+        cluster = specs.cluster()
+        self.assertEqual({}, arguments.TOPIC.cluster(cluster))
+        self.assertEqual(
+            {}, arguments.TOPIC.group(cluster, cluster.node_groups[0])
+        )
+        arguments.TOPIC.check(cluster)
+
+    def test_each_component_gets_its_own(self) -> None:
+        given = {
+            "kubeapi_options": "--max-requests-inflight=800 profiling=false",
+            "kubecontroller_options": "--node-monitor-grace-period=60s",
+            "kubescheduler_options": "v=4",
+            "api_server_tls_cipher_suites": f"{RSA},{STRONGER}",
+            "api_server_tls_min_version": "1.2",
+        }
+        self.assertEqual(
+            {
+                "clusterConfiguration": {
+                    "apiServer": {
+                        "extraArgs": {
+                            "max-requests-inflight": "800",
+                            "profiling": "false",
+                            "tls-cipher-suites": f"{RSA},{STRONGER}",
+                            "tls-min-version": "VersionTLS12",
+                        }
+                    },
+                    "controllerManager": {
+                        "extraArgs": {"node-monitor-grace-period": "60s"}
+                    },
+                    "scheduler": {"extraArgs": {"v": "4"}},
+                }
+            },
+            _kubeadm(given),
+        )
+        arguments.TOPIC.check(specs.cluster(given))
+
+    def test_kubelet_of_the_control_plane_has_those_of_its_group(self) -> None:
+        control_plane = dataclasses.replace(
+            specs.cluster().control_plane,
+            labels=specs.parsed({"kubelet_options": "--max-pods=50"}),
+        )
+        registration = {
+            "nodeRegistration": {"kubeletExtraArgs": {"max-pods": "50"}}
+        }
+        self.assertEqual(
+            {
+                "initConfiguration": registration,
+                "joinConfiguration": registration,
+            },
+            _kubeadm(
+                {"kubelet_options": "--max-pods=200"},
+                control_plane=control_plane,
+            ),
+        )
+
+    def test_init_and_join_share_nothing(self) -> None:
+        kubeadm = _kubeadm({"kubelet_options": "--max-pods=50"})
+        self.assertIsNot(
+            kubeadm["initConfiguration"]["nodeRegistration"],
+            kubeadm["joinConfiguration"]["nodeRegistration"],
+        )
+
+    def test_kubelet_of_a_group_joins_with_those_of_the_group(self) -> None:
+        group = specs.group(
+            {
+                "kubelet_options": "--max-pods=200 --cpu-cfs-quota=false",
+                "kubelet_tls_cipher_suites": RSA,
+                "kubelet_tls_min_version": "1.2",
+            }
+        )
+        self.assertEqual(
+            {
+                "kubeadmConfigSpec": {
+                    "joinConfiguration": {
+                        "nodeRegistration": {
+                            "kubeletExtraArgs": {
+                                "max-pods": "200",
+                                "cpu-cfs-quota": "false",
+                                "tls-cipher-suites": RSA,
+                                "tls-min-version": "VersionTLS12",
+                            }
+                        }
+                    }
+                }
+            },
+            arguments.TOPIC.group(specs.cluster(), group),
+        )
+
+    def test_what_belongs_to_another_names_whom(self) -> None:
+        rows = [
+            ("kubeapi_options", "audit-log-path", "see audit_log_enabled"),
+            ("kubeapi_options", "oidc-client-id", "see oidc_issuer_url"),
+            (
+                "kubeapi_options",
+                "enable-admission-plugins",
+                "see admission_control_list",
+            ),
+            (
+                "kubeapi_options",
+                "admission-control-config-file",
+                "see pod_security_enforce",
+            ),
+            (
+                "kubeapi_options",
+                "encryption-provider-config",
+                "see etcd_encryption_enabled",
+            ),
+            (
+                "kubeapi_options",
+                "authorization-mode",
+                "see keystone_auth_enabled",
+            ),
+            ("kubeapi_options", "v", "see api_server_log_level"),
+            ("kubeapi_options", "client-ca-file", "kubeadm sets it"),
+            ("kubeapi_options", "etcd-servers", "kubeadm sets it"),
+            ("kubeapi_options", "cloud-provider", "the chart sets it"),
+            (
+                "kubeapi_options",
+                "token-auth-file",
+                "machines have no such file",
+            ),
+            ("kubecontroller_options", "bind-address", "the chart sets it"),
+            (
+                "kubecontroller_options",
+                "cluster-signing-key-file",
+                "kubeadm sets it",
+            ),
+            ("kubescheduler_options", "leader-elect", "kubeadm sets it"),
+            (
+                "kubescheduler_options",
+                "config",
+                "machines have no such file",
+            ),
+            (
+                "kubelet_options",
+                "node-labels",
+                "see the node labels of the nodegroup",
+            ),
+            (
+                "kubelet_options",
+                "tls-cipher-suites",
+                "see kubelet_tls_cipher_suites",
+            ),
+            ("kubelet_options", "bootstrap-kubeconfig", "kubeadm sets it"),
+        ]
+        self.assertEqual(
+            [
+                f"{label}: it without {name}: {why}"
+                for label, name, why in rows
+            ],
+            [
+                self._refusal({label: f"--a=b --{name}=x"})
+                for label, name, _ in rows
+            ],
+        )
+
+    def test_a_label_that_a_refusal_names_is_there(self) -> None:
+        declared = {label.name for label in features.LABELS}
+        named = {
+            word
+            for table in (
+                owned_arguments.API_SERVER,
+                owned_arguments.CONTROLLER_MANAGER,
+                owned_arguments.SCHEDULER,
+                owned_arguments.KUBELET,
+            )
+            for why in table.values()
+            for word in re.findall(r"see (\w+_\w+)", why)
+        }
+        self.assertEqual(set(), named - declared)
+
+    def test_a_value_that_somebody_would_interpret_is_refused(self) -> None:
+        characters = "letters, digits and _ . , : = / + @ % * < [ ] - alone"
+        for label in (
+            "kubeapi_options",
+            "kubecontroller_options",
+            "kubescheduler_options",
+            "kubelet_options",
+            "kubeproxy_options",
+        ):
+            for value in ("{{ds}}", "$(HOSTNAME)", "`id`", "'a'"):
+                self.assertEqual(
+                    f"{label}: feature-gates as {characters}",
+                    self._refusal({label: f"--feature-gates={value}"}),
+                )
+
+    def test_a_group_can_not_take_what_the_cluster_can_not(self) -> None:
+        group = specs.group({"kubelet_options": "--node-ip=10.0.0.9"})
+        self.assertEqual(
+            "kubelet_options: it without node-ip: each machine has its own",
+            self._refusal({}, node_groups=(group,)),
+        )
+
+    def test_cipher_suites_of_tls_1_3_can_not_be_chosen(self) -> None:
+        for component in ("api_server", "kubelet"):
+            version = f"{component}_tls_min_version"
+            suites = f"{component}_tls_cipher_suites"
+            self.assertEqual(
+                f"{suites}: none with {version}=1.3, which has its own",
+                self._refusal({suites: RSA, version: "1.3"}),
+            )
+
+
+class KubeProxyTest(base.BaseTestCase):
+    def test_arguments_become_fields_of_its_file(self) -> None:
+        given = {
+            "kubeproxy_options": "--proxy-mode=ipvs --ipvs-scheduler=lc "
+            "--ipvs-strict-arp=true --conntrack-max-per-core=0 "
+            "--conntrack-tcp-timeout-established=1h30m "
+            "--nodeport-addresses=10.0.0.0/8,192.168.0.0/16 "
+            "--feature-gates=A=true,B=false --v=4"
+        }
+        self.assertEqual(
+            {
+                "kubeProxyConfiguration": {
+                    "mode": "ipvs",
+                    "ipvs": {"scheduler": "lc", "strictARP": True},
+                    "conntrack": {
+                        "maxPerCore": 0,
+                        "tcpEstablishedTimeout": "1h30m",
+                    },
+                    "nodePortAddresses": ["10.0.0.0/8", "192.168.0.0/16"],
+                    "featureGates": {"A": True, "B": False},
+                    "logging": {"verbosity": 4},
+                }
+            },
+            _kubeadm(given),
+        )
+        arguments.TOPIC.check(specs.cluster(given))
+
+    def test_what_has_no_field_names_what_has_one(self) -> None:
+        rows = [
+            (
+                "kubeconfig=a",
+                f"none but {', '.join(kube_proxy.ARGUMENTS)}",
+            ),
+            (
+                "proxy-mode=userspace",
+                "proxy-mode as iptables or ipvs or nftables",
+            ),
+            ("conntrack-min=many", "conntrack-min as a number"),
+            ("ipvs-strict-arp=yes", "ipvs-strict-arp as true or false"),
+            (
+                "ipvs-sync-period=30",
+                "ipvs-sync-period as a duration such as 90s or 1h30m",
+            ),
+            (
+                "feature-gates=A",
+                "feature-gates as a list such as Name=true,Other=false",
+            ),
+        ]
+        for text, allowed in rows:
+            error = self.assertRaises(
+                exceptions.LabelError,
+                arguments.TOPIC.check,
+                specs.cluster({"kubeproxy_options": text}),
+            )
+            self.assertEqual(allowed, error.allowed)
+
+    def test_with_cilium_there_is_none(self) -> None:
+        given = {"kubeproxy_options": "--v=4"}
+        cluster = specs.cluster(given, cni="cilium")
+        error = self.assertRaises(
+            exceptions.LabelError, arguments.TOPIC.check, cluster
+        )
+        self.assertEqual(
+            "none: with cilium there is no kube-proxy", error.allowed
+        )
+        # An operator's default is for the clusters that have one.
+        self.assertEqual({}, arguments.TOPIC.cluster(cluster))

@@ -1,0 +1,258 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The audit log of the Kubernetes API."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import pathlib
+from typing import Any
+
+from oslo_config import fixture
+from oslotest import base
+import yaml
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import audit
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.resolve import site
+from magnum_capi_helm.tests.unit.features import specs
+
+ENABLED = {"audit_log_enabled": "true"}
+CONTROL_PLANE = topic.Nodes.CONTROL_PLANE
+
+
+def _file(given: dict[str, str] | None = None, **changes: Any) -> Any:
+    cluster = specs.cluster({**ENABLED, **(given or {})}, **changes)
+    (file,) = audit.TOPIC.setup(cluster, CONTROL_PLANE).files
+    return file
+
+
+def _matches(rule: dict[str, Any], request: dict[str, Any]) -> bool:
+    """Whether a rule of a policy is about a request, as Kubernetes sees it."""
+    if "users" in rule and request["user"] not in rule["users"]:
+        return False
+    groups = set(request.get("groups", ()))
+    if "userGroups" in rule and not groups & set(rule["userGroups"]):
+        return False
+    if "verbs" in rule and request["verb"] not in rule["verbs"]:
+        return False
+    if "resources" in rule:
+        return any(
+            request.get("group") == each["group"]
+            and request.get("resource") in each["resources"]
+            for each in rule["resources"]
+        )
+    if "nonResourceURLs" in rule:
+        return any(
+            fnmatch.fnmatchcase(request.get("url", ""), url)
+            for url in rule["nonResourceURLs"]
+        )
+    return True
+
+
+def _level(policy: dict[str, Any], request: dict[str, Any]) -> Any:
+    request = {"user": "jane", "verb": "get", **request}
+    return next(
+        rule["level"] for rule in policy["rules"] if _matches(rule, request)
+    )
+
+
+class AuditTest(base.BaseTestCase):
+    def test_nothing_is_logged_unless_somebody_wants_it(self) -> None:
+        cluster = specs.cluster({"audit_log_max_age": "7"})
+        self.assertEqual({}, audit.TOPIC.cluster(cluster))
+        for nodes in topic.Nodes:
+            self.assertEqual(topic.Setup(), audit.TOPIC.setup(cluster, nodes))
+
+    def test_the_api_server_gets_its_arguments_and_folders(self) -> None:
+        server = {
+            "extraArgs": {
+                "audit-policy-file": "/etc/kubernetes/audit/policy.yaml",
+                "audit-log-path": "/var/log/kubernetes/audit/audit.log",
+                "audit-log-maxage": "30",
+                "audit-log-maxbackup": "3",
+                "audit-log-maxsize": "100",
+            },
+            "extraVolumes": [
+                {
+                    "name": "audit-policy",
+                    "hostPath": "/etc/kubernetes/audit",
+                    "mountPath": "/etc/kubernetes/audit",
+                    "readOnly": True,
+                    "pathType": "Directory",
+                },
+                {
+                    "name": "audit-log",
+                    "hostPath": "/var/log/kubernetes/audit",
+                    "mountPath": "/var/log/kubernetes/audit",
+                    "readOnly": False,
+                    "pathType": "DirectoryOrCreate",
+                },
+            ],
+        }
+        self.assertEqual(
+            {
+                "controlPlane": {
+                    "kubeadmConfigSpec": {
+                        "clusterConfiguration": {"apiServer": server}
+                    }
+                }
+            },
+            audit.TOPIC.cluster(
+                specs.cluster({**ENABLED, "audit_log_maxbackup": "3"})
+            ),
+        )
+
+    def test_the_policy_goes_to_the_control_plane_alone(self) -> None:
+        file = _file()
+        self.assertEqual(
+            (
+                "/etc/kubernetes/audit/policy.yaml",
+                "root:root",
+                "0600",
+            ),
+            (file["path"], file["owner"], file["permissions"]),
+        )
+        self.assertEqual(
+            topic.Setup(),
+            audit.TOPIC.setup(specs.cluster(ENABLED), topic.Nodes.WORKERS),
+        )
+
+
+class PolicyTest(base.BaseTestCase):
+    def test_what_is_logged_of_a_request(self) -> None:
+        policy = yaml.safe_load(
+            _file({"audit_log_policy_level": "RequestResponse"})["content"]
+        )
+        self.assertEqual(
+            ("audit.k8s.io/v1", "Policy"),
+            (policy["apiVersion"], policy["kind"]),
+        )
+        pod = {"group": "", "resource": "pods"}
+        secret = {"group": "", "resource": "secrets"}
+        node = {"group": "", "resource": "nodes/status"}
+        lease = {"group": "coordination.k8s.io", "resource": "leases"}
+        kubelet = {"user": "system:node:a", "groups": ["system:nodes"]}
+        rows: list[tuple[dict[str, Any], str]] = [
+            ({"url": "/livez/ping"}, "None"),
+            ({"url": "/openapi/v3"}, "None"),
+            ({"url": "/logs"}, "Metadata"),
+            (pod, "Metadata"),
+            ({**pod, "verb": "list"}, "Metadata"),
+            ({**pod, "verb": "create"}, "RequestResponse"),
+            ({**pod, "verb": "deletecollection"}, "RequestResponse"),
+            ({**pod, "user": "system:kube-scheduler"}, "None"),
+            (
+                {**pod, "user": "system:kube-scheduler", "verb": "patch"},
+                "RequestResponse",
+            ),
+            (secret, "Metadata"),
+            ({**secret, "verb": "create"}, "Metadata"),
+            ({**secret, "user": "system:apiserver"}, "Metadata"),
+            (
+                {
+                    "group": "authentication.k8s.io",
+                    "resource": "tokenreviews",
+                    "verb": "create",
+                },
+                "Metadata",
+            ),
+            (
+                {
+                    "group": "",
+                    "resource": "serviceaccounts/token",
+                    "verb": "create",
+                },
+                "Metadata",
+            ),
+            ({**node, **kubelet, "verb": "patch"}, "None"),
+            ({**node, "verb": "patch"}, "RequestResponse"),
+            ({**node, **kubelet, "verb": "delete"}, "RequestResponse"),
+            ({**lease, **kubelet, "verb": "update"}, "None"),
+            ({**lease, "verb": "update"}, "RequestResponse"),
+            ({"group": "", "resource": "events", "verb": "create"}, "None"),
+        ]
+        self.assertEqual(rows, [(row, _level(policy, row)) for row, _ in rows])
+
+    def test_without_a_level_no_content_is_logged(self) -> None:
+        policy = yaml.safe_load(_file()["content"])
+        levels = {rule["level"] for rule in policy["rules"]}
+        self.assertEqual({"None", "Metadata"}, levels)
+
+    def test_the_operators_policy_replaces_it(self) -> None:
+        own = spec.Site(audit_policy="kind: Policy\n")
+        self.assertEqual("kind: Policy\n", _file(site=own)["content"])
+
+    def test_a_level_can_not_change_the_operators_policy(self) -> None:
+        own = spec.Site(audit_policy="kind: Policy\n")
+        audit.TOPIC.check(specs.cluster(ENABLED, site=own))
+        given = {**ENABLED, "audit_log_policy_level": "Request"}
+        audit.TOPIC.check(specs.cluster(given))
+        error = self.assertRaises(
+            exceptions.LabelError,
+            audit.TOPIC.check,
+            specs.cluster(given, site=own),
+        )
+        self.assertEqual(
+            "label audit_log_policy_level='Request' is not allowed: give "
+            "none: clusters of this cloud have the operator's policy",
+            str(error),
+        )
+
+
+class PolicyFileTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.config = self.useFixture(fixture.Config(conf.CONF))
+
+    def _read(self, text: str, given: dict[str, str] | None = None) -> Any:
+        path = pathlib.Path(self.create_tempfiles([("policy", text)])[0])
+        self.config.config(group="capi_helm", audit_policy_file=str(path))
+        found = specs.parsed(ENABLED if given is None else given)
+        return site.site(found).audit_policy
+
+    def test_the_operators_policy_is_read_where_there_is_a_log(self) -> None:
+        text = (
+            "apiVersion: audit.k8s.io/v1\n"
+            "kind: Policy\n"
+            "rules: [{level: Metadata}]\n"
+        )
+        self.assertEqual(
+            {
+                "apiVersion": "audit.k8s.io/v1",
+                "kind": "Policy",
+                "rules": [{"level": "Metadata"}],
+            },
+            json.loads(self._read(text)),
+        )
+        self.assertIsNone(self._read(text, {}))
+        self.assertIsNone(self._read("no policy", {}))
+
+    def test_what_is_no_policy_names_the_option(self) -> None:
+        for text in (
+            "",
+            "rules: [{level: Metadata}]",
+            "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: []}",
+            "{apiVersion: v1, kind: Policy, rules: [{level: None}]}",
+        ):
+            error = self.assertRaises(
+                exceptions.NotConfigured, self._read, text
+            )
+            self.assertRegex(
+                str(error),
+                r"^\[capi_helm\] audit_policy_file \S+: must be a Policy "
+                r"of audit\.k8s\.io/v1 with rules$",
+            )

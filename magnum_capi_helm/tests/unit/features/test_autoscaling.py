@@ -1,0 +1,255 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The autoscaler: bounds of groups, its version and its arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from typing import Any, cast
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.features import autoscaling
+from magnum_capi_helm.features import nodes
+from magnum_capi_helm.resolve import groups
+from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit.features import specs
+
+ON = {"auto_scaling_enabled": "true"}
+OLD_CHART = specs.chart("0.25.1")
+NEW_CHART = specs.chart("0.26.0")
+
+DEFAULT = True
+OTHER = False
+
+
+def resolved(
+    given: dict[str, str],
+    default: bool,
+    count: int,
+    minimum: int | None,
+    maximum: int | None,
+    role: str = "worker",
+) -> spec.NodeGroup:
+    """A group of Magnum's, with the bounds that its row has."""
+    row = types.SimpleNamespace(
+        name="pool",
+        role=role,
+        node_count=count,
+        min_node_count=minimum,
+        max_node_count=maximum,
+        is_default=default,
+        flavor_id="m1.small",
+        image_id="ubuntu",
+        docker_volume_size=None,
+        labels={},
+    )
+    cluster = types.SimpleNamespace(
+        labels=given,
+        cluster_template=types.SimpleNamespace(labels={}),
+        docker_volume_size=None,
+    )
+    known = fake_cloud.FakeCloud(
+        images={"ubuntu": specs.IMAGE}, flavors={"m1.small": "m1.small"}
+    )
+    return groups.resolve(
+        cluster,
+        row,
+        cast("catalogue.Cloud", known),
+        "demo-1",
+        requested.cluster_labels(cluster),
+    )
+
+
+def bounds(given: dict[str, str], *row: Any) -> tuple[int, int | None]:
+    group = resolved({**ON, **given}, *row)
+    return group.minimum, group.maximum
+
+
+class BoundsTest(base.BaseTestCase):
+    def test_each_bound_of_a_group(self) -> None:
+        # Magnum saves a minimum of 0 where nobody gave one.
+        least = {"min_node_count": "1"}
+        most = {"max_node_count": "5"}
+        zero = {"min_node_count": "0"}
+        rows: list[tuple[tuple[Any, ...], tuple[int, int | None]]] = [
+            # labels, default worker?, count and bounds of the row
+            (({}, DEFAULT, 2, 0, None), (2, 2)),
+            (({}, DEFAULT, 2, None, None), (2, 2)),
+            (({}, DEFAULT, 2, 1, 4), (1, 4)),
+            ((least, DEFAULT, 2, 0, None), (1, 2)),
+            ((most, DEFAULT, 2, 0, None), (2, 5)),
+            ((least | most, DEFAULT, 2, 2, 3), (1, 5)),
+            ((zero | most, DEFAULT, 2, 0, None), (0, 5)),
+            # The labels are those of the default worker alone.
+            ((least | most, OTHER, 2, 0, None), (2, 2)),
+            (({}, OTHER, 2, 0, 4), (0, 4)),
+            (({}, OTHER, 2, 1, 4), (1, 4)),
+            (({}, OTHER, 2, 1, None), (1, 2)),
+            (({}, OTHER, 0, 0, 3), (0, 3)),
+            (({}, OTHER, 0, 0, None), (0, 0)),
+        ]
+        self.assertEqual(rows, [(row, bounds(*row)) for row, _ in rows])
+
+    def test_the_control_plane_and_a_cluster_without_it_have_none(
+        self,
+    ) -> None:
+        self.assertEqual(
+            (0, None),
+            bounds({"max_node_count": "5"}, DEFAULT, 3, 0, 9, "master"),
+        )
+        off = resolved({"max_node_count": "1"}, DEFAULT, 3, 1, 9)
+        self.assertEqual((1, None), (off.minimum, off.maximum))
+
+    def test_bounds_that_leave_the_count_out_are_refused(self) -> None:
+        rows: list[tuple[tuple[Any, ...], str, str]] = [
+            (({"min_node_count": "3"}, DEFAULT, 2, 0, 5), "2", "3 and 5"),
+            (({"max_node_count": "1"}, DEFAULT, 2, 0, None), "2", "2 and 1"),
+            (({}, OTHER, 6, 1, 5), "6", "1 and 5"),
+        ]
+        for row, count, between in rows:
+            error = self.assertRaises(exceptions.InvalidInput, bounds, *row)
+            self.assertEqual(
+                f"nodegroup pool: node_count {count} is not between the "
+                f"autoscaler's bounds {between}",
+                str(error),
+            )
+
+
+class GroupTest(base.BaseTestCase):
+    def _group(
+        self, chart: spec.Chart, minimum: int, maximum: int | None
+    ) -> tuple[Any, bool]:
+        """The topic's values, and whether the count is the user's."""
+        cluster = specs.cluster(ON, chart=chart)
+        group = specs.group(minimum=minimum, maximum=maximum)
+        return (
+            autoscaling.TOPIC.group(cluster, group),
+            "machineCount" in nodes.TOPIC.group(cluster, group),
+        )
+
+    def test_zero_is_sent_to_charts_that_can_do_it(self) -> None:
+        scaled = {"autoscale": True, "machineCountMax": 5}
+        rows = [
+            (NEW_CHART, 0, {**scaled, "machineCountMin": 0}),
+            (OLD_CHART, 0, {**scaled, "machineCountMin": 1}),
+            (OLD_CHART, 2, {**scaled, "machineCountMin": 2}),
+        ]
+        for chart, minimum, expected in rows:
+            self.assertEqual((expected, False), self._group(chart, minimum, 5))
+
+    def test_equal_bounds_leave_the_count_to_the_user(self) -> None:
+        rows = [(NEW_CHART, 2, 2), (OLD_CHART, 0, 1), (NEW_CHART, 0, None)]
+        self.assertEqual(
+            [({}, True)] * len(rows), [self._group(*row) for row in rows]
+        )
+
+
+class ZeroTest(base.BaseTestCase):
+    def test_zero_by_the_label_needs_a_chart_that_can_do_it(self) -> None:
+        given = {**ON, "min_node_count": "0"}
+        error = self.assertRaises(
+            exceptions.LabelError,
+            autoscaling.TOPIC.check,
+            specs.cluster(given, chart=OLD_CHART),
+        )
+        self.assertEqual(
+            "label min_node_count='0' is not allowed: give 1 or more: "
+            "charts before 0.26.0 do not scale to zero, and this is 0.25.1",
+            str(error),
+        )
+
+    def test_all_else_is_allowed(self) -> None:
+        zero = {"min_node_count": "0"}
+        for given, chart in (
+            ({**ON, **zero}, NEW_CHART),
+            (zero, OLD_CHART),
+            ({**ON, "min_node_count": "1"}, OLD_CHART),
+            (ON, OLD_CHART),
+        ):
+            autoscaling.TOPIC.check(specs.cluster(given, chart=chart))
+
+
+class AutoscalerTest(base.BaseTestCase):
+    def _values(
+        self, given: dict[str, str], kube_version: str = "1.34.2"
+    ) -> Any:
+        cluster = specs.cluster(given)
+        image = dataclasses.replace(specs.IMAGE, kube_version=kube_version)
+        return autoscaling.TOPIC.cluster(
+            dataclasses.replace(
+                cluster,
+                control_plane=dataclasses.replace(
+                    cluster.control_plane, image=image
+                ),
+            )
+        )
+
+    def test_nothing_is_said_while_it_is_off(self) -> None:
+        given = {
+            "autoscaler_tag": "v1.34.1",
+            "auto_scaling_unneeded_time": "30m",
+            "auto_scaling_utilization_threshold": "0.7",
+        }
+        self.assertEqual({}, self._values(given))
+
+    def test_its_version_fits_kubernetes(self) -> None:
+        tags = {
+            "1.29.15": "v1.29.5",
+            "1.30.14": "v1.30.7",
+            "1.31.14": "v1.31.5",
+            "1.32.13": "v1.32.7",
+            "1.33.9": "v1.33.6",
+            "1.34.2": "v1.34.5",
+            # 1.35.0 does not start beside a provider without v1beta2.
+            "1.35.4": "v1.34.5",
+            "1.36.1": "v1.36.1",
+            # Newer than any that is known.
+            "1.41.0": "v1.36.1",
+        }
+        self.assertEqual(
+            {
+                version: {"autoscaler": {"image": {"tag": tag}}}
+                for version, tag in tags.items()
+            },
+            {version: self._values(ON, version) for version in tags},
+        )
+
+    def test_an_unknown_kubernetes_keeps_the_charts_version(self) -> None:
+        for version in ("1.28.15", ""):
+            self.assertEqual({}, self._values(ON, version))
+
+    def test_a_tag_that_is_given_is_stronger(self) -> None:
+        given = {**ON, "autoscaler_tag": "v1.35.2"}
+        self.assertEqual(
+            {"autoscaler": {"image": {"tag": "v1.35.2"}}},
+            self._values(given),
+        )
+
+    def test_when_nodes_are_removed(self) -> None:
+        given = {
+            **ON,
+            "auto_scaling_unneeded_time": "30m",
+            "auto_scaling_utilization_threshold": "0",
+        }
+        self.assertEqual(
+            {
+                "scale-down-unneeded-time": "30m",
+                "scale-down-utilization-threshold": "0.0",
+            },
+            self._values(given)["autoscaler"]["extraArgs"],
+        )

@@ -1,0 +1,132 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The volume for containers: the whole values of each case."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm.features import disks
+from magnum_capi_helm.tests.unit.features import specs
+
+DISK = spec.Disk(50, "fast")
+MACHINE = {
+    "additionalBlockDevices": {
+        "containers": {"size": 50, "type": "Volume", "volumeType": "fast"}
+    },
+    "kubeadmConfigSpec": {
+        "diskSetup": {
+            "filesystems": [
+                {
+                    "device": "/dev/disk/openstack/by-tag/containers",
+                    "filesystem": "ext4",
+                    "label": "containers",
+                }
+            ]
+        },
+        "mounts": [
+            [
+                "LABEL=containers",
+                "/var/lib/containerd",
+                "ext4",
+                "defaults,nofail,x-systemd.before=containerd.service",
+            ]
+        ],
+    },
+}
+
+
+class DisksTest(base.BaseTestCase):
+    def test_a_machine_formats_and_mounts_its_volume(self) -> None:
+        cluster = specs.cluster(control_plane=specs.group(container_disk=DISK))
+        self.assertEqual(
+            {"controlPlane": MACHINE}, disks.TOPIC.cluster(cluster)
+        )
+        self.assertEqual(
+            MACHINE,
+            disks.TOPIC.group(cluster, specs.group(container_disk=DISK)),
+        )
+
+    def test_without_a_size_there_is_none(self) -> None:
+        cluster = specs.cluster()
+        self.assertEqual({}, disks.TOPIC.cluster(cluster))
+        self.assertEqual({}, disks.TOPIC.group(cluster, specs.group()))
+
+    def test_it_is_in_the_zone_of_the_machines_other_volumes(self) -> None:
+        group = specs.group(
+            {"boot_volume_availability_zone": "ssd-zone"},
+            container_disk=spec.Disk(50),
+        )
+        self.assertEqual(
+            {
+                "containers": {
+                    "size": 50,
+                    "type": "Volume",
+                    "availabilityZone": "ssd-zone",
+                }
+            },
+            disks.TOPIC.group(specs.cluster(), group)[
+                "additionalBlockDevices"
+            ],
+        )
+
+    def test_the_machines_of_other_groups_stay_as_they_are(self) -> None:
+        # What is in the defaults would roll all groups.
+        plain = values.build(specs.cluster())
+        mixed = values.build(
+            specs.cluster(
+                node_groups=(specs.group(), specs.group(container_disk=DISK))
+            )
+        )
+        self.assertEqual(
+            plain["nodeGroupDefaults"], mixed["nodeGroupDefaults"]
+        )
+        self.assertEqual(plain["nodeGroups"][0], mixed["nodeGroups"][0])
+
+    def test_etcds_disk_is_the_charts(self) -> None:
+        cluster = specs.cluster(
+            {"etcd_blockdevice_size": "10"},
+            control_plane=specs.group(container_disk=DISK),
+        )
+        found = values.build(cluster)
+        self.assertEqual(
+            MACHINE["additionalBlockDevices"],
+            found["controlPlane"]["additionalBlockDevices"],
+        )
+
+    def refused(self, group: spec.NodeGroup) -> str:
+        cluster = specs.cluster(node_groups=(group,))
+        return str(
+            self.assertRaises(
+                exceptions.InvalidInput, disks.TOPIC.check, cluster
+            )
+        )
+
+    def test_flatcar_can_not_find_it(self) -> None:
+        image = dataclasses.replace(specs.IMAGE, os_distro="flatcar")
+        text = self.refused(specs.group(image=image, container_disk=DISK))
+        self.assertIn("docker_volume_size=50", text)
+        self.assertIn("flatcar", text)
+
+    def test_a_type_without_a_size_is_refused(self) -> None:
+        text = self.refused(specs.group({"docker_volume_type": "fast"}))
+        self.assertEqual(
+            "label docker_volume_type='fast': docker_volume_type needs "
+            "docker_volume_size",
+            text,
+        )

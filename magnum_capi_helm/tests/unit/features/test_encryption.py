@@ -1,0 +1,131 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Encryption at rest: whole values, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+import testtools
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
+from magnum_capi_helm.features import encryption
+from magnum_capi_helm.tests.unit.features import specs
+
+ON = {"etcd_encryption_enabled": "true"}
+
+
+class EncryptionTest(base.BaseTestCase):
+    def test_it_is_off_by_default(self) -> None:
+        values = encryption.TOPIC.cluster(specs.cluster())
+        self.assertEqual({}, values)
+        self.assertFalse(encryption.needs_key(values))
+
+    def test_secrets_are_encrypted_with_secretbox_by_default(self) -> None:
+        values = encryption.TOPIC.cluster(specs.cluster(ON))
+        self.assertEqual(
+            {
+                "etcd": {
+                    "encryption": {
+                        "enabled": True,
+                        "provider": "secretbox",
+                        "resources": ["secrets"],
+                    }
+                }
+            },
+            values,
+        )
+        self.assertTrue(encryption.needs_key(values))
+
+    def test_provider_and_resources_are_chosen(self) -> None:
+        cluster = specs.cluster(
+            {
+                **ON,
+                "etcd_encryption_provider": "aesgcm",
+                "etcd_encryption_resources": "secrets, pods, *.example.org",
+            }
+        )
+        self.assertEqual(
+            {
+                "enabled": True,
+                "provider": "aesgcm",
+                "resources": ["secrets", "pods", "*.example.org"],
+            },
+            encryption.TOPIC.cluster(cluster)["etcd"]["encryption"],
+        )
+
+    def test_no_key_is_needed_where_values_say_nothing_of_it(self) -> None:
+        rows: list[dict[str, Any]] = [
+            {},
+            {"etcd": None},
+            {"etcd": {"blockDevice": {"size": 10}}},
+            {"etcd": {"encryption": {"enabled": False}}},
+        ]
+        for values in rows:
+            self.assertFalse(encryption.needs_key(values), values)
+
+    def test_resources_are_named_as_kubernetes_names_them(self) -> None:
+        good = "secrets,widgets.example.org,*.apps,*.,*.*"
+        found = specs.parsed({"etcd_encryption_resources": good})
+        self.assertEqual(good.split(","), found[encryption.RESOURCES])
+        for text in ("*", "Secrets", "a b", "v1/secrets", "*x"):
+            with testtools.ExpectedException(exceptions.LabelError):
+                specs.parsed({"etcd_encryption_resources": text})
+
+    def _refused(self, given: dict[str, str]) -> str:
+        return str(
+            self.assertRaises(
+                exceptions.LabelError,
+                encryption.TOPIC.check,
+                specs.cluster(given),
+            )
+        )
+
+    def test_a_list_with_which_the_api_server_would_not_start(self) -> None:
+        for text in ("", "secrets,secrets"):
+            self.assertEqual(
+                f"label etcd_encryption_resources={text!r} is not allowed: "
+                "give each resource once, at least one",
+                self._refused({**ON, "etcd_encryption_resources": text}),
+            )
+
+    def test_nobody_believes_that_it_is_encrypted_when_it_is_not(
+        self,
+    ) -> None:
+        for name, value in (
+            ("etcd_encryption_provider", "aescbc"),
+            ("etcd_encryption_resources", "secrets"),
+        ):
+            self.assertEqual(
+                f"label {name}={value!r} is not allowed: give it together "
+                "with etcd_encryption_enabled=true",
+                self._refused({name: value}),
+            )
+
+    def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
+        given = {
+            "etcd_encryption_enabled": "false",
+            "etcd_encryption_provider": "aescbc",
+        }
+        encryption.TOPIC.check(specs.cluster(given))
+
+    def test_charts_that_would_not_encrypt_refuse_it(self) -> None:
+        given = specs.parsed(ON)
+        declared = encryption.TOPIC.labels
+        with testtools.ExpectedException(
+            exceptions.LabelError, ".*0.16.0 and later.*not with 0.15.0"
+        ):
+            labels.check_chart(declared, given, "0.15.0")
+        labels.check_chart(declared, given, "0.16.0")

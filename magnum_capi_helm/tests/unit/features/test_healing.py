@@ -1,0 +1,135 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Auto-healing: whole values."""
+
+from __future__ import annotations
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.features import healing
+from magnum_capi_helm.tests.unit.features import specs
+
+NOT_READY = [
+    {"type": "Ready", "status": "Unknown", "timeout": "10m"},
+    {"type": "Ready", "status": "False", "timeout": "10m"},
+]
+
+
+class ClusterTest(base.BaseTestCase):
+    def test_it_is_set_for_control_plane_and_all_groups(self) -> None:
+        for text, enabled in (("true", True), ("false", False)):
+            check = {"healthCheck": {"enabled": enabled}}
+            self.assertEqual(
+                {"controlPlane": check, "nodeGroupDefaults": check},
+                healing.TOPIC.cluster(
+                    specs.cluster({"auto_healing_enabled": text})
+                ),
+            )
+
+    def test_limits_and_timeouts(self) -> None:
+        cluster = specs.cluster(
+            {
+                "auto_healing_max_unhealthy": "40%",
+                "auto_healing_node_startup_timeout": "1h30m",
+                "auto_healing_unhealthy_timeout": "10m",
+            }
+        )
+        timeouts = {
+            "nodeStartupTimeout": "1h30m",
+            "unhealthyConditions": NOT_READY,
+        }
+        self.assertEqual(
+            {
+                # Cluster API repairs it one machine at a time as it is.
+                "controlPlane": {
+                    "healthCheck": {"enabled": True, "spec": timeouts}
+                },
+                "nodeGroupDefaults": {
+                    "healthCheck": {
+                        "enabled": True,
+                        "spec": {**timeouts, "maxUnhealthy": "40%"},
+                    }
+                },
+            },
+            healing.TOPIC.cluster(cluster),
+        )
+
+    def test_a_count_is_a_number(self) -> None:
+        cluster = specs.cluster({"auto_healing_max_unhealthy": "2"})
+        self.assertEqual(
+            {"enabled": True, "spec": {"maxUnhealthy": 2}},
+            healing.TOPIC.cluster(cluster)["nodeGroupDefaults"]["healthCheck"],
+        )
+
+
+class GroupTest(base.BaseTestCase):
+    def test_a_group_says_only_what_differs_from_the_cluster(self) -> None:
+        of_cluster = {"auto_healing_unhealthy_timeout": "10m"}
+        of_group = {**of_cluster, "auto_healing_node_startup_timeout": "2h"}
+        cluster = specs.cluster(of_cluster)
+        self.assertEqual(
+            {}, healing.TOPIC.group(cluster, specs.group(of_cluster))
+        )
+        self.assertEqual(
+            {
+                "healthCheck": {
+                    "spec": {
+                        "nodeStartupTimeout": "2h",
+                        "unhealthyConditions": NOT_READY,
+                    }
+                }
+            },
+            healing.TOPIC.group(cluster, specs.group(of_group)),
+        )
+
+
+class TypesTest(base.BaseTestCase):
+    def _taken(self, name: str, *texts: str) -> list[str]:
+        taken = []
+        for text in texts:
+            try:
+                specs.parsed({name: text})
+            except exceptions.LabelError:
+                continue
+            taken.append(text)
+        return taken
+
+    def test_a_time_is_in_hours_minutes_and_seconds_from_a_minimum(
+        self,
+    ) -> None:
+        allowed = ("5m", "300s", "1h", "1h30m", "1h0m1s", "1440m")
+        refused = ("4m59s", "0", "", "300", "5", "5 m", "1.5h", "5M", "-6m")
+        self.assertEqual(
+            list(allowed),
+            self._taken(
+                "auto_healing_node_startup_timeout", *allowed, *refused
+            ),
+        )
+
+    def test_a_limit_is_a_count_or_a_percentage_and_never_none(self) -> None:
+        allowed = ("1", "12", "1%", "40%", "100%")
+        refused = ("0", "0%", "101%", "-1", "1.5", "%", "", "all", "40 %")
+        self.assertEqual(
+            list(allowed),
+            self._taken("auto_healing_max_unhealthy", *allowed, *refused),
+        )
+
+    def test_what_is_written_is_read_again_as_the_same(self) -> None:
+        for label, value in (
+            (healing.MAX_UNHEALTHY, 2),
+            (healing.MAX_UNHEALTHY, "40%"),
+            (healing.STARTUP_TIMEOUT, "1h30m"),
+        ):
+            kind = label.type
+            written = kind.format_defaults(value)[0]  # type: ignore[attr-defined]
+            self.assertEqual(value, kind(written.strip('"')))

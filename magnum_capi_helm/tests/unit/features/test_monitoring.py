@@ -1,0 +1,139 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Monitoring: whole values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.features import monitoring
+from magnum_capi_helm.tests.unit.features import specs
+
+#: Every label of the topic but the switch.
+REST = {
+    "monitoring_retention_days": "14",
+    "monitoring_retention_size": "20",
+    "monitoring_volume_size": "30",
+    "monitoring_storage_class_name": "fast",
+    "monitoring_interval_seconds": "60",
+    "monitoring_loki_enabled": "false",
+    "monitoring_blackbox_enabled": "false",
+}
+
+
+def values(**given: str) -> dict[str, Any]:
+    """What the topic has below ``addons.monitoring``."""
+    found = monitoring.TOPIC.cluster(specs.cluster(given))
+    assert list(found) == ["addons"]
+    assert list(found["addons"]) == ["monitoring"]
+    below: dict[str, Any] = found["addons"]["monitoring"]
+    return below
+
+
+def prometheus(**given: str) -> Any:
+    """The settings of Prometheus, with monitoring on."""
+    stack = values(monitoring_enabled="true", **given)["kubePrometheusStack"]
+    return stack["release"]["values"]["prometheus"]["prometheusSpec"]
+
+
+class ValuesTest(base.BaseTestCase):
+    def test_the_switch_is_always_sent(self) -> None:
+        self.assertEqual({"enabled": False}, values())
+        self.assertEqual({"enabled": True}, values(monitoring_enabled="True"))
+
+    def test_the_rest_waits_for_the_switch(self) -> None:
+        self.assertEqual({"enabled": False}, values(**REST))
+
+    def test_everything_given(self) -> None:
+        claim = {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}
+        self.assertEqual(
+            {
+                "enabled": True,
+                "kubePrometheusStack": {
+                    "release": {
+                        "values": {
+                            "alertmanager": {
+                                "alertmanagerSpec": {"storage": claim}
+                            },
+                            "prometheus": {
+                                "prometheusSpec": {
+                                    "retention": "14d",
+                                    "retentionSize": "20GiB",
+                                    "scrapeInterval": "60s",
+                                    "storageSpec": {
+                                        "volumeClaimTemplate": {
+                                            "spec": {
+                                                "resources": {
+                                                    "requests": {
+                                                        "storage": "30Gi"
+                                                    }
+                                                },
+                                                "storageClassName": "fast",
+                                            }
+                                        }
+                                    },
+                                }
+                            },
+                        }
+                    }
+                },
+                "lokiStack": {
+                    "enabled": False,
+                    "release": {
+                        "values": {
+                            "loki": {
+                                "persistence": {"storageClassName": "fast"}
+                            }
+                        }
+                    },
+                },
+                "blackboxExporter": {"enabled": False},
+            },
+            values(monitoring_enabled="true", **REST),
+        )
+
+    def test_the_volume_holds_more_than_what_is_kept(self) -> None:
+        # 10 GiB, the chart's, would be full before old data is removed.
+        for kept, volume in (("1", "2Gi"), ("14", "18Gi"), ("100", "125Gi")):
+            found = prometheus(monitoring_retention_size=kept)
+            template = found["storageSpec"]["volumeClaimTemplate"]
+            self.assertEqual(
+                {"resources": {"requests": {"storage": volume}}},
+                template["spec"],
+            )
+
+
+class RefusedTest(base.BaseTestCase):
+    def test_a_volume_that_what_is_kept_would_fill(self) -> None:
+        given = {"monitoring_retention_size": "20"}
+        for size in ("10", "20"):
+            cluster = specs.cluster(
+                given
+                | {"monitoring_enabled": "true"}
+                | {"monitoring_volume_size": size}
+            )
+            error = self.assertRaises(
+                exceptions.LabelError, monitoring.TOPIC.check, cluster
+            )
+            self.assertEqual(
+                f"label monitoring_volume_size='{size}' is not allowed: give "
+                "more than monitoring_retention_size, 20 GiB",
+                str(error),
+            )
+
+    def test_nothing_while_monitoring_is_off(self) -> None:
+        monitoring.TOPIC.check(
+            specs.cluster({**REST, "monitoring_volume_size": "10"})
+        )

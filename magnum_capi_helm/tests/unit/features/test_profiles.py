@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The label that picks profiles."""
+
+from __future__ import annotations
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
+from magnum_capi_helm.features import profiles
+from magnum_capi_helm.tests.unit.features import specs
+
+
+class ProfilesTest(base.BaseTestCase):
+    def test_no_profile_says_nothing(self) -> None:
+        self.assertEqual({}, profiles.TOPIC.cluster(specs.cluster()))
+
+    def test_the_live_cluster_shows_its_profiles(self) -> None:
+        for given in ("gpu,small", "gpu small", " gpu , small,"):
+            cluster = specs.cluster({"capi_helm_values_profiles": given})
+            self.assertEqual(
+                {
+                    "clusterAnnotations": {
+                        "magnum.openstack.org/values-profiles": "gpu,small"
+                    }
+                },
+                profiles.TOPIC.cluster(cluster),
+            )
+
+    def test_a_name_can_leave_no_folder_and_comes_once(self) -> None:
+        for value in ("../gpu", "a/b", "a.yaml", "-a", "GPU", "a,b,a", "a\0"):
+            error = self.assertRaises(
+                exceptions.LabelError, profiles.NAMES.parse, value
+            )
+            self.assertIn("give different names", str(error))
+
+    def test_only_the_template_has_a_say(self) -> None:
+        given = {"capi_helm_values_profiles": "gpu"}
+        found = labels.resolve(
+            (profiles.NAMES,), labels.Sources(cluster=given), {}
+        )
+        self.assertEqual((), found[profiles.NAMES])

@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Address ranges of nodes, pods and services: which fit together."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import networking
+from magnum_capi_helm.tests.unit.features import specs
+
+DUAL = {
+    "pods_cidr": "10.100.0.0/16, fd00:1::/56",
+    "service_cluster_ip_range": "10.254.0.0/16 fd00:2::/112",
+}
+
+
+def _given(*cidrs: str) -> spec.Network:
+    return spec.Network(fixed_id="net", subnet_cidrs=cidrs)
+
+
+BOTH_VERSIONS = _given("192.168.0.0/24", "fd00:3::/64")
+
+
+def _refusal(given: dict[str, str] | None = None, **fields: Any) -> str:
+    """What a user reads who asks for such a cluster."""
+    try:
+        networking.TOPIC.check(specs.cluster(given, **fields))
+    except exceptions.InvalidInput as error:
+        return str(error)
+    return "accepted"
+
+
+class RangesTest(base.BaseTestCase):
+    def test_ranges_that_share_an_address_are_refused(self) -> None:
+        rows: list[tuple[dict[str, str], dict[str, Any], str]] = [
+            (
+                {"pods_cidr": "10.0.0.0/16"},
+                {},
+                "pods_cidr (10.0.0.0/16) and fixed_subnet_cidr (10.0.0.0/24)",
+            ),
+            (
+                {"flannel_network_cidr": "172.24.0.0/16"},
+                {},
+                "flannel_network_cidr (172.24.0.0/16) and "
+                "service_cluster_ip_range (172.24.0.0/13)",
+            ),
+            (
+                {"fixed_subnet_cidr": "172.31.0.0/24"},
+                {},
+                "service_cluster_ip_range (172.24.0.0/13) and "
+                "fixed_subnet_cidr (172.31.0.0/24)",
+            ),
+            (
+                {},
+                {"network": _given("172.20.1.0/24")},
+                "pods_cidr (172.16.0.0/13) and fixed_network (172.20.1.0/24)",
+            ),
+            (
+                {"service_cluster_ip_range": "192.168.0.0/24"},
+                {
+                    "network": spec.Network(
+                        fixed_subnet_id="sub", subnet_cidrs=("192.168.0.0/16",)
+                    )
+                },
+                "service_cluster_ip_range (192.168.0.0/24) and fixed_subnet "
+                "(192.168.0.0/16)",
+            ),
+        ]
+        self.assertEqual(
+            [
+                f"{words} overlap: give ranges that have no address in common"
+                for _, _, words in rows
+            ],
+            [_refusal(given, **fields) for given, fields, _ in rows],
+        )
+
+    def test_a_given_network_makes_the_range_of_nodes_idle(self) -> None:
+        networking.TOPIC.check(
+            specs.cluster(
+                {"pods_cidr": "10.0.0.0/16"}, network=_given("10.1.0.0/24")
+            )
+        )
+
+    def test_pods_and_services_have_the_same_ip_versions(self) -> None:
+        self.assertEqual(
+            "pods_cidr (10.100.0.0/16, fd00:1::/56) and "
+            "service_cluster_ip_range (172.24.0.0/13) differ in their IP "
+            "versions: give both IPv4 alone, or both IPv4 and IPv6",
+            _refusal({"pods_cidr": DUAL["pods_cidr"]}, cni="cilium"),
+        )
+
+    def test_calico_has_no_ipv6(self) -> None:
+        self.assertEqual(
+            "pods_cidr (10.100.0.0/16, fd00:1::/56): IPv6 works with "
+            "network_driver=cilium, not with calico",
+            _refusal(DUAL, network=BOTH_VERSIONS),
+        )
+
+    def test_dual_stack_needs_nodes_with_both_versions(self) -> None:
+        expected = (
+            "pods_cidr (10.100.0.0/16, fd00:1::/56): nodes need IPv6 "
+            "addresses, too: give a fixed_network with an IPv4 and an IPv6 "
+            "subnet"
+        )
+        for network in (spec.Network(), _given("192.168.0.0/24")):
+            self.assertEqual(
+                expected, _refusal(DUAL, cni="cilium", network=network)
+            )
+
+    def test_each_node_needs_its_block_of_the_pods_addresses(self) -> None:
+        # Three of the control plane, one more of it, and the workers.
+        small = {"pods_cidr": "10.100.0.0/23"}
+        four, five = specs.group(), specs.group(maximum=5)
+        four = dataclasses.replace(four, count=4)
+        networking.TOPIC.check(specs.cluster(small, node_groups=(four,)))
+        self.assertEqual(
+            "pods_cidr (10.100.0.0/23) is a /26 for 8 nodes, and the cluster "
+            "can have 9 with the one that an upgrade adds: give a larger "
+            "network",
+            _refusal(small, node_groups=(five,)),
+        )
+        self.assertIn(
+            "is a /24 for 2 nodes",
+            _refusal(small, node_groups=(four,), cni="cilium"),
+        )

@@ -1,0 +1,248 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Registries: whole values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import registries
+from magnum_capi_helm.tests.unit.features import specs
+
+OPERATORS = spec.Site(registry_mirror="mirror.example.org:5000/all")
+URL = "https://mirror.example.org:5000/v2/all"
+INSECURE = {
+    "upstream": "http://10.0.0.9:5000",
+    "mirrors": [{"url": "https://10.0.0.9:5000/v2", "skipVerify": True}],
+}
+
+
+def _values(mirrors: str | None = None, **changes: Any) -> Any:
+    given = {} if mirrors is None else {"registry_mirrors": mirrors}
+    return registries.TOPIC.cluster(specs.cluster(given, **changes))
+
+
+def _mirrors(mirrors: str | None = None, **changes: Any) -> Any:
+    return _values(mirrors, **changes)["registryMirrors"]
+
+
+class MirrorsTest(base.BaseTestCase):
+    def test_nothing_given_leaves_the_chart_as_it_is(self) -> None:
+        self.assertEqual({}, _values())
+
+    def test_mirrors_of_a_registry_are_asked_in_the_order_given(self) -> None:
+        self.assertEqual(
+            {
+                "docker.io": [
+                    "https://one.example.org/v2/docker.io",
+                    "http://two.example.org:5000/v2",
+                ],
+                "quay.io": ["https://one.example.org/v2/quay.io"],
+            },
+            _mirrors(
+                "docker.io=https://one.example.org/v2/docker.io,"
+                "quay.io=https://one.example.org/v2/quay.io/ "
+                "docker.io=http://two.example.org:5000"
+            ),
+        )
+
+    def test_an_address_gets_the_path_of_the_api_as_containerd_does(
+        self,
+    ) -> None:
+        for given, sent in (
+            ("https://m.example.org", "https://m.example.org/v2"),
+            ("https://m.example.org/", "https://m.example.org/v2"),
+            ("https://m.example.org/v2", "https://m.example.org/v2"),
+            ("https://m.example.org/hub", "https://m.example.org/hub/v2"),
+            ("https://m.example.org/v2/hub", "https://m.example.org/v2/hub"),
+            ("https://v2.example.org", "https://v2.example.org/v2"),
+        ):
+            self.assertEqual(
+                {"docker.io": [sent]}, _mirrors(f"docker.io={given}"), given
+            )
+
+    def test_none_takes_one_mirror_of_the_chart_away_or_all(self) -> None:
+        self.assertEqual({"quay.io": None}, _mirrors("quay.io=none"))
+        self.assertIsNone(_mirrors("none"))
+
+    def test_what_is_neither_mirror_nor_none_is_refused(self) -> None:
+        for value in (
+            "",
+            ",",
+            "https://mirror.example.org",
+            "docker.io=mirror.example.org",
+            "docker.io=",
+            "docker.io=none,docker.io=https://mirror.example.org",
+            "none,docker.io=https://mirror.example.org",
+            "docker.io=https://user:word@mirror.example.org",
+            'docker.io=https://mirror.example.org/"]',
+            "docker.io/library=https://mirror.example.org",
+            "../etc=https://mirror.example.org",
+            "docker.io=file:///etc",
+        ):
+            error = self.assertRaises(
+                exceptions.LabelError, registries.MIRRORS.parse, value
+            )
+            self.assertIn("give registry=URL pairs", str(error))
+
+    def test_text_of_an_option_reads_as_it_was_written(self) -> None:
+        kind: Any = registries.MIRRORS.type
+        for text in ("none", "a.org=https://m.org/v2,b.org=none"):
+            self.assertEqual(text, kind._formatter(kind(text)))
+
+
+class OperatorsMirrorTest(base.BaseTestCase):
+    def test_it_stands_in_for_every_registry(self) -> None:
+        self.assertEqual(
+            {
+                "registryMirrors": {
+                    registry: {
+                        "upstream": f"{URL}/{registry}",
+                        "mirrors": [f"{URL}/{registry}"],
+                    }
+                    for registry in (
+                        "docker.io",
+                        "gcr.io",
+                        "ghcr.io",
+                        "nvcr.io",
+                        "quay.io",
+                        "registry.k8s.io",
+                    )
+                },
+                "autoscaler": {
+                    "image": {
+                        "repository": "mirror.example.org:5000/all/"
+                        "registry.k8s.io/autoscaling/cluster-autoscaler"
+                    }
+                },
+            },
+            _values(site=OPERATORS),
+        )
+
+    def test_a_mirror_without_a_path(self) -> None:
+        found = _mirrors(site=spec.Site(registry_mirror="mirror.example.org"))
+        self.assertEqual(
+            "https://mirror.example.org/v2/quay.io",
+            found["quay.io"]["upstream"],
+        )
+
+    def test_a_users_mirror_is_asked_before_it(self) -> None:
+        found = _mirrors("docker.io=https://mine.example.org", site=OPERATORS)
+        self.assertEqual(
+            {
+                "upstream": f"{URL}/docker.io",
+                "mirrors": [
+                    "https://mine.example.org/v2",
+                    f"{URL}/docker.io",
+                ],
+            },
+            found["docker.io"],
+        )
+        self.assertEqual([f"{URL}/quay.io"], found["quay.io"]["mirrors"])
+
+    def test_a_registry_that_it_does_not_mirror_is_the_users(self) -> None:
+        found = _mirrors("my.org=https://mine.example.org", site=OPERATORS)
+        self.assertEqual(["https://mine.example.org/v2"], found["my.org"])
+
+    def test_a_user_who_wants_none_gets_none(self) -> None:
+        self.assertIsNone(_mirrors("none", site=OPERATORS))
+        self.assertIsNone(
+            _mirrors("docker.io=none", site=OPERATORS)["docker.io"]
+        )
+
+
+class InsecureRegistryTest(base.BaseTestCase):
+    def test_it_is_asked_without_verification_and_by_plain_http(self) -> None:
+        self.assertEqual(
+            {"10.0.0.9:5000": INSECURE},
+            _mirrors(insecure_registry="10.0.0.9:5000"),
+        )
+
+    def test_beside_no_mirrors_it_stays(self) -> None:
+        self.assertEqual(
+            {
+                "docker.io": None,
+                "ghcr.io": None,
+                "nvcr.io": None,
+                "quay.io": None,
+                "registry.k8s.io": None,
+                "10.0.0.9:5000": INSECURE,
+            },
+            _mirrors("none", insecure_registry="10.0.0.9:5000"),
+        )
+
+    def test_what_is_no_registry_is_refused(self) -> None:
+        for host in ("http://10.0.0.9", "10.0.0.9/images", "a b", "x:port"):
+            error = self.assertRaises(
+                exceptions.InvalidInput,
+                registries.TOPIC.check,
+                specs.cluster(insecure_registry=host),
+            )
+            self.assertEqual(
+                f"insecure_registry={host!r} is not allowed: give a registry "
+                "as host or host:port",
+                str(error),
+            )
+
+    def test_a_registry_and_none_at_all_pass(self) -> None:
+        registries.TOPIC.check(specs.cluster())
+        registries.TOPIC.check(specs.cluster(insecure_registry="reg:5000"))
+
+
+class PrefixTest(base.BaseTestCase):
+    def test_kubeadm_takes_its_images_from_there(self) -> None:
+        for given in ("reg.example.org:5000/k8s", "reg.example.org:5000/k8s/"):
+            self.assertEqual(
+                {
+                    "controlPlane": {
+                        "kubeadmConfigSpec": {
+                            "clusterConfiguration": {
+                                "imageRepository": "reg.example.org:5000/k8s"
+                            }
+                        }
+                    }
+                },
+                registries.TOPIC.cluster(
+                    specs.cluster({"container_infra_prefix": given})
+                ),
+            )
+
+    def test_a_tenant_never_chooses_what_the_management_cluster_runs(
+        self,
+    ) -> None:
+        found = registries.TOPIC.cluster(
+            specs.cluster(
+                {
+                    "container_infra_prefix": "evil.example.org",
+                    "registry_mirrors": "registry.k8s.io=https://evil.org",
+                }
+            )
+        )
+        self.assertNotIn("autoscaler", found)
+
+
+class PasswordsTest(base.BaseTestCase):
+    def test_they_go_where_the_chart_makes_a_secret_of_them(self) -> None:
+        site = spec.Site(registry_auth=(("reg.example.org", "me", "word"),))
+        self.assertEqual(
+            {
+                "registryAuth": {
+                    "reg.example.org": {"username": "me", "password": "word"}
+                }
+            },
+            _values(site=site),
+        )

@@ -1,0 +1,290 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Storage classes of Cinder and Manila: from the cloud to the values."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from oslo_config import fixture as config_fixture
+from oslotest import base
+import testtools
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.features import shared_storage
+from magnum_capi_helm.features import storage
+from magnum_capi_helm.resolve import storage as resolve_storage
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit.features import specs
+
+
+class FoundClassesTest(base.BaseTestCase):
+    """What Cinder's volume types become."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.config = self.useFixture(config_fixture.Config(conf.CONF))
+
+    def _found(
+        self,
+        *volume_types: str,
+        default: str | None = None,
+        given: dict[str, str] | None = None,
+    ) -> tuple[spec.StorageClass, ...]:
+        known = fake_cloud.FakeCloud(types=volume_types, default_type=default)
+        return resolve_storage.storage_classes(
+            cast("catalogue.Cloud", known), specs.parsed(given or {})
+        )
+
+    def test_cinders_default_type_is_the_default_class(self) -> None:
+        self.assertEqual(
+            (
+                spec.StorageClass("slow", "slow", default=True),
+                spec.StorageClass("fast-ssd", "Fast_SSD"),
+                spec.StorageClass("bulk", "bulk"),
+            ),
+            self._found("bulk", "Fast_SSD", "slow", default="slow"),
+        )
+
+    def test_the_operators_choice_is_stronger_than_cinders(self) -> None:
+        self.config.config(
+            group="capi_helm", csi_cinder_default_volume_type="bulk"
+        )
+        found = self._found("bulk", "slow", default="slow")
+        self.assertEqual(
+            [("bulk", True), ("slow", False)],
+            [(each.volume_type, each.default) for each in found],
+        )
+
+    def test_a_choice_that_cinder_has_not_is_the_operators_fault(self) -> None:
+        self.config.config(
+            group="capi_helm", csi_cinder_default_volume_type="gold"
+        )
+        error = self.assertRaises(
+            exceptions.NotConfigured, self._found, "bulk", "slow"
+        )
+        self.assertEqual(
+            "[capi_helm] csi_cinder_default_volume_type=gold: Cinder has "
+            "bulk, slow",
+            str(error),
+        )
+
+    def test_no_class_is_the_default_one_where_that_would_be_a_guess(
+        self,
+    ) -> None:
+        for default in ("__DEFAULT__", "of-another-project"):
+            self.assertEqual(
+                [("bulk", False), ("slow", False)],
+                [
+                    (each.volume_type, each.default)
+                    for each in self._found("bulk", "slow", default=default)
+                ],
+            )
+
+    def test_a_cloud_without_types_of_its_own_leaves_it_to_cinder(
+        self,
+    ) -> None:
+        self.assertEqual(
+            (spec.StorageClass("default", None, default=True),),
+            self._found(default="__DEFAULT__"),
+        )
+
+    def test_a_cloud_without_any_type_has_no_class(self) -> None:
+        self.assertEqual((), self._found())
+
+    def test_similar_types_do_not_share_a_class(self) -> None:
+        found = self._found("SSD_1", "ssd-1", default="ssd-1")
+        self.assertEqual(
+            {"ssd-1": "ssd-1", "SSD_1": "ssd-1--c4b584e3"},
+            {each.volume_type: each.name for each in found},
+        )
+
+    def test_a_cluster_without_cinder_asks_it_nothing(self) -> None:
+        found = specs.parsed({"cinder_csi_enabled": "false"})
+        nothing = cast("catalogue.Cloud", object())
+        self.assertEqual((), resolve_storage.storage_classes(nothing, found))
+
+
+class TextTest(base.BaseTestCase):
+    def test_a_users_text_is_no_template_for_the_addon_provider(self) -> None:
+        for name in (
+            "csi_cinder_availability_zone",
+            "csi_cinder_fstype",
+            "manila_csi_share_type",
+            "manila_csi_share_network_id",
+        ):
+            for text in ("{{ cluster }}", "{% raw %}", "{#", "ext4\n"):
+                with testtools.ExpectedException(exceptions.LabelError):
+                    specs.parsed({name: text})
+
+
+class CinderTest(base.BaseTestCase):
+    def _csi(self, given: dict[str, str] | None = None, **changes: Any) -> Any:
+        values = storage.TOPIC.cluster(specs.cluster(given, **changes))
+        return values["addons"]["openstack"]["csiCinder"]
+
+    def test_without_a_default_class_the_charts_own_stays_off(self) -> None:
+        found = self._csi(storage_classes=(spec.StorageClass("bulk", "bulk"),))
+        self.assertEqual({"enabled": False}, found["defaultStorageClass"])
+        self.assertEqual(
+            [("bulk", False)],
+            [
+                (each["name"], each["isClusterDefault"])
+                for each in found["additionalStorageClasses"]
+            ],
+        )
+
+    def test_a_class_that_leaves_the_type_to_cinder_names_none(self) -> None:
+        found = self._csi(
+            storage_classes=(spec.StorageClass("default", None, default=True),)
+        )
+        self.assertEqual(
+            {
+                "defaultStorageClass": {
+                    "enabled": True,
+                    "name": "default",
+                    "isClusterDefault": True,
+                    "reclaimPolicy": "Retain",
+                    "allowVolumeExpansion": True,
+                    "volumeBindingMode": "WaitForFirstConsumer",
+                    "allowedTopologies": [],
+                    "fstype": "ext4",
+                    "availabilityZone": "nova",
+                },
+                "additionalStorageClasses": [],
+            },
+            found,
+        )
+
+    def test_switched_off_nothing_else_is_said(self) -> None:
+        self.assertEqual(
+            {"enabled": False}, self._csi({"cinder_csi_enabled": "false"})
+        )
+
+
+MANILA = {"manila_csi_enabled": "true", "manila_csi_share_type": "default"}
+SHARE_NETWORK = "0b8ac6b8-3e5c-4f0e-9d5c-8a7f1c2d3e4f"
+NETWORK = {"manila_csi_share_network_id": SHARE_NETWORK}
+
+
+class ManilaTest(base.BaseTestCase):
+    def _values(self, given: dict[str, str]) -> Any:
+        return shared_storage.TOPIC.cluster(specs.cluster(given))
+
+    def test_it_is_off_by_default(self) -> None:
+        self.assertEqual({}, self._values({}))
+
+    def test_nfs_shares_are_mounted_by_a_driver_of_their_own(self) -> None:
+        self.assertEqual(
+            {
+                "addons": {
+                    "openstack": {
+                        "csiManila": {
+                            "enabled": True,
+                            "defaultStorageClass": {
+                                "provisioner": "nfs.manila.csi.openstack.org",
+                                "parameters": {
+                                    "type": "default",
+                                    "shareNetworkID": SHARE_NETWORK,
+                                },
+                            },
+                        }
+                    },
+                    "custom": {
+                        "csi-driver-nfs": {
+                            "kind": "HelmRelease",
+                            "spec": {
+                                "namespace": "openstack-system",
+                                "chart": {
+                                    "repo": (
+                                        "https://raw.githubusercontent.com/"
+                                        "kubernetes-csi/csi-driver-nfs/"
+                                        "master/charts"
+                                    ),
+                                    "name": "csi-driver-nfs",
+                                    "version": "4.13.1",
+                                },
+                                "values": {},
+                            },
+                        }
+                    },
+                }
+            },
+            self._values({**MANILA, **NETWORK}),
+        )
+
+    def test_cephfs_shares_are_mounted_by_the_charts_driver(self) -> None:
+        self.assertEqual(
+            {
+                "addons": {
+                    "openstack": {
+                        "csiManila": {
+                            "enabled": True,
+                            "defaultStorageClass": {
+                                "provisioner": (
+                                    "cephfs.manila.csi.openstack.org"
+                                ),
+                                "parameters": {"type": "default"},
+                            },
+                        }
+                    },
+                    "csi": {"cephfs": {"enabled": True}},
+                }
+            },
+            self._values({**MANILA, "manila_csi_protocol": "CephFS"}),
+        )
+
+    def test_incomplete_combinations_are_refused(self) -> None:
+        for given, name, allowed in (
+            (
+                {"manila_csi_enabled": "true"},
+                "manila_csi_enabled='true'",
+                "it together with manila_csi_share_type",
+            ),
+            (
+                {"manila_csi_share_type": "default"},
+                "manila_csi_share_type='default'",
+                "it together with manila_csi_enabled=true",
+            ),
+            (
+                {"manila_csi_protocol": "nfs"},
+                "manila_csi_protocol='nfs'",
+                "it together with manila_csi_enabled=true",
+            ),
+            (
+                NETWORK,
+                f"manila_csi_share_network_id={SHARE_NETWORK!r}",
+                "it together with manila_csi_enabled=true",
+            ),
+            (
+                {**MANILA, **NETWORK, "manila_csi_protocol": "cephfs"},
+                f"manila_csi_share_network_id={SHARE_NETWORK!r}",
+                "it with manila_csi_protocol=nfs only",
+            ),
+        ):
+            error = self.assertRaises(
+                exceptions.LabelError,
+                shared_storage.TOPIC.check,
+                specs.cluster(given),
+            )
+            self.assertEqual(
+                f"label {name} is not allowed: give {allowed}", str(error)
+            )
+
+    def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
+        given = {**MANILA, "manila_csi_enabled": "false"}
+        shared_storage.TOPIC.check(specs.cluster(given))
+        self.assertEqual({}, self._values(given))

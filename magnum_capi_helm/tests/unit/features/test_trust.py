@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Certificate authorities on the machines: whole values."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from oslotest import base
+
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.features import trust
+from magnum_capi_helm.tests.unit.features import specs
+
+SITE = spec.Site(trusted_cas=(("openstack", "PEM 1\n"), ("proxy", "PEM 2\n")))
+FLATCAR = dataclasses.replace(
+    specs.cluster().control_plane,
+    image=dataclasses.replace(specs.IMAGE, os_distro="flatcar"),
+)
+
+
+class TrustTest(base.BaseTestCase):
+    def test_without_any_there_is_nothing_to_say(self) -> None:
+        for cluster in (specs.cluster(), specs.cluster(control_plane=FLATCAR)):
+            self.assertEqual({}, trust.TOPIC.cluster(cluster))
+            for nodes in topic.Nodes:
+                self.assertEqual(
+                    topic.Setup(), trust.TOPIC.setup(cluster, nodes)
+                )
+
+    def test_on_ubuntu_the_chart_does_it(self) -> None:
+        cluster = specs.cluster(site=SITE)
+        self.assertEqual(
+            {"trustedCAs": {"openstack": "PEM 1\n", "proxy": "PEM 2\n"}},
+            trust.TOPIC.cluster(cluster),
+        )
+        self.assertEqual(
+            topic.Setup(), trust.TOPIC.setup(cluster, topic.Nodes.WORKERS)
+        )
+
+    def test_flatcar_has_another_folder_on_every_machine(self) -> None:
+        found = values.build(specs.cluster(site=SITE, control_plane=FLATCAR))
+        self.assertNotIn("trustedCAs", found)
+        expected = {
+            "files": [
+                {
+                    "path": f"/etc/ssl/certs/{name}.pem",
+                    "owner": "root:root",
+                    "permissions": "0644",
+                    "content": pem,
+                }
+                for name, pem in SITE.trusted_cas
+            ],
+            "preKubeadmCommands": ["update-ca-certificates"],
+        }
+        for machines in ("controlPlane", "nodeGroupDefaults"):
+            self.assertEqual(
+                expected, found[machines]["kubeadmConfigSpec"], machines
+            )

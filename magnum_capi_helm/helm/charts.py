@@ -10,31 +10,68 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The local chart store: each chart version is downloaded once.
+"""The local chart store: each chart version is fetched once.
 
-``<store>/<name>-<version>.tgz``, put there whole or not at all. The store
-is trusted as it is: an operator without a way out fills it by hand.
+``<store>/<name>-<version>.tgz``, put there whole or not at all, and its
+checksum beside it. What is in the store is never fetched again, so a chart
+that changes in its repository, or in its directory, does not reach a cluster
+that has the version already; and an operator without a way out fills the
+store by hand.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import fcntl
 import os
 import pathlib
 import re
+import shutil
 import tempfile
 import threading
-from typing import Protocol
+import time
+from typing import IO, Protocol
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
+from magnum_capi_helm.helm import checksums
+from magnum_capi_helm.helm import packages
+
+_STAGING = ".pull-"
+#: Seconds between two tries to get the lock, and until giving up: longer than
+#: any run of helm.
+_PAUSE = 0.1
+_LONGEST_WAIT = 900.0
+
+_ARCHIVE = re.compile(r"(-v?\d+\.\d+\.\d+[^/]*)?\.tgz$")
 
 
-class Puller(Protocol):
-    """What downloads a chart: :class:`client.Helm`."""
+class Helm(Protocol):
+    """What gets charts from elsewhere: :class:`client.Helm`."""
 
     def pull(
         self, chart: str, version: str, repository: str, directory: str
     ) -> None: ...
+
+    def package(self, source: str, directory: str) -> None: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """A chart in the store.
+
+    :param size: bytes
+    :param problem: why it can't be used; empty when it can
+    """
+
+    file: str
+    size: int
+    name: str = ""
+    version: str = ""
+    checksum: str = ""
+    problem: str = ""
 
 
 class Store:
@@ -43,69 +80,205 @@ class Store:
     :param directory: made on first use
     """
 
-    def __init__(self, directory: str, helm: Puller) -> None:
+    def __init__(self, directory: str, helm: Helm) -> None:
         self._directory = pathlib.Path(directory)
         self._helm = helm
         self._lock = threading.Lock()
+        self._checksums = checksums.Checksums()
 
-    def ensure(self, chart: spec.Chart) -> str:
-        """Path of the chart on this host, downloaded when it is missing.
+    def has(self, chart: spec.Chart) -> bool:
+        """Whether the chart is here already."""
+        return self._target(chart).exists()
 
-        :raises ChartUnavailable: neither here nor in the repository
+    def ensure(
+        self, chart: spec.Chart, source: spec.Chart | None = None
+    ) -> str:
+        """Path of the chart on this host, fetched when it is missing.
+
+        :param source: where to fetch it from; by default, where it belongs
+        :raises ChartUnavailable: neither here nor at its source, or damaged
         :raises NotConfigured: the store can't be written
         """
-        if not chart.repository and not chart.name.startswith("oci://"):
-            return _local(chart)
-        target = self._directory / _file_name(chart)
-        with self._lock:  # pull once, however many threads ask
-            if not target.exists():
-                self._pull(chart, target)
+        target = self._target(chart)
+        if not target.exists():
+            self._fill(target, chart, source or chart)
+        self._verified(target)
         return str(target)
 
-    def _pull(self, chart: spec.Chart, target: pathlib.Path) -> None:
+    def entries(self) -> list[Stored]:
+        """All charts that are here, by file name."""
+        return [
+            self._entry(each) for each in sorted(self._directory.glob("*.tgz"))
+        ]
+
+    def _target(self, chart: spec.Chart) -> pathlib.Path:
+        return self._directory / _file_name(chart)
+
+    def _entry(self, file: pathlib.Path) -> Stored:
+        found = Stored(file.name, file.stat().st_size)
+        try:
+            checksum = self._verified(file)
+            package = packages.read(file)
+        except exceptions.ChartUnavailable as error:
+            return dataclasses.replace(found, problem=str(error))
+        return dataclasses.replace(
+            found,
+            name=package.name,
+            version=package.version,
+            checksum=checksum,
+        )
+
+    def _verified(self, file: pathlib.Path) -> str:
+        try:
+            return self._checksums.verify(file)
+        except checksums.DamagedError:
+            raise exceptions.ChartUnavailable(
+                f"{file} is damaged or was replaced: it is not what "
+                f"{checksums.path_of(file).name} says. Remove both files to "
+                "have the chart fetched anew, or the .sha256 alone to use "
+                "the chart as it is"
+            ) from None
+        except OSError as error:
+            raise exceptions.ChartUnavailable(
+                f"{file} can't be read ({error.strerror}); see [capi_helm] "
+                "chart_store"
+            ) from error
+
+    def _fill(
+        self, target: pathlib.Path, chart: spec.Chart, source: spec.Chart
+    ) -> None:
+        """Put a chart into the store, unless somebody else just did."""
+        with self._lock, self._exclusive():
+            if target.exists():
+                return
+            for stale in self._directory.glob(f"{_STAGING}*"):
+                shutil.rmtree(stale, ignore_errors=True)
+            # In the store itself: a rename must not cross file systems.
+            with tempfile.TemporaryDirectory(
+                dir=self._directory, prefix=_STAGING
+            ) as staging:
+                found = self._fetched(chart, source, pathlib.Path(staging))
+                _check_version(found, chart.version, source)
+                # What is recorded for a chart that somebody removed is over.
+                checksums.path_of(target).unlink(missing_ok=True)
+                os.replace(found, target)
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """One process at a time.
+
+        Threads wait for a lock of their own first, and nobody waits in the
+        kernel: under eventlet that would stop the thread that is waited for.
+        """
+        give_up = time.monotonic() + _LONGEST_WAIT
+        with self._lock_file() as file:  # closing it lets go of the lock
+            while not _locked(file.fileno()):
+                if time.monotonic() > give_up:
+                    raise exceptions.ChartUnavailable(
+                        f"another process has kept {file.name} locked for "
+                        f"{_LONGEST_WAIT / 60:.0f} minutes: look for a helm "
+                        "that does not end"
+                    )
+                time.sleep(_PAUSE)
+            yield
+
+    def _lock_file(self) -> IO[str]:
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
-            # In the store itself: a rename must not cross file systems.
-            staging = tempfile.TemporaryDirectory(
-                dir=self._directory, prefix=".pull-"
-            )
+            return open(self._directory / ".lock", "a")
         except OSError as error:
             raise exceptions.NotConfigured(
                 f"the chart store {self._directory} can't be written "
                 f"({error.strerror}); see [capi_helm] chart_store"
             ) from error
-        with staging as directory:
-            try:
+
+    def _fetched(
+        self, chart: spec.Chart, source: spec.Chart, staging: pathlib.Path
+    ) -> pathlib.Path:
+        """The chart from its source, as a file in ``staging``."""
+        file = _file_name(chart)
+        local = is_path(source)
+        try:
+            if not local:
                 self._helm.pull(
-                    chart.name, chart.version, chart.repository, directory
+                    source.name,
+                    source.version,
+                    source.repository,
+                    str(staging),
                 )
-            except exceptions.HelmError as error:
-                raise exceptions.ChartUnavailable(
-                    f"chart {chart.name} {chart.version} is not in the "
-                    f"chart store and can't be fetched from "
-                    f"{chart.repository or chart.name} ({error}); check "
-                    "the label capi_helm_chart_version, or put "
-                    f"{target.name} into the store"
-                ) from error
-            found = next(pathlib.Path(directory).glob("*.tgz"), None)
-            if found is None:
-                raise exceptions.ChartUnavailable(
-                    f"helm fetched no {target.name}"
-                )
-            os.replace(found, target)
+            elif os.path.isdir(source.name):
+                self._helm.package(source.name, str(staging))
+            else:
+                shutil.copy(source.name, staging / file)
+        except (exceptions.HelmError, OSError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            hint = (
+                "see [capi_helm] helm_chart_name and helm_chart_repo"
+                if local
+                else "check the label capi_helm_chart_version"
+            )
+            raise exceptions.ChartUnavailable(
+                f"chart {chart.name} {chart.version} is not in the chart "
+                "store and can't be fetched from "
+                f"{source.repository or source.name} ({why}); {hint}, or put "
+                f"{file} into the store"
+            ) from error
+        found = next(staging.glob("*.tgz"), None)
+        if found is None:
+            raise exceptions.ChartUnavailable(f"helm fetched no {file}")
+        return found
+
+
+def is_path(chart: spec.Chart) -> bool:
+    """Whether a chart is named by a path on this host."""
+    return not chart.repository and "://" not in chart.name
+
+
+def version_at(chart: spec.Chart) -> str | None:
+    """The version of the chart at a path; None when there is none.
+
+    :raises ChartUnavailable: what is there is no chart
+    """
+    if not is_path(chart) or not os.path.exists(chart.name):
+        return None
+    if os.path.isdir(chart.name):
+        return packages.of_directory(chart.name)[1]
+    return packages.read(chart.name).version
+
+
+def _check_version(
+    file: pathlib.Path, version: str, source: spec.Chart
+) -> None:
+    """Refuse a chart that has another version than the one asked for.
+
+    :raises ChartUnavailable: it has
+    """
+    found = packages.read(file).version
+    if found.removeprefix("v") == version.removeprefix("v"):
+        return
+    raise exceptions.ChartUnavailable(
+        f"the chart at {source.repository or source.name} has version "
+        f"{found}, not {version}, which is asked for; set [capi_helm] "
+        "default_helm_chart_version, or the label capi_helm_chart_version, "
+        f"to {found}, or put version {version} into the chart store"
+    )
+
+
+def name_of(chart: spec.Chart) -> str:
+    """A chart's name in the store: the last part of what names it."""
+    return _ARCHIVE.sub("", chart.name.rstrip("/").rsplit("/", 1)[-1])
 
 
 def _file_name(chart: spec.Chart) -> str:
-    name = chart.name.rsplit("/", 1)[-1]
-    # "+" of a version is no character for every file system and registry.
-    return re.sub(r"[^A-Za-z0-9._+-]", "_", f"{name}-{chart.version}.tgz")
+    # Not every character is one for every file system and registry.
+    name = f"{name_of(chart)}-{chart.version}.tgz"
+    return re.sub(r"[^A-Za-z0-9._+-]", "_", name)
 
 
-def _local(chart: spec.Chart) -> str:
-    """A chart that the operator named by its path."""
-    if not os.path.exists(chart.name):
-        raise exceptions.ChartUnavailable(
-            f"there is no chart at {chart.name}; see [capi_helm] "
-            "helm_chart_name and helm_chart_repo"
-        )
-    return chart.name
+def _locked(descriptor: int) -> bool:
+    """Try to get the lock of a file."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

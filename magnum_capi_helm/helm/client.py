@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -233,6 +234,40 @@ class Helm:
             command += ["--repo", repository]
         command += ["--destination", directory]
         self._run("pull", self._command.run(command))
+
+    def render(
+        self,
+        release: str,
+        namespace: str,
+        chart: str,
+        values: Mapping[str, Any],
+        *,
+        live: bool = False,
+        hooks: bool = False,
+    ) -> str:
+        """The YAML that the chart makes of values; nothing is written.
+
+        :param chart: path of a chart on this host
+        :param live: as an upgrade: the chart's ``lookup`` finds what is there
+        :param hooks: with the objects of hooks, which are in no manifest
+        :raises HelmError: the chart refuses the values
+        """
+        command = ["template", release, chart, "--namespace", namespace]
+        command += ["--values", "-"]
+        command += ["--dry-run=server", "--is-upgrade"] if live else []
+        command.append("--skip-tests" if hooks else "--no-hooks")
+        stdin = json.dumps(values).encode()
+        run = self._command.run(command, stdin)
+        return self._answer("template", run).decode()
+
+    def package(self, source: str, directory: str) -> None:
+        """Make ``<name>-<version>.tgz`` of the directory of a chart."""
+        command = ["package", source, "--destination", directory]
+        self._run("package", self._command.run(command))
+
+    def index(self, directory: str) -> None:
+        """Write index.yaml: a directory of charts becomes a repository."""
+        self._run("repo", self._command.run(["repo", "index", directory]))
 
     def version(self) -> str:
         """The version of the helm program.

@@ -13,64 +13,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import multiprocessing
+import os
 import pathlib
 import threading
 
 import fixtures
-from oslotest import base
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
-
-CHART = spec.Chart("openstack-cluster", "0.27.0", "https://charts.example.org")
-FILE = "openstack-cluster-0.27.0.tgz"
+from magnum_capi_helm.tests.unit.helm import store
 
 
-class Puller:
-    """Fetches charts as a test tells it."""
-
-    def __init__(self) -> None:
-        self.pulled: list[tuple[str, str, str]] = []
-        self.during: Callable[[pathlib.Path], None] = self.fetch
-
-    def pull(
-        self, chart: str, version: str, repository: str, directory: str
-    ) -> None:
-        self.pulled.append((chart, version, repository))
-        self.during(pathlib.Path(directory))
-
-    def fetch(self, directory: pathlib.Path) -> None:
-        (directory / FILE).write_text("a chart")
-
-
-class StoreTest(base.BaseTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.directory = home / "deep" / "charts"
-        self.helm = Puller()
-        self.store = charts.Store(str(self.directory), self.helm)
-
-    def _files(self) -> list[str]:
-        return sorted(each.name for each in self.directory.iterdir())
-
+class FetchTest(store.StoreTestCase):
     def test_a_missing_chart_is_fetched_into_the_store(self) -> None:
-        path = self.store.ensure(CHART)
-        self.assertEqual(str(self.directory / FILE), path)
-        self.assertEqual("a chart", pathlib.Path(path).read_text())
+        path = self.store.ensure(store.CHART)
+        self.assertEqual(str(self.file), path)
+        self.assertEqual(store.PACKED, self.file.read_bytes())
         self.assertEqual(
             [("openstack-cluster", "0.27.0", "https://charts.example.org")],
             self.helm.pulled,
         )
-        self.assertEqual([FILE], self._files())
+        self.assertEqual([store.FILE, f"{store.FILE}.sha256"], self.files())
 
     def test_a_chart_in_the_store_is_never_fetched(self) -> None:
-        self.directory.mkdir(parents=True)
-        (self.directory / FILE).write_text("put here by hand")
-        path = pathlib.Path(self.store.ensure(CHART))
-        self.assertEqual("put here by hand", path.read_text())
+        self.put(store.OTHER)
+        self.store.ensure(store.CHART)
+        self.assertEqual(store.OTHER, self.file.read_bytes())
         self.assertEqual([], self.helm.pulled)
 
     def test_many_threads_fetch_once(self) -> None:
@@ -85,7 +55,7 @@ class StoreTest(base.BaseTestCase):
         found: list[str] = []
         threads = [
             threading.Thread(
-                target=lambda: found.append(self.store.ensure(CHART)),
+                target=lambda: found.append(self.store.ensure(store.CHART)),
                 daemon=True,
             )
             for _ in range(8)
@@ -96,60 +66,114 @@ class StoreTest(base.BaseTestCase):
         go_on.set()
         for each in threads:
             each.join(5)
-        self.assertEqual([str(self.directory / FILE)] * 8, found)
+        self.assertEqual([str(self.file)] * 8, found)
         self.assertEqual(1, len(self.helm.pulled))
+
+    def test_a_process_waits_for_another_one_and_takes_its_chart(self) -> None:
+        context = multiprocessing.get_context("fork")
+        holds, may_end = context.Event(), context.Event()
+
+        def other() -> None:
+            def slow(directory: pathlib.Path) -> None:
+                holds.set()
+                assert may_end.wait(10)
+                (directory / store.FILE).write_bytes(store.OTHER)
+
+            helm = store.Helm()
+            helm.during = slow
+            charts.Store(str(self.directory), helm).ensure(store.CHART)
+            os._exit(0)
+
+        process = context.Process(target=other, daemon=True)
+        process.start()
+        self.assertTrue(holds.wait(10))
+        waiter = threading.Thread(target=self.store.ensure, args=[store.CHART])
+        waiter.start()
+        waiter.join(3 * charts._PAUSE)
+        self.assertTrue(waiter.is_alive())
+        may_end.set()
+        waiter.join(10)
+        process.join(10)
+        self.assertEqual(store.OTHER, self.file.read_bytes())
+        self.assertEqual([], self.helm.pulled)
+
+    def test_a_process_that_never_ends_is_not_waited_for_forever(self) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "magnum_capi_helm.helm.charts._LONGEST_WAIT", 0.0
+            )
+        )
+        self.directory.mkdir(parents=True)
+        with open(self.directory / ".lock", "a") as file:
+            self.assertTrue(charts._locked(file.fileno()))
+            self.assertIn(
+                "look for a helm that does not end",
+                self.unavailable(store.CHART),
+            )
+        self.store.ensure(store.CHART)
 
     def test_nobody_sees_half_a_chart(self) -> None:
         def look(directory: pathlib.Path) -> None:
-            (directory / FILE).write_text("a ch")
-            self.assertFalse((self.directory / FILE).exists())
+            (directory / "part").write_text("a ch")
+            self.assertFalse(self.file.exists())
             self.helm.fetch(directory)
 
         self.helm.during = look
-        path = pathlib.Path(self.store.ensure(CHART))
-        self.assertEqual("a chart", path.read_text())
+        self.store.ensure(store.CHART)
+        self.assertEqual(store.PACKED, self.file.read_bytes())
+
+    def test_what_a_killed_process_left_is_swept_away(self) -> None:
+        left = self.directory / ".pull-abc"
+        left.mkdir(parents=True)
+        (left / store.FILE).write_text("a ch")
+        self.store.ensure(store.CHART)
+        self.assertEqual([store.FILE, f"{store.FILE}.sha256"], self.files())
 
     def test_a_fetch_that_fails_leaves_nothing_and_is_tried_again(
         self,
     ) -> None:
         def fail(directory: pathlib.Path) -> None:
-            (directory / FILE).write_text("a ch")
+            (directory / store.FILE).write_text("a ch")
             raise exceptions.ChartUnavailable("helm pull: not found")
 
         self.helm.during = fail
-        error = self.assertRaises(
-            exceptions.ChartUnavailable, self.store.ensure, CHART
-        )
         self.assertEqual(
             "chart openstack-cluster 0.27.0 is not in the chart store and "
             "can't be fetched from https://charts.example.org (helm pull: "
             "not found); check the label capi_helm_chart_version, or put "
             "openstack-cluster-0.27.0.tgz into the store",
-            str(error),
+            self.unavailable(store.CHART),
         )
-        self.assertEqual([], self._files())
+        self.assertEqual([], self.files())
         self.helm.during = self.helm.fetch
-        self.store.ensure(CHART)
-        self.assertEqual([FILE], self._files())
+        self.store.ensure(store.CHART)
+        self.assertEqual([store.FILE, f"{store.FILE}.sha256"], self.files())
 
     def test_a_fetch_that_brings_nothing_is_an_error(self) -> None:
         self.helm.during = lambda directory: None
-        self.assertRaises(
-            exceptions.ChartUnavailable, self.store.ensure, CHART
+        self.unavailable(store.CHART)
+
+    def test_a_fetch_that_brings_no_chart_is_an_error(self) -> None:
+        self.helm.during = lambda directory: store.write(directory, b"<html>")
+        self.assertIn(
+            "is no packaged helm chart", self.unavailable(store.CHART)
         )
+        self.assertEqual([], self.files())
 
     def test_a_missing_helm_is_reported_as_that(self) -> None:
         def missing(directory: pathlib.Path) -> None:
             raise exceptions.NotConfigured("helm can't be started")
 
         self.helm.during = missing
-        self.assertRaises(exceptions.NotConfigured, self.store.ensure, CHART)
-        self.assertEqual([], self._files())
+        self.assertRaises(
+            exceptions.NotConfigured, self.store.ensure, store.CHART
+        )
+        self.assertEqual([], self.files())
 
     def test_a_store_that_can_t_be_written_names_its_option(self) -> None:
         self.directory.parent.write_text("a file in the way")
         error = self.assertRaises(
-            exceptions.NotConfigured, self.store.ensure, CHART
+            exceptions.NotConfigured, self.store.ensure, store.CHART
         )
         self.assertIn("see [capi_helm] chart_store", str(error))
 
@@ -162,28 +186,22 @@ class StoreTest(base.BaseTestCase):
         }
         for name, version in files:
             self.store.ensure(spec.Chart(name, version, "https://charts"))
-        self.assertEqual(sorted(files.values()), self._files())
+        charts_here = [each for each in self.files() if each.endswith("tgz")]
+        self.assertEqual(sorted(files.values()), charts_here)
 
     def test_a_chart_of_a_registry_needs_no_repository(self) -> None:
         chart = spec.Chart("oci://registry/c", "1.0.0", "")
         self.store.ensure(chart)
         self.assertEqual([("oci://registry/c", "1.0.0", "")], self.helm.pulled)
 
-    def test_a_chart_that_is_a_path_is_used_where_it_is(self) -> None:
-        here = self.useFixture(fixtures.TempDir()).path
-        self.assertEqual(
-            here, self.store.ensure(spec.Chart(here, "0.27.0", ""))
+    def test_another_source_fills_the_same_place(self) -> None:
+        source = spec.Chart("oci://elsewhere/copy", "0.27.0", "")
+        self.helm.during = lambda directory: store.write(
+            directory, store.OTHER
         )
-        self.assertFalse(self.directory.exists())
-
-    def test_a_path_without_a_chart_names_its_options(self) -> None:
-        error = self.assertRaises(
-            exceptions.ChartUnavailable,
-            self.store.ensure,
-            spec.Chart("/nowhere/chart", "0.27.0", ""),
-        )
+        path = self.store.ensure(store.CHART, source)
+        self.assertEqual(str(self.file), path)
+        self.assertEqual(path, self.store.ensure(store.CHART))
         self.assertEqual(
-            "there is no chart at /nowhere/chart; see [capi_helm] "
-            "helm_chart_name and helm_chart_repo",
-            str(error),
+            [("oci://elsewhere/copy", "0.27.0", "")], self.helm.pulled
         )

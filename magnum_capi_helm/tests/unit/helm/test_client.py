@@ -358,6 +358,62 @@ class PullTest(_HelmTest):
         self.assertNotIn("--repo", self._noted("argv").splitlines())
 
 
+class RenderTest(_HelmTest):
+    def _render(self, **how: bool) -> tuple[str, str]:
+        """What it gives, and the command line."""
+        self._answers("kind: Größe")
+        found = self._helm().render("r", "n", "/store/c.tgz", VALUES, **how)
+        return found, " ".join(self._noted("argv").splitlines())
+
+    def test_a_manifest_is_made_without_a_cluster(self) -> None:
+        found, argv = self._render()
+        self.assertEqual("kind: Größe", found)
+        self.assertEqual(
+            "template r /store/c.tgz --namespace n --values - --no-hooks "
+            "--kubeconfig /etc/kube",
+            argv,
+        )
+
+    def test_values_are_on_standard_input_alone(self) -> None:
+        _, argv = self._render()
+        self.assertEqual(VALUES, json.loads(self._noted("stdin")))
+        self.assertNotIn("hunter2", argv)
+
+    def test_a_live_one_is_as_the_upgrade_would_be(self) -> None:
+        _, argv = self._render(live=True)
+        self.assertIn(" --dry-run=server --is-upgrade ", argv)
+
+    def test_hooks_are_rendered_on_demand_but_tests_never(self) -> None:
+        _, argv = self._render(hooks=True)
+        self.assertIn("--skip-tests", argv)
+        self.assertNotIn("--no-hooks", argv)
+
+    def test_values_that_the_chart_refuses(self) -> None:
+        self._complains("Error: execution error at (c/a.yaml:1:2): no image")
+        error = self.assertRaises(
+            exceptions.HelmError, self._helm().render, "r", "n", "c", {}
+        )
+        self.assertEqual("helm template: (c/a.yaml:1:2): no image", str(error))
+
+
+class RepositoryTest(_HelmTest):
+    def test_a_directory_becomes_an_archive(self) -> None:
+        self._answers("")
+        self._helm().package("/src/c", "/store")
+        self.assertEqual(
+            "package /src/c --destination /store --kubeconfig /etc/kube",
+            " ".join(self._noted("argv").splitlines()),
+        )
+
+    def test_archives_become_a_repository(self) -> None:
+        self._answers("")
+        self._helm().index("/srv/charts")
+        self.assertEqual(
+            "repo index /srv/charts --kubeconfig /etc/kube",
+            " ".join(self._noted("argv").splitlines()),
+        )
+
+
 class VersionTest(_HelmTest):
     def test_it_is_what_helm_says(self) -> None:
         self._answers("v3.16.2\n")

@@ -1,0 +1,152 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm chart mirror``: what a cloud without a way out needs."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import shutil
+from typing import Any
+
+from cliff import lister
+import yaml
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import chart
+from magnum_capi_helm.helm import mirroring
+from magnum_capi_helm.helm import packages
+
+
+class Mirror(lister.Lister):
+    """Fetch the charts of all addons, and list the images, for an air gap.
+
+    The addon provider downloads the charts of a cluster's addons from about
+    twenty repositories. This makes a helm repository of them: serve the
+    directory, and name its URL in [capi_helm] addon_repository. images.txt
+    in it names each image that the charts name, one per line; copying them
+    into a registry is left to skopeo or crane. Operators start images that
+    their charts do not name: see their documentation. What is fetched stays,
+    so it can be run again after a failure; the exit code is 1 until all is
+    there. Example: chart mirror 0.27.0 --to /srv/charts
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The version, the place, and which addons."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        chart.add_version(parser)
+        place = parser.add_mutually_exclusive_group(required=True)
+        place.add_argument(
+            "--to",
+            metavar="DIR",
+            type=pathlib.Path,
+            help="directory of the repository, made when missing",
+        )
+        place.add_argument(
+            "--list",
+            action="store_true",
+            help="fetch nothing, only list the charts",
+        )
+        parser.add_argument(
+            "--values",
+            metavar="FILE",
+            type=pathlib.Path,
+            action="append",
+            default=[],
+            help="YAML file with chart values that switch addons on and off, "
+            "may be given more than once (default: the chart's defaults)",
+        )
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            help="also the addons that are switched off",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> chart.Table:
+        """Do it for each chart, whatever becomes of the others."""
+        rt = runtime.get()
+        path = rt.charts.ensure(chart.wanted(parsed_args.version))
+        found = mirroring.contents(
+            rt.helm,
+            path,
+            _values(parsed_args.values),
+            everything=parsed_args.all,
+        )
+        self._failed = False
+        if parsed_args.list:
+            states = ["listed"] * len(found.addons)
+        else:
+            states = self._mirror(rt, path, found, parsed_args.to)
+        return (
+            ("Chart", "Version", "Repository", "State"),
+            [
+                (each.name, each.version, each.repository, state)
+                for each, state in zip(found.addons, states, strict=True)
+            ],
+        )
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Exit code 1 when anything is missing."""
+        super().run(parsed_args)
+        return int(self._failed)
+
+    def _mirror(
+        self,
+        rt: runtime.Runtime,
+        path: str,
+        found: mirroring.Contents,
+        directory: pathlib.Path,
+    ) -> list[str]:
+        """What became of each addon."""
+        images = set(found.images)
+        states = []
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, directory)
+            for addon in found.addons:
+                self.app.stderr.write(f"{addon.name} {addon.version}\n")
+                state = "fetched"
+                try:
+                    file = mirroring.fetch(rt.helm, addon, directory)
+                    images |= mirroring.images_of(rt.helm, addon, file)
+                except exceptions.HelmError as error:
+                    self._failed = True
+                    state = f"failed: {error}"
+                states.append(state)
+            mirroring.finish(rt.helm, images, directory)
+        except OSError as error:
+            raise exceptions.InvalidInput(
+                f"{directory} can't be written: {error.strerror}"
+            ) from error
+        return states
+
+
+def _values(files: list[pathlib.Path]) -> dict[str, Any]:
+    """The values of files, the last one on top.
+
+    :raises InvalidInput: one can't be read
+    """
+    result: dict[str, Any] = {}
+    for file in files:
+        try:
+            found = yaml.safe_load(file.read_text()) or {}
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise exceptions.InvalidInput(
+                f"{file} can't be read as YAML: {error}"
+            ) from error
+        if not isinstance(found, dict):
+            raise exceptions.InvalidInput(f"{file} holds no mapping")
+        result = packages.merged(result, found, keep_nulls=True)
+    return result

@@ -1,0 +1,286 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a chart version makes the addon provider download, and its images.
+
+The charts of the addons are those of the HelmReleases that the chart renders;
+so what switches an addon on is left to the chart itself. Images are those
+that rendered objects name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+import dataclasses
+import pathlib
+import re
+import shutil
+import tempfile
+from typing import Any, Protocol
+
+import yaml
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import supported
+from magnum_capi_helm.helm import image_names
+from magnum_capi_helm.helm import packages
+
+#: File of the names of all images, below the repository.
+IMAGES = "images.txt"
+
+_STAGING = ".fetch-"
+
+#: The least that the chart renders with.
+_SAMPLE: dict[str, Any] = {
+    "cloudCredentialsSecretName": "sample",
+    "machineImageId": "sample",
+    "controlPlane": {"machineFlavor": "sample", "machineCount": 1},
+    "nodeGroups": [
+        {"name": "sample", "machineFlavor": "sample", "machineCount": 1}
+    ],
+}
+_KUBERNETES = "1.33"
+_NAME = "sample"
+_NETWORKS = ("calico", "cilium")
+#: Cluster API, in all of its API groups.
+_MACHINES = "cluster.x-k8s.io/"
+
+#: What the addon provider fills in from the cluster. Blocks go, loops run
+#: once, and an expression becomes some word.
+_BLOCK = re.compile(r"\{[%#].*?[%#]\}", re.DOTALL)
+_EXPRESSION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+
+
+class Helm(Protocol):
+    """What is needed of :class:`client.Helm`."""
+
+    def pull(
+        self, chart: str, version: str, repository: str, directory: str
+    ) -> None: ...
+
+    def index(self, directory: str) -> None: ...
+
+    def render(
+        self,
+        release: str,
+        namespace: str,
+        chart: str,
+        values: Mapping[str, Any],
+        *,
+        live: bool = False,
+        hooks: bool = False,
+    ) -> str: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Addon:
+    """A chart that the addon provider downloads.
+
+    :param values: what it gets, as far as that is known without a cluster
+    """
+
+    name: str
+    version: str
+    repository: str
+    release: str = dataclasses.field(default=_NAME, compare=False)
+    namespace: str = dataclasses.field(default=_NAME, compare=False)
+    values: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, compare=False
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Contents:
+    """What a version of the chart needs.
+
+    :param images: of what runs on the management cluster
+    """
+
+    addons: tuple[Addon, ...]
+    images: frozenset[str]
+
+
+def contents(
+    helm: Helm, chart: str, values: Mapping[str, Any], *, everything: bool
+) -> Contents:
+    """What a chart needs with some values, whichever CNI they choose.
+
+    :param chart: path of the packaged chart
+    :param everything: with the addons that the values leave switched off
+    :raises HelmError: the chart does not accept the values
+    """
+    package = packages.read(chart)
+    objects = [
+        each
+        for network in _NETWORKS
+        for each in _rendered(helm, chart, _sample(package, values, network))
+    ]
+    found = dict.fromkeys(_released(objects))
+    if everything:
+        known = _known(package.values.get("addons") or {}, package.version)
+        found |= dict.fromkeys(each for each in known if each not in found)
+    return Contents(
+        addons=tuple(sorted(found, key=lambda each: each.name)),
+        images=frozenset(
+            image_names.find(
+                each
+                for each in objects
+                # The images of machines are no images of containers.
+                if _MACHINES not in str(each.get("apiVersion"))
+            )
+        ),
+    )
+
+
+def fetch(helm: Helm, addon: Addon, directory: pathlib.Path) -> pathlib.Path:
+    """The chart of an addon in a directory, downloaded when it is missing.
+
+    :raises ChartUnavailable: it is not in its repository
+    """
+    bare = addon.version.removeprefix("v")
+    for version in (bare, f"v{bare}"):
+        file = directory / f"{addon.name}-{version}.tgz"
+        if file.exists():
+            return file
+    oci = addon.repository.startswith("oci://")
+    with tempfile.TemporaryDirectory(
+        dir=directory, prefix=_STAGING
+    ) as staging:
+        helm.pull(
+            f"{addon.repository.rstrip('/')}/{addon.name}"
+            if oci
+            else addon.name,
+            addon.version,
+            "" if oci else addon.repository,
+            staging,
+        )
+        found = next(pathlib.Path(staging).glob("*.tgz"), None)
+        if found is None:
+            raise exceptions.ChartUnavailable(f"helm fetched no {addon.name}")
+        return pathlib.Path(shutil.move(found, directory / found.name))
+
+
+def images_of(helm: Helm, addon: Addon, chart: pathlib.Path) -> frozenset[str]:
+    """The images that an addon's objects name.
+
+    :raises HelmError: its chart can't be rendered
+    """
+    try:
+        objects = _rendered(helm, str(chart), addon.values, addon)
+    except exceptions.HelmError:
+        # A word in the place of what only a cluster knows may not do.
+        objects = _rendered(helm, str(chart), {}, addon)
+    return frozenset(image_names.find(objects))
+
+
+def finish(helm: Helm, images: Iterable[str], directory: pathlib.Path) -> None:
+    """Make the directory a helm repository with a list of images.
+
+    :raises HelmError: helm can't read one of the charts
+    """
+    for left in directory.glob(f"{_STAGING}*"):
+        # helm would index what a killed run left there.
+        shutil.rmtree(left, ignore_errors=True)
+    lines = "".join(f"{each}\n" for each in sorted(set(images)))
+    (directory / IMAGES).write_text(lines)
+    helm.index(str(directory))
+
+
+def _sample(
+    package: packages.Package, values: Mapping[str, Any], network: str
+) -> dict[str, Any]:
+    """Values of a cluster that is none, with those of the operator."""
+    tested = supported.find(package.version)
+    kubernetes = tested.kubernetes[1] if tested else _KUBERNETES
+    base = {**_SAMPLE, "kubernetesVersion": f"{kubernetes}.0"}
+    own = packages.merged(base, values, keep_nulls=True)
+    return packages.merged(own, {"addons": {"cni": {"type": network}}})
+
+
+def _rendered(
+    helm: Helm,
+    chart: str,
+    values: Mapping[str, Any],
+    addon: Addon | None = None,
+) -> list[dict[str, Any]]:
+    text = helm.render(
+        addon.release if addon else _NAME,
+        addon.namespace if addon else _NAME,
+        chart,
+        values,
+        hooks=True,
+    )
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        found = list(yaml.load_all(text, Loader=loader))
+    except yaml.YAMLError as why:
+        raise exceptions.HelmError(
+            f"helm template: {chart} makes no YAML ({type(why).__name__})"
+        ) from why
+    return [each for each in found if isinstance(each, dict)]
+
+
+def _released(objects: Iterable[Mapping[str, Any]]) -> Iterator[Addon]:
+    """The addons of HelmReleases, with the values in their Secrets."""
+    objects = list(objects)
+    secrets = {
+        each["metadata"]["name"]: each.get("stringData") or {}
+        for each in objects
+        if each.get("kind") == "Secret"
+    }
+    for each in objects:
+        if each.get("kind") != "HelmRelease":
+            continue
+        spec = each["spec"]
+        values: dict[str, Any] = {}
+        for source in spec.get("valuesSources") or []:
+            where = source.get("secret") or {}
+            text = secrets.get(where.get("name"), {}).get(where.get("key"))
+            values = packages.merged(values, _without_templates(text or ""))
+        yield Addon(
+            name=str(spec["chart"]["name"]),
+            version=str(spec["chart"]["version"]),
+            repository=str(spec["chart"]["repo"]),
+            release=str(spec.get("releaseName") or _NAME),
+            namespace=str(spec.get("targetNamespace") or _NAME),
+            values=values,
+        )
+
+
+def _without_templates(text: str) -> dict[str, Any]:
+    """The YAML in a text that the addon provider renders with Jinja2."""
+    plain = _EXPRESSION.sub("sample", _BLOCK.sub("", text))
+    try:
+        found = yaml.safe_load(plain)
+    except yaml.YAMLError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _known(node: Mapping[str, Any], version: str) -> Iterator[Addon]:
+    """All addons that a chart's default values have, switched on or not.
+
+    :param version: of an addon that has the cluster chart's own
+    """
+    chart = node.get("chart")
+    if isinstance(chart, Mapping) and chart.get("repo") and chart.get("name"):
+        release = node.get("release") or {}
+        yield Addon(
+            name=str(chart["name"]),
+            version=str(chart.get("version") or version),
+            repository=str(chart["repo"]),
+            namespace=str(release.get("namespace") or _NAME),
+            values=release.get("values") or node.get("values") or {},
+        )
+    for value in node.values():
+        if isinstance(value, Mapping):
+            yield from _known(value, version)

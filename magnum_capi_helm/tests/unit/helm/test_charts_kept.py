@@ -1,0 +1,208 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The chart store keeps what it has: of a path, and as it was recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+import shutil
+
+import fixtures
+
+from magnum_capi_helm import spec
+from magnum_capi_helm.helm import charts
+from magnum_capi_helm.tests.fakes import chart as fake_chart
+from magnum_capi_helm.tests.unit.helm import store
+
+
+class PathTest(store.StoreTestCase):
+    """``helm_chart_name`` is a path, ``helm_chart_repo`` is empty."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.place = self.home / store.NAME
+        self.place.mkdir()
+        self.set_version("0.27.0")
+
+    def set_version(self, version: str) -> None:
+        """The chart of the directory becomes another version."""
+        about = f"name: {store.NAME}\nversion: {version}\n"
+        (self.place / "Chart.yaml").write_text(about)
+
+    def at(self, version: str, path: pathlib.Path | None = None) -> spec.Chart:
+        return spec.Chart(str(path or self.place), version, "")
+
+    def test_a_directory_is_packaged_once_and_then_left_alone(self) -> None:
+        self.assertEqual(str(self.file), self.store.ensure(self.at("0.27.0")))
+        self.set_version("0.28.0")
+        shutil.rmtree(self.place)
+        self.assertEqual(str(self.file), self.store.ensure(self.at("0.27.0")))
+        self.assertEqual([str(self.place)], self.helm.packaged)
+
+    def test_an_archive_is_copied(self) -> None:
+        archive = self.home / store.FILE
+        archive.write_bytes(store.OTHER)
+        self.store.ensure(self.at("0.27.0", archive))
+        archive.unlink()
+        self.assertEqual(store.OTHER, self.file.read_bytes())
+
+    def test_a_cluster_keeps_its_version_when_the_path_gets_another(
+        self,
+    ) -> None:
+        self.store.ensure(self.at("0.27.0"))
+        self.set_version("0.28.0")
+        new = self.store.ensure(self.at("0.28.0"))
+        self.assertEqual(f"{self.place.name}-0.28.0.tgz", _name(new))
+        self.assertEqual(
+            store.FILE, _name(self.store.ensure(self.at("0.27.0")))
+        )
+
+    def test_an_archive_s_version_is_no_part_of_its_name(self) -> None:
+        for version in ("0.27.0", "0.28.0"):
+            archive = self.home / f"{store.NAME}-{version}.tgz"
+            archive.write_bytes(fake_chart.package(store.NAME, version))
+            found = self.store.ensure(self.at(version, archive))
+            self.assertEqual(archive.name, _name(found))
+        found = self.store.ensure(self.at("0.27.0", archive))
+        self.assertEqual(store.FILE, _name(found))
+
+    def test_a_path_with_another_version_is_refused_with_both(self) -> None:
+        self.set_version("0.26.1")
+        self.assertEqual(
+            f"the chart at {self.place} has version 0.26.1, not 0.27.0, "
+            "which is asked for; set [capi_helm] default_helm_chart_version, "
+            "or the label capi_helm_chart_version, to 0.26.1, or put version "
+            "0.27.0 into the chart store",
+            self.unavailable(self.at("0.27.0")),
+        )
+        self.assertEqual([], self.files())
+
+    def test_a_path_without_a_chart_names_its_options(self) -> None:
+        missing = self.home / "nowhere"
+        self.assertEqual(
+            f"chart {missing} 0.27.0 is not in the chart store and can't be "
+            f"fetched from {missing} (No such file or directory); see "
+            "[capi_helm] helm_chart_name and helm_chart_repo, or put "
+            "nowhere-0.27.0.tgz into the store",
+            self.unavailable(self.at("0.27.0", missing)),
+        )
+
+
+class ChecksumTest(store.StoreTestCase):
+    def test_a_fetched_chart_has_a_record_that_sha256sum_reads(self) -> None:
+        self.store.ensure(store.CHART)
+        digest = hashlib.sha256(store.PACKED).hexdigest()
+        self.assertEqual(f"{digest}  {store.FILE}\n", self.record())
+
+    def test_a_chart_put_there_by_hand_is_trusted_and_recorded(self) -> None:
+        self.put(store.OTHER)
+        self.store.ensure(store.CHART)
+        digest = hashlib.sha256(store.OTHER).hexdigest()
+        self.assertEqual(f"{digest}  {store.FILE}\n", self.record())
+
+    def test_a_damaged_chart_is_never_used_and_says_what_to_do(self) -> None:
+        self.store.ensure(store.CHART)
+        self.put(store.PACKED[:-1])
+        for each in (
+            self.store,
+            charts.Store(str(self.directory), store.Helm()),
+        ):
+            self.store = each
+            self.assertEqual(
+                f"{self.file} is damaged or was replaced: it is not what "
+                f"{store.FILE}.sha256 says. Remove both files to have the "
+                "chart fetched anew, or the .sha256 alone to use the chart "
+                "as it is",
+                self.unavailable(store.CHART),
+            )
+
+    def test_a_chart_is_read_once_while_it_stays_the_same(self) -> None:
+        self.store.ensure(store.CHART)
+        before = self.file.stat()
+        self.file.write_bytes(
+            store.OTHER.ljust(before.st_size)[: before.st_size]
+        )
+        os.utime(self.file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.store.ensure(store.CHART)
+        os.utime(self.file)
+        self.unavailable(store.CHART)
+
+    def test_a_chart_that_is_fetched_anew_gets_a_new_record(self) -> None:
+        self.store.ensure(store.CHART)
+        self.file.unlink()
+        self.helm.during = lambda directory: store.write(
+            directory, store.OTHER
+        )
+        self.store.ensure(store.CHART)
+        self.assertIn(hashlib.sha256(store.OTHER).hexdigest(), self.record())
+
+    def test_an_empty_record_is_none_that_fits(self) -> None:
+        self.put(store.OTHER)
+        self.file.with_name(f"{store.FILE}.sha256").write_text("")
+        self.unavailable(store.CHART)
+
+    def test_a_store_that_is_read_only_gives_its_charts(self) -> None:
+        self.put(store.OTHER)
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "magnum_capi_helm.helm.checksums.record", _read_only
+            )
+        )
+        self.assertEqual(str(self.file), self.store.ensure(store.CHART))
+        self.assertEqual([self.file], list(self.directory.iterdir()))
+
+    def test_a_chart_that_can_t_be_read_names_the_option(self) -> None:
+        self.file.mkdir(parents=True)
+        self.assertIn(
+            "see [capi_helm] chart_store", self.unavailable(store.CHART)
+        )
+
+    def record(self) -> str:
+        return self.file.with_name(f"{store.FILE}.sha256").read_text()
+
+
+class EntriesTest(store.StoreTestCase):
+    def test_they_are_what_the_files_say(self) -> None:
+        self.put(store.OTHER)
+        (self.directory / "notes.txt").write_text("no chart")
+        (self.directory / "broken-1.0.0.tgz").write_text("no chart")
+        broken, found = self.store.entries()
+        self.assertEqual(
+            charts.Stored(
+                file=store.FILE,
+                size=len(store.OTHER),
+                name=store.NAME,
+                version="0.27.0",
+                checksum=hashlib.sha256(store.OTHER).hexdigest(),
+            ),
+            found,
+        )
+        self.assertEqual("broken-1.0.0.tgz", broken.file)
+        self.assertIn("is no packaged helm chart", broken.problem)
+
+    def test_an_empty_store_has_none(self) -> None:
+        self.assertEqual([], self.store.entries())
+
+    def test_having_a_chart_is_having_its_file(self) -> None:
+        self.assertFalse(self.store.has(store.CHART))
+        self.put(store.OTHER)
+        self.assertTrue(self.store.has(store.CHART))
+
+
+def _name(path: str) -> str:
+    return pathlib.Path(path).name
+
+
+def _read_only(*_: object) -> None:
+    raise PermissionError

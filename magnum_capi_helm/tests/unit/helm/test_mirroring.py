@@ -1,0 +1,287 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What a chart version makes the addon provider download, and its images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import json
+import pathlib
+from typing import Any
+
+import fixtures
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.helm import mirroring
+from magnum_capi_helm.tests.fakes import chart as fake_chart
+
+CALICO = mirroring.Addon("tigera-operator", "v3.31.5", "https://calico")
+CILIUM = mirroring.Addon("cilium", "1.19.3", "https://cilium")
+CERTS = mirroring.Addon("cert-manager", "v1.17.0", "https://jetstack")
+ETCD = mirroring.Addon("etcd-defrag", "0.27.0", "https://azimuth")
+
+DEFAULTS: dict[str, Any] = {
+    "cni": {
+        "calico": {
+            "chart": {
+                "repo": "https://calico",
+                "name": "tigera-operator",
+                "version": "v3.31.5",
+            }
+        }
+    },
+    "certManager": {
+        "enabled": False,
+        "chart": {
+            "repo": "https://jetstack",
+            "name": "cert-manager",
+            "version": "v1.17.0",
+        },
+        "release": {
+            "namespace": "cert-manager",
+            "values": {"crds": {"enabled": True}},
+        },
+    },
+    "etcdDefrag": {
+        "chart": {
+            "repo": "https://azimuth",
+            "name": "etcd-defrag",
+            "version": None,
+        },
+        "values": {"a": 1},
+    },
+}
+JINJA = """
+{# what the cluster says #}
+ipPools:
+{% for cidr in cluster.pods %}
+  - {cidr: "{{ cidr }}", blockSize: 26}
+{% endfor %}
+replicas: 1
+"""
+
+
+class Helm:
+    """Renders two addons, and pulls what is published."""
+
+    def __init__(self) -> None:
+        self.rendered: list[tuple[str, str, str, Mapping[str, Any]]] = []
+        self.pulled: list[tuple[str, str, str]] = []
+        self.indexed: list[str] = []
+        self.missing: set[str] = set()
+        #: Name of an addon's chart -> its manifest.
+        self.manifests: dict[str, str] = {}
+        #: Whether charts refuse any value.
+        self.picky = False
+
+    def pull(
+        self, chart: str, version: str, repository: str, directory: str
+    ) -> None:
+        self.pulled.append((chart, version, repository))
+        if chart in self.missing:
+            raise exceptions.ChartUnavailable(f"helm pull: no {chart}")
+        name = chart.rsplit("/", 1)[-1]
+        file = pathlib.Path(directory, f"{name}-{version}.tgz")
+        file.write_bytes(fake_chart.package(name, version))
+
+    def index(self, directory: str) -> None:
+        self.indexed.append(directory)
+
+    def render(
+        self,
+        release: str,
+        namespace: str,
+        chart: str,
+        values: Mapping[str, Any],
+        *,
+        live: bool = False,
+        hooks: bool = False,
+    ) -> str:
+        assert hooks and not live
+        self.rendered.append((release, namespace, chart, values))
+        for name, manifest in self.manifests.items():
+            if pathlib.Path(chart).name.startswith(name):
+                if self.picky and values:
+                    raise exceptions.HelmError("helm template: wrong type")
+                return manifest
+        network = values["addons"]["cni"]["type"]
+        addon = {"calico": CALICO, "cilium": CILIUM}[network]
+        return "\n---\n".join(map(json.dumps, _objects(addon)))
+
+
+def _objects(addon: mirroring.Addon) -> list[dict[str, Any]]:
+    return [
+        {"kind": "Deployment", "spec": {"image": "registry.k8s.io/auto:1"}},
+        {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha7",
+            "kind": "OpenStackMachineTemplate",
+            "spec": {"image": "ubuntu"},
+        },
+        {
+            "kind": "HelmRelease",
+            "spec": {
+                "chart": {
+                    "name": addon.name,
+                    "version": addon.version,
+                    "repo": addon.repository,
+                },
+                "targetNamespace": "net",
+                "releaseName": f"cni-{addon.name}",
+                "valuesSources": [
+                    {"secret": {"name": "s", "key": "defaults"}},
+                    {"secret": {"name": "s", "key": "broken"}},
+                    {"secret": {"name": "s", "key": "overrides"}},
+                    {"secret": {"name": "elsewhere", "key": "x"}},
+                ],
+            },
+        },
+        {
+            "kind": "Secret",
+            "metadata": {"name": "s"},
+            "stringData": {
+                "defaults": JINJA,
+                "broken": "{% if x %}{ [{% endif %}",
+                "overrides": "replicas: 2",
+            },
+        },
+    ]
+
+
+class MirroringTestCase(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.helm = Helm()
+        self.chart = str(self.home / "chart")
+        pathlib.Path(self.chart).write_bytes(
+            fake_chart.package(
+                "openstack-cluster", "0.27.0", {}, {"addons": DEFAULTS}
+            )
+        )
+
+    def contents(
+        self, values: dict[str, Any] | None = None, everything: bool = False
+    ) -> mirroring.Contents:
+        return mirroring.contents(
+            self.helm, self.chart, values or {}, everything=everything
+        )
+
+
+class ContentsTest(MirroringTestCase):
+    def test_the_addons_are_those_that_the_chart_renders(self) -> None:
+        self.assertEqual((CILIUM, CALICO), self.contents().addons)
+
+    def test_each_network_is_in_whichever_the_values_choose(self) -> None:
+        found = self.contents({"addons": {"cni": {"type": "calico"}}})
+        self.assertEqual((CILIUM, CALICO), found.addons)
+
+    def test_everything_is_what_the_defaults_have(self) -> None:
+        found = self.contents(everything=True).addons
+        self.assertEqual((CERTS, CILIUM, ETCD, CALICO), found)
+        self.assertEqual({"crds": {"enabled": True}}, found[0].values)
+        self.assertEqual("cert-manager", found[0].namespace)
+        self.assertEqual({"a": 1}, found[2].values)
+
+    def test_images_are_those_of_the_management_cluster(self) -> None:
+        self.assertEqual(
+            frozenset({"registry.k8s.io/auto:1"}), self.contents().images
+        )
+
+    def test_an_addon_has_its_values_without_what_needs_a_cluster(
+        self,
+    ) -> None:
+        _, calico = self.contents().addons
+        self.assertEqual(
+            {
+                "ipPools": [{"cidr": "sample", "blockSize": 26}],
+                "replicas": 2,
+            },
+            calico.values,
+        )
+        self.assertEqual("net", calico.namespace)
+        self.assertEqual("cni-tigera-operator", calico.release)
+
+    def test_the_chart_gets_values_of_a_small_cluster(self) -> None:
+        own = {"machineImageId": "own", "registryMirrors": None}
+        self.contents(own)
+        values = self.helm.rendered[0][3]
+        self.assertEqual("1.36.0", values["kubernetesVersion"])
+        self.assertEqual("own", values["machineImageId"])
+        self.assertIsNone(values["registryMirrors"])
+
+    def test_a_chart_that_makes_no_yaml_is_an_error(self) -> None:
+        self.helm.manifests["chart"] = "{"
+        self.assertRaises(exceptions.HelmError, self.contents)
+
+
+class FetchTest(MirroringTestCase):
+    def test_a_chart_is_fetched_once(self) -> None:
+        for _ in range(2):
+            found = mirroring.fetch(self.helm, CALICO, self.home)
+            self.assertEqual("tigera-operator-v3.31.5.tgz", found.name)
+        self.assertEqual(
+            [("tigera-operator", "v3.31.5", "https://calico")],
+            self.helm.pulled,
+        )
+
+    def test_the_file_may_have_the_version_without_its_v(self) -> None:
+        (self.home / "tigera-operator-3.31.5.tgz").touch()
+        mirroring.fetch(self.helm, CALICO, self.home)
+        self.assertEqual([], self.helm.pulled)
+
+    def test_a_registry_has_no_repository(self) -> None:
+        addon = mirroring.Addon("a", "1.0.0", "oci://registry/charts/")
+        mirroring.fetch(self.helm, addon, self.home)
+        self.assertEqual(
+            [("oci://registry/charts/a", "1.0.0", "")], self.helm.pulled
+        )
+
+    def test_a_failure_leaves_nothing(self) -> None:
+        self.helm.missing = {"tigera-operator"}
+        self.assertRaises(
+            exceptions.ChartUnavailable,
+            mirroring.fetch,
+            self.helm,
+            CALICO,
+            self.home,
+        )
+        self.assertEqual(["chart"], [p.name for p in self.home.iterdir()])
+
+
+class ImagesTest(MirroringTestCase):
+    def images(self) -> frozenset[str]:
+        self.helm.manifests = {"tigera": "image: quay.io/tigera/operator:v1"}
+        file = self.home / "tigera-operator-v3.31.5.tgz"
+        _, calico = self.contents().addons
+        self.helm.rendered.clear()
+        return mirroring.images_of(self.helm, calico, file)
+
+    def test_they_are_those_of_the_release(self) -> None:
+        self.assertEqual({"quay.io/tigera/operator:v1"}, self.images())
+        (call,) = self.helm.rendered
+        self.assertEqual(("cni-tigera-operator", "net"), call[:2])
+        self.assertEqual(2, call[3]["replicas"])
+
+    def test_values_that_do_not_fit_are_left_out(self) -> None:
+        self.helm.picky = True
+        self.assertEqual({"quay.io/tigera/operator:v1"}, self.images())
+        self.assertEqual({}, self.helm.rendered[-1][3])
+
+    def test_the_list_is_sorted_and_the_charts_are_a_repository(self) -> None:
+        (self.home / ".fetch-left").mkdir()
+        mirroring.finish(self.helm, ["b/c:1", "a/b:1", "b/c:1"], self.home)
+        self.assertEqual(
+            "a/b:1\nb/c:1\n", (self.home / "images.txt").read_text()
+        )
+        self.assertEqual([str(self.home)], self.helm.indexed)
+        self.assertFalse((self.home / ".fetch-left").exists())

@@ -1,0 +1,174 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Reading a packaged chart."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any
+
+import fixtures
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.helm import packages
+from magnum_capi_helm.tests.fakes import chart
+
+#: As the public chart is packaged: the sub-chart has an alias.
+ALIASED = {
+    "c/Chart.yaml": b"""
+name: c
+version: 1.2.3
+dependencies:
+  - {name: cluster-addons, version: ">=0-0", alias: addons}
+""",
+    "c/values.yaml": b"""
+replicas: 3
+addons: {openstack: {enabled: true}, gone: null}
+""",
+    "c/charts/cluster-addons/Chart.yaml": b"name: cluster-addons",
+    "c/charts/cluster-addons/values.yaml": b"""
+enabled: true
+openstack: {enabled: false, namespace: openstack-system}
+gone: {a: 1}
+kept:
+""",
+}
+VALUES = {
+    "replicas": 3,
+    "addons": {
+        "enabled": True,
+        "openstack": {"enabled": True, "namespace": "openstack-system"},
+        "kept": None,
+    },
+}
+
+
+class PackagesTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.file = self.home / "c.tgz"
+
+    def read(self, files: dict[str, bytes]) -> packages.Package:
+        self.file.write_bytes(chart.archive(files))
+        return packages.read(self.file)
+
+    def test_name_version_and_values_with_those_of_sub_charts(self) -> None:
+        self.assertEqual(
+            packages.Package("c", "1.2.3", VALUES), self.read(ALIASED)
+        )
+
+    def test_a_sub_chart_may_be_packed_itself(self) -> None:
+        inner = {
+            path.removeprefix("c/charts/"): text
+            for path, text in ALIASED.items()
+            if path.startswith("c/charts/")
+        }
+        outer = {
+            path: text for path, text in ALIASED.items() if path.count("/") < 2
+        }
+        packed = {**outer, "c/charts/a-1.0.0.tgz": chart.archive(inner)}
+        self.assertEqual(VALUES, self.read(packed).values)
+
+    def test_a_sub_chart_of_a_sub_chart(self) -> None:
+        deep = {
+            "c/charts/cluster-addons/charts/more/Chart.yaml": b"name: more",
+            "c/charts/cluster-addons/charts/more/values.yaml": b"x: 1",
+        }
+        addons = self.read({**ALIASED, **deep}).values["addons"]
+        self.assertEqual({"x": 1}, addons["more"])
+
+    def test_other_files_do_not_matter(self) -> None:
+        others = {
+            "c/templates/values.yaml": b"{{ no yaml",
+            "c/crds/Chart.yaml": b"{{",
+            "c/charts/README.md": b"text",
+            "c/charts/cluster-addons/ci/values.yaml": b"{{",
+            "c/docs/x.tgz": b"no archive",
+        }
+        self.assertEqual(VALUES, self.read({**ALIASED, **others}).values)
+
+    def test_a_chart_without_values_has_none(self) -> None:
+        found = self.read({"c/Chart.yaml": b"{name: c, version: 1.0.0}"})
+        self.assertEqual({}, found.values)
+
+    def test_a_file_is_read_anew_when_it_changed(self) -> None:
+        self.read(ALIASED)
+        known = packages.read(self.file)
+        self.assertIs(known, packages.read(self.file))
+        os.utime(self.file, ns=(1, 1))
+        self.assertIsNot(known, packages.read(self.file))
+
+    def test_what_is_no_chart_is_refused_with_the_reason(self) -> None:
+        whole = chart.archive(ALIASED)
+        wrong = {
+            "no archive": b"<html>",
+            "half an archive": whole[: len(whole) // 2],
+            "no Chart.yaml": chart.archive({"c/values.yaml": b"a: 1"}),
+            "no YAML": chart.archive({"c/Chart.yaml": b"{"}),
+            "no mapping": chart.archive({"c/Chart.yaml": b"[1]"}),
+            "no version": chart.archive({"c/Chart.yaml": b"name: c"}),
+            "no text": chart.archive({"c/Chart.yaml": b"\xff\xfe\xff"}),
+            "huge": chart.archive(
+                {"c/Chart.yaml": b"name: c\nversion: 1.0.0\n" + b"#" * 2**23}
+            ),
+        }
+        for what, content in wrong.items():
+            self.file.write_bytes(content)
+            error = self.assertRaises(
+                exceptions.ChartUnavailable, packages.read, self.file
+            )
+            self.assertIn(
+                f"{self.file} is no packaged helm chart", str(error), what
+            )
+
+    def test_a_missing_file_is_no_chart(self) -> None:
+        self.assertRaises(
+            exceptions.ChartUnavailable, packages.read, self.home / "no.tgz"
+        )
+
+    def test_a_directory_says_its_name_and_version(self) -> None:
+        (self.home / "Chart.yaml").write_text("{name: c, version: 1.0.0}")
+        self.assertEqual(("c", "1.0.0"), packages.of_directory(self.home))
+
+    def test_a_directory_without_a_chart_is_refused(self) -> None:
+        error = self.assertRaises(
+            exceptions.ChartUnavailable, packages.of_directory, self.home
+        )
+        self.assertIn("is no directory of a helm chart", str(error))
+
+
+BELOW: dict[str, Any] = {"a": {"b": 1, "c": 2}, "list": [1, 2], "gone": 1}
+ABOVE: dict[str, Any] = {
+    "a": {"b": 3},
+    "list": [3],
+    "gone": None,
+    "new": {"x": 1},
+}
+
+
+class MergedTest(base.BaseTestCase):
+    def test_a_null_removes_what_is_below(self) -> None:
+        self.assertEqual(
+            {"a": {"b": 3, "c": 2}, "list": [3], "new": {"x": 1}},
+            packages.merged(BELOW, ABOVE),
+        )
+
+    def test_a_null_that_helm_is_to_see_is_kept(self) -> None:
+        found = packages.merged(BELOW, ABOVE, keep_nulls=True)
+        self.assertIsNone(found["gone"])
+
+    def test_neither_is_changed(self) -> None:
+        packages.merged(BELOW, ABOVE)["new"]["x"] = 2
+        self.assertEqual(1, ABOVE["new"]["x"])

@@ -48,7 +48,8 @@ OPTIONS: list[cfg.Opt] = [
         "helm_chart_name",
         default="openstack-cluster",
         help="Name of the helm chart, or an oci:// reference, or the path "
-        "of a chart on the conductor.",
+        "of a chart on the conductor, a directory or an archive. A path "
+        "gives the version that its chart has, and no other.",
     ),
     cfg.StrOpt(
         "default_helm_chart_version",
@@ -200,6 +201,20 @@ OPTIONS: list[cfg.Opt] = [
         default="",
         help="YAML file with passwords of registries: host -> {username, "
         "password}. They reach the machines through a Secret.",
+    ),
+    cfg.ListOpt(
+        "trusted_ca_files",
+        default=[],
+        help="PEM files with CAs that the machines of new clusters trust, "
+        "beside those of [drivers] openstack_ca_file: of a registry, a "
+        "proxy and the like. 16 KiB together.",
+    ),
+    cfg.StrOpt(
+        "audit_policy_file",
+        default="",
+        help="YAML file with the audit policy (audit.k8s.io) of clusters "
+        "that have an audit log. Empty: the driver's own, with the level "
+        "that the label audit_log_policy_level chooses.",
     ),
     cfg.StrOpt(
         "addon_repository",

@@ -21,11 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import copy
+import dataclasses
 from typing import Any
 
+from magnum_capi_helm import addon_templates
 from magnum_capi_helm import features
+from magnum_capi_helm import intent
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
+from magnum_capi_helm import wanted
 from magnum_capi_helm.features import topic
 
 #: Annotation of the Cluster that says which intent it was made from.
@@ -47,6 +51,26 @@ def check(cluster: spec.Cluster) -> None:
         labels.check_chart(features.LABELS, group.labels, version)
     for each in features.TOPICS:
         each.check(cluster)
+    addon_templates.refuse(build(cluster).get("addons"), "addons")
+
+
+def check_group(cluster: spec.Cluster, group: spec.NodeGroup) -> None:
+    """Refuse one more group that contradicts itself or a living cluster.
+
+    The cluster's own labels are as they are: nobody can change them.
+
+    :param cluster: an outline
+    :raises InvalidInput: the user can correct it
+    """
+    declared = [
+        each
+        for each in features.LABELS
+        if each.scope is labels.Scope.NODEGROUP
+    ]
+    labels.check_chart(declared, group.labels, cluster.chart.version)
+    whole = dataclasses.replace(cluster, node_groups=(group,))
+    for each in features.TOPICS:
+        each.check(whole)
 
 
 def build(cluster: spec.Cluster) -> topic.Values:
@@ -104,11 +128,20 @@ def _merge(
     for key, value in source.items():
         here = (*path, key)
         if key not in target:
-            target[key] = copy.deepcopy(value)
+            target[key] = _copied(value)
         elif isinstance(target[key], dict) and isinstance(value, Mapping):
             _merge(target[key], value, here)
         else:
             raise TwoWritersError(".".join(here))
+
+
+def _copied(value: Any) -> Any:
+    """A copy in which no dictionary is in two places, unlike deepcopy's."""
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(item) for item in value]
+    return value
 
 
 def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
@@ -119,18 +152,64 @@ def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
     return result
 
 
-def with_counts(
-    values: topic.Values, counts: Mapping[str, int]
+def with_groups(
+    values: topic.Values, rows: wanted.Rows, parked: intent.Parked
 ) -> topic.Values:
-    """A copy with other machine counts for the node groups named.
+    """A copy with the node groups that the rows want, and no others.
+
+    Groups that are there stay in their places; of them only the count and
+    what is parked for their settings change. New ones come after them in
+    the order of the rows. A group that was refused is left alone: it may
+    have machines.
+
+    :param rows: known by the names of the groups in ``values``
+    """
+    result = copy.deepcopy(values)
+    ours = {each.chart_name: each for each in rows.workers}
+    spared = {each.chart_name for each in rows.refused}
+    kept = [
+        each
+        for each in result.get("nodeGroups") or []
+        if each["name"] in ours or each["name"] in spared
+    ]
+    there = {each["name"] for each in kept}
+    kept += [
+        copy.deepcopy(parked.items[each.uuid])
+        for name, each in ours.items()
+        if name not in there and each.uuid in parked.items
+    ]
+    for item in kept:
+        if item["name"] in ours:
+            _update(item, ours[item["name"]], parked)
+    if kept or "nodeGroups" in result:
+        result["nodeGroups"] = kept
+    return result
+
+
+def _update(
+    item: topic.Values, group: wanted.Group, parked: intent.Parked
+) -> None:
+    """Give an item of ``nodeGroups`` the settings and the count of a row.
 
     A group that the autoscaler owns has no ``machineCount`` and keeps that.
     """
-    result = copy.deepcopy(values)
-    for group in result.get("nodeGroups") or []:
-        if "machineCount" in group and group["name"] in counts:
-            group["machineCount"] = counts[group["name"]]
-    return result
+    overlay(item, parked.change_of(group))
+    if "machineCount" in item:
+        item["machineCount"] = group.count
+
+
+def overlay(target: topic.Values, change: Mapping[str, Any]) -> None:
+    """Put ``change`` over ``target`` in place; None removes a key."""
+    for key, value in change.items():
+        if value is None:
+            target.pop(key, None)
+        elif isinstance(value, Mapping):
+            below = target.setdefault(key, {})
+            overlay(below, value)
+            if not below:
+                del target[key]
+        else:
+            target[key] = _copied(value)
 
 
 def group_names(values: Mapping[str, Any]) -> frozenset[str]:

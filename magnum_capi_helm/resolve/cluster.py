@@ -51,9 +51,9 @@ def resolve(
     # Glance and Nova, Neutron, Cinder: three services at the same time.
     with futures.ThreadPoolExecutor(2) as pool:
         looked_up = pool.submit(network.network, cluster, cloud)
-        classes = pool.submit(storage.storage_classes, cloud)
+        classes = pool.submit(storage.storage_classes, cloud, found)
         rows = [
-            groups.resolve(cluster, each, cloud, release)
+            groups.resolve(cluster, each, cloud, release, found)
             for each in cluster.nodegroups
         ]
     control_plane, workers = groups.by_role(rows)
@@ -100,7 +100,7 @@ def outline(
         api=_api_server(cluster, found),
         proxy=_proxy(template),
         insecure_registry=template.insecure_registry or None,
-        site=site.site(),
+        site=site.site(found),
     )
 
 

@@ -10,35 +10,57 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Nodegroups: flavor, image, bounds and disks of each."""
+"""Nodegroups: flavor, image, bounds, disks, node labels of each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+import dataclasses
+import re
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
 from magnum_capi_helm import names
+from magnum_capi_helm import node_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import autoscaling
+from magnum_capi_helm.features import disks
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.resolve import network
+from magnum_capi_helm.resolve import references
 from magnum_capi_helm.resolve import requested
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
 
-_DISTROS = ("ubuntu", "flatcar")
+#: ``os_distro`` of an image -> the chart's name of it.
+_DISTROS = {
+    "ubuntu": "ubuntu",
+    "flatcar": "flatcar",
+    # What Magnum's documentation of 1.4.0 and before had: an Ubuntu.
+    "capi-kubeadm-cloudinit": "ubuntu",
+}
 _MASTER = "master"
+#: Suffixes of Kubernetes' own pre-releases belong to the version.
+_VERSION = re.compile(
+    r"v?(?P<number>1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)"
+    r"(?:[-+][0-9A-Za-z.+-]+)?"
+)
 
 
 def resolve(
-    cluster: Any, row: Any, cloud: catalogue.Cloud, release: str
+    cluster: Any,
+    row: Any,
+    cloud: catalogue.Cloud,
+    release: str,
+    asked: labels.Values,
 ) -> spec.NodeGroup:
     """One nodegroup, with every reference looked up.
 
     :param row: Magnum's row of the group
+    :param asked: the labels of the cluster
     :raises InvalidInput: the user can correct it
     """
     if not row.flavor_id:
@@ -46,17 +68,19 @@ def resolve(
             f"nodegroup {row.name} has no flavor: give one to the cluster "
             "or its template"
         )
-    image = cloud.image(row.image_id)
-    if image.os_distro not in _DISTROS:
-        raise exceptions.InvalidInput(
-            f"image {image.name} has os_distro={image.os_distro}: this "
-            f"driver runs {' and '.join(_DISTROS)}"
-        )
-    found = requested.nodegroup_labels(cluster, row)
+    found = requested.nodegroup_labels(asked, row)
+    image = _image(row, cloud.image(row.image_id), found)
+    flavor = cloud.flavor(row.flavor_id)
+    references.check_group(found, cloud)
+    network.check_extra(found, cloud)
+    if row.role == _MASTER:
+        references.check_cluster(found, cloud)
     minimum, maximum = _bounds(row, found)
+    boot_disk = _boot_disk(found)
+    _check_root_disk(flavor, image, boot_disk)
     return spec.NodeGroup(
         name=names.node_group(row.name, release),
-        flavor=cloud.flavor(row.flavor_id),
+        flavor=flavor.name,
         count=row.node_count,
         image=image,
         minimum=minimum,
@@ -64,7 +88,10 @@ def resolve(
         magnum_name=row.name,
         role=row.role,
         labels=found,
-        boot_disk=_boot_disk(found),
+        boot_disk=boot_disk,
+        container_disk=_container_disk(cluster, row, found),
+        node_labels=_node_labels(row, found),
+        taints=_taints(row, found),
     )
 
 
@@ -89,9 +116,14 @@ def by_role(
 def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
     """The autoscaler's bounds; the labels are those of the default worker.
 
+    Each bound that nobody gave is the node count. Magnum saves a minimum of
+    0 where none was given: beside a maximum it means 0, but not in the
+    default worker, of which a user says it by the label.
+
     :raises InvalidInput: they contradict each other or the count
     """
-    minimum, maximum = row.min_node_count, row.max_node_count
+    count = row.node_count
+    minimum, maximum = row.min_node_count or None, row.max_node_count
     if not values[autoscaling.ENABLED] or row.role == _MASTER:
         return minimum or 0, None
     if row.is_default:
@@ -99,14 +131,123 @@ def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
         label_maximum = values[autoscaling.MAXIMUM]
         minimum = minimum if label_minimum is None else label_minimum
         maximum = maximum if label_maximum is None else label_maximum
-    minimum = row.node_count if minimum is None else minimum
-    maximum = row.node_count if maximum is None else maximum
-    if not minimum <= row.node_count <= maximum:
+    if minimum is None:
+        minimum = count if row.is_default or maximum is None else 0
+    maximum = count if maximum is None else maximum
+    if not minimum <= count <= maximum:
         raise exceptions.InvalidInput(
-            f"nodegroup {row.name}: node_count {row.node_count} is not "
-            f"between the autoscaler's bounds {minimum} and {maximum}"
+            f"nodegroup {row.name}: node_count {count} is not between the "
+            f"autoscaler's bounds {minimum} and {maximum}"
         )
     return minimum, maximum
+
+
+def _image(row: Any, image: spec.Image, found: labels.Values) -> spec.Image:
+    """The image, with the version and distribution that the chart takes.
+
+    :raises InvalidInput: it has none, or not those that the user expects
+    """
+    if image.os_distro not in _DISTROS:
+        raise exceptions.InvalidInput(
+            f"image {image.name} has os_distro={image.os_distro}: this "
+            f"driver runs {', '.join(_DISTROS)}"
+        )
+    tag = found[nodes.KUBE_TAG]
+    if not image.kube_version and not tag:
+        raise exceptions.InvalidInput(
+            f"image {image.name} has no property kube_version; set it with "
+            "`openstack image set --property kube_version=v1.34.2 "
+            f"{image.id}`, or give the label kube_tag"
+        )
+    version = image.kube_version or _number(tag)
+    if not _VERSION.fullmatch(version):
+        raise exceptions.InvalidInput(
+            f"image {image.name} has kube_version={version}: it takes a "
+            "Kubernetes version such as v1.34.2"
+        )
+    # Other groups may have an older image than the cluster.
+    if tag and row.is_default and _number(tag) != _number(version):
+        raise found.refused(
+            nodes.KUBE_TAG,
+            f"the version of image {image.name}, v{version}, or choose "
+            "another image",
+        )
+    return dataclasses.replace(
+        image, kube_version=version, os_distro=_DISTROS[image.os_distro]
+    )
+
+
+def _number(version: str) -> str:
+    """A version without ``v`` and without a builder's suffix."""
+    known = _VERSION.fullmatch(version)
+    return known["number"] if known else version
+
+
+def _check_root_disk(
+    flavor: spec.Flavor, image: spec.Image, boot_disk: spec.Disk
+) -> None:
+    if boot_disk.size:
+        size, what = boot_disk.size, "the boot volume"
+    elif flavor.disk:
+        size, what = flavor.disk, f"the disk of flavor {flavor.name}"
+    else:
+        raise exceptions.InvalidInput(
+            f"flavor {flavor.name} has no disk: give the label "
+            "boot_volume_size, or choose another flavor"
+        )
+    if size < image.min_disk:
+        raise exceptions.InvalidInput(
+            f"{what} has {size} GB: image {image.name} needs {image.min_disk}"
+        )
+
+
+def _node_labels(row: Any, found: labels.Values) -> node_types.Pairs:
+    """Labels of the nodes of workers; the row's beat those of the label.
+
+    :raises InvalidInput: the row has one that is not allowed
+    """
+    if row.role == _MASTER:
+        return ()
+    # Magnum before 23 has no such field.
+    own = getattr(row, "node_labels", None) or {}
+    try:
+        checked = node_types.checked_labels(
+            (str(key), str(value)) for key, value in own.items()
+        )
+    except ValueError as error:
+        raise exceptions.InvalidInput(
+            f"node_labels of nodegroup {row.name}: {error}"
+        ) from error
+    labelled = found[nodes.NODE_LABELS]
+    return tuple({**dict(labelled), **dict(checked)}.items())
+
+
+def _taints(row: Any, found: labels.Values) -> node_types.Taints:
+    """Taints of the nodes of workers; the row's beat those of the label.
+
+    :raises InvalidInput: the row has one that is not allowed
+    """
+    if row.role == _MASTER:
+        return ()
+    own = getattr(row, "node_taints", None) or []
+    try:
+        checked = node_types.checked_taints(
+            spec.Taint(
+                key=str(each.get("key", "")),
+                effect=str(each.get("effect", "")),
+                value=str(each.get("value") or ""),
+            )
+            for each in own
+        )
+    except ValueError as error:
+        raise exceptions.InvalidInput(
+            f"node_taints of nodegroup {row.name}: {error}"
+        ) from error
+    merged = {
+        (each.key, each.effect): each
+        for each in (*found[nodes.NODE_TAINTS], *checked)
+    }
+    return tuple(merged.values())
 
 
 def _boot_disk(values: labels.Values) -> spec.Disk:
@@ -118,3 +259,11 @@ def _boot_disk(values: labels.Values) -> spec.Disk:
         or cinder.default_boot_volume_type
         or None,
     )
+
+
+def _container_disk(cluster: Any, row: Any, found: labels.Values) -> spec.Disk:
+    size = row.docker_volume_size or cluster.docker_volume_size
+    if not size:
+        return spec.Disk()
+    default = conf.CONF.cinder.default_docker_volume_type
+    return spec.Disk(size, found[disks.VOLUME_TYPE] or default or None)

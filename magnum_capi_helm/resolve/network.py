@@ -14,29 +14,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+import ipaddress
 from typing import TYPE_CHECKING, Any
 
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import networking
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
+    from magnum_capi_helm.cloud import networks
 
 
 def network(cluster: Any, cloud: catalogue.Cloud) -> spec.Network:
     """The networks that template and cluster name.
 
-    :raises InvalidInput: one is not there
+    :raises InvalidInput: one is not there, or they do not fit together
     """
     template = cluster.cluster_template
     external = template.external_network_id
     fixed = cluster.fixed_network or template.fixed_network
     subnet = cluster.fixed_subnet or template.fixed_subnet
-    servers = (template.dns_nameserver or "").split(",")
+    fixed_id = cloud.network(fixed) if fixed else None
+    chosen = cloud.subnet(subnet) if subnet else None
+    if chosen is not None:
+        if fixed_id not in (None, chosen.network_id):
+            raise exceptions.InvalidInput(
+                f"fixed_subnet={subnet} is not in fixed_network={fixed}: "
+                f"it belongs to network {chosen.network_id}"
+            )
+        used: tuple[networks.Subnet, ...] = (chosen,)
+    else:
+        used = cloud.subnets_of(fixed_id) if fixed_id else ()
+    if used or fixed_id:
+        where = (
+            f"fixed_subnet={subnet}" if subnet else f"fixed_network={fixed}"
+        )
+        _check_families(where, used)
     return spec.Network(
-        external_id=cloud.network(external) if external else None,
-        fixed_id=cloud.network(fixed) if fixed else None,
-        fixed_subnet_id=cloud.subnet(subnet) if subnet else None,
-        dns_nameservers=tuple(
-            each.strip() for each in servers if each.strip()
-        ),
+        external_id=cloud.external_network(external) if external else None,
+        fixed_id=fixed_id,
+        fixed_subnet_id=chosen.id if chosen else None,
+        dns_nameservers=_name_servers(template.dns_nameserver),
+        subnet_cidrs=tuple(sorted(each.cidr for each in used)),
     )
+
+
+def check_extra(group: labels.Values, cloud: catalogue.Cloud) -> None:
+    """Refuse a nodegroup whose extra networks are not there.
+
+    :raises InvalidInput: not there, or several have that name
+    """
+    for ref in group[networking.EXTRA_NETWORKS]:
+        cloud.network(ref)
+
+
+def _check_families(where: str, subnets: Sequence[networks.Subnet]) -> None:
+    """Cluster API's provider takes one IPv4 and one IPv6 subnet at most."""
+    versions = [ipaddress.ip_network(each.cidr).version for each in subnets]
+    if 4 not in versions:
+        raise exceptions.InvalidInput(
+            f"{where} has no IPv4 addresses for the nodes: choose another"
+        )
+    for version in (4, 6):
+        if versions.count(version) > 1:
+            raise exceptions.InvalidInput(
+                f"{where} has {versions.count(version)} IPv{version} "
+                "subnets: choose one with fixed_subnet"
+            )
+
+
+def _name_servers(given: str | None) -> tuple[str, ...]:
+    servers = tuple(
+        each.strip() for each in (given or "").split(",") if each.strip()
+    )
+    for each in servers:
+        try:
+            ipaddress.ip_address(each)
+        except ValueError as error:
+            raise exceptions.InvalidInput(
+                f"dns_nameserver={each} is not allowed: give IP addresses "
+                "separated by commas"
+            ) from error
+    return servers

@@ -27,6 +27,7 @@ from magnum_capi_helm import spec
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import ignored
+from magnum_capi_helm.helm import charts
 
 LOG = log.getLogger(__name__)
 
@@ -36,27 +37,21 @@ def cluster_labels(cluster: Any) -> labels.Values:
 
     :raises LabelError: a value is not allowed
     """
-    return _resolve(_sources(cluster))
-
-
-def nodegroup_labels(cluster: Any, nodegroup: Any) -> labels.Values:
-    """The labels of a nodegroup, with those of its cluster below them.
-
-    :raises LabelError: a value is not allowed
-    """
-    own = getattr(nodegroup, "labels", None) or {}
-    return _resolve(dataclasses.replace(_sources(cluster), nodegroup=own))
-
-
-def _sources(cluster: Any) -> labels.Sources:
-    return labels.Sources(
+    sources = labels.Sources(
         template=cluster.cluster_template.labels or {},
         cluster=cluster.labels or {},
     )
-
-
-def _resolve(sources: labels.Sources) -> labels.Values:
     return labels.resolve(features.LABELS, sources, conf.label_defaults())
+
+
+def nodegroup_labels(found: labels.Values, nodegroup: Any) -> labels.Values:
+    """The labels of a nodegroup, with those of its cluster below them.
+
+    :param found: the labels of the cluster
+    :raises LabelError: a value is not allowed
+    """
+    own = getattr(nodegroup, "labels", None) or {}
+    return labels.narrowed(features.LABELS, found, own)
 
 
 def check_unknown(cluster: Any) -> None:
@@ -109,8 +104,19 @@ def configured_chart() -> spec.Chart:
     )
 
 
+def default_chart() -> spec.Chart:
+    """The chart of a new cluster whose template chooses no version.
+
+    A chart that the operator names by its path has the version it has, as
+    with 1.4.0, whose helm never looked at the option there.
+    """
+    configured = configured_chart()
+    version = charts.version_at(configured) or configured.version
+    return dataclasses.replace(configured, version=version)
+
+
 def wanted_chart(values: labels.Values) -> spec.Chart:
     """The chart of a new cluster: the template's label may choose."""
-    configured = configured_chart()
-    version = values[chart.VERSION] or configured.version
-    return dataclasses.replace(configured, version=version)
+    if version := values[chart.VERSION]:
+        return dataclasses.replace(configured_chart(), version=version)
+    return default_chart()

@@ -13,11 +13,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, ClassVar
 
 from oslotest import base
 
+from magnum_capi_helm import intent
 from magnum_capi_helm import values
+from magnum_capi_helm import wanted
 from magnum_capi_helm.tests.unit.features import specs
 
 
@@ -67,6 +70,7 @@ class BuildTest(base.BaseTestCase):
                     "machineImageId": image,
                     "kubernetesVersion": "1.34.2",
                     "machineCount": 3,
+                    "nodeLabels": {"magnum.openstack.org/role": "master"},
                 },
                 "nodeGroupDefaults": healing,
                 "nodeGroups": [
@@ -76,6 +80,10 @@ class BuildTest(base.BaseTestCase):
                         "machineImageId": image,
                         "kubernetesVersion": "1.34.2",
                         "machineCount": 2,
+                        "nodeLabels": {
+                            "magnum.openstack.org/role": "worker",
+                            "magnum.openstack.org/nodegroup": "default-worker",
+                        },
                     }
                 ],
                 "clusterNetworking": {
@@ -89,7 +97,7 @@ class BuildTest(base.BaseTestCase):
                 "addons": {
                     "cni": {"type": "calico"},
                     "monitoring": {"enabled": False},
-                    "kubernetesDashboard": {"enabled": True},
+                    "reloader": {"enabled": True},
                     "ingress": {"enabled": False},
                     "openstack": {
                         "cloudConfig": {
@@ -147,32 +155,118 @@ class StampTest(base.BaseTestCase):
         )
 
 
-class CountsTest(base.BaseTestCase):
-    def test_only_the_groups_named_change(self) -> None:
-        before: dict[str, Any] = {
-            "kubernetesVersion": "1.34.2",
-            "nodeGroups": [
-                {"name": "a", "machineCount": 1, "machineFlavor": "m1"},
+def group(name: str, count: int = 1, **fields: Any) -> wanted.Group:
+    """A row, whose UUID is its name."""
+    return wanted.Group(
+        uuid=name,
+        name=name,
+        chart_name=name,
+        control_plane=False,
+        count=count,
+        **fields,
+    )
+
+
+def rows(*groups: wanted.Group, **others: Any) -> wanted.Rows:
+    return wanted.Rows(uuid="u", release="demo", groups=groups, **others)
+
+
+class GroupsTest(base.BaseTestCase):
+    BEFORE: ClassVar[dict[str, Any]] = {
+        "kubernetesVersion": "1.34.2",
+        "nodeGroups": [
+            {"name": "a", "machineCount": 1, "machineFlavor": "m1"},
+            {"name": "b", "machineCount": 2},
+        ],
+    }
+
+    def changed(
+        self, whole: wanted.Rows, **parked: Any
+    ) -> list[dict[str, Any]]:
+        """The groups afterwards; the rest, and BEFORE, must not change."""
+        before = copy.deepcopy(self.BEFORE)
+        found = values.with_groups(before, whole, intent.Parked(**parked))
+        self.assertEqual(self.BEFORE, before)
+        self.assertEqual("1.34.2", found["kubernetesVersion"])
+        groups: list[dict[str, Any]] = found["nodeGroups"]
+        return groups
+
+    def test_counts_are_those_of_the_rows(self) -> None:
+        self.assertEqual(
+            [
+                {"name": "a", "machineCount": 0, "machineFlavor": "m1"},
                 {"name": "b", "machineCount": 2},
             ],
+            self.changed(rows(group("b", 2), group("a", 0))),
+        )
+
+    def test_new_groups_come_last_with_what_is_parked(self) -> None:
+        parked = {
+            "c": {"name": "c", "machineCount": 1},
+            "d": {"name": "d", "autoscale": True},
+            "e": {"name": "e", "machineCount": 1},
+        }
+        whole = rows(group("a"), group("b", 2), group("d"), group("c", 3))
+        self.assertEqual(
+            [
+                *self.BEFORE["nodeGroups"],
+                {"name": "d", "autoscale": True},
+                {"name": "c", "machineCount": 3},
+            ],
+            self.changed(whole, items=parked),
+        )
+
+    def test_a_new_group_of_which_nothing_is_parked_is_left_out(self) -> None:
+        whole = rows(group("a"), group("b", 2), group("c"))
+        self.assertEqual(self.BEFORE["nodeGroups"], self.changed(whole))
+
+    def test_a_group_that_nobody_wants_goes(self) -> None:
+        whole = rows(group("b", 2), leaving=(group("a"),))
+        self.assertEqual(self.BEFORE["nodeGroups"][1:], self.changed(whole))
+        self.assertEqual(
+            self.BEFORE["nodeGroups"][1:], self.changed(rows(group("b", 2)))
+        )
+
+    def test_a_group_that_was_refused_but_has_machines_stays(self) -> None:
+        whole = rows(group("b", 2), refused=(group("a", 9),))
+        self.assertEqual(self.BEFORE["nodeGroups"], self.changed(whole))
+
+    def test_the_change_for_the_settings_of_the_row_is_made(self) -> None:
+        labelled = group("a", node_labels=(("x", "y"),))
+        changes = {
+            ("a", labelled.settings_id): {
+                "machineFlavor": None,
+                "nodeLabels": {"x": "y", "gone": None},
+            },
+            ("a", group("a", maximum=9).settings_id): {"machineCount": None},
         }
         self.assertEqual(
-            {
-                "kubernetesVersion": "1.34.2",
-                "nodeGroups": [
-                    {"name": "a", "machineCount": 0, "machineFlavor": "m1"},
-                    {"name": "b", "machineCount": 2},
-                ],
-            },
-            values.with_counts(before, {"a": 0, "c": 9}),
+            [
+                {"name": "a", "machineCount": 1, "nodeLabels": {"x": "y"}},
+                {"name": "b", "machineCount": 2},
+            ],
+            self.changed(rows(labelled, group("b", 2)), changes=changes),
         )
-        self.assertEqual(1, before["nodeGroups"][0]["machineCount"])
-
-    def test_a_group_of_the_autoscaler_has_no_count(self) -> None:
-        scaled = {"name": "a", "autoscale": True, "machineCountMax": 3}
-        before: dict[str, Any] = {"nodeGroups": [scaled]}
-        self.assertEqual(before, values.with_counts(before, {"a": 2}))
 
     def test_values_of_foreign_clusters_may_have_no_groups(self) -> None:
-        for foreign in ({}, {"nodeGroups": None}):
-            self.assertEqual(foreign, values.with_counts(foreign, {"a": 1}))
+        table: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+            ({}, {}),
+            ({"nodeGroups": None}, {"nodeGroups": []}),
+        )
+        for foreign, expected in table:
+            self.assertEqual(
+                expected,
+                values.with_groups(foreign, rows(group("a")), intent.Parked()),
+            )
+
+
+class OverlayTest(base.BaseTestCase):
+    def test_a_dictionary_of_which_nothing_is_left_goes(self) -> None:
+        target: dict[str, Any] = {"a": {"b": {"c": 1}}, "d": 2}
+        values.overlay(target, {"a": {"b": {"c": None}}, "e": {"f": None}})
+        self.assertEqual({"d": 2}, target)
+
+    def test_lists_are_replaced(self) -> None:
+        target = {"a": [1, 2]}
+        values.overlay(target, {"a": [3]})
+        self.assertEqual({"a": [3]}, target)

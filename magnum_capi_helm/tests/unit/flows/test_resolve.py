@@ -14,8 +14,11 @@
 
 from __future__ import annotations
 
+import pathlib
 from typing import Any, cast
 import uuid
+
+import fixtures
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
@@ -93,7 +96,7 @@ class ResolveTest(ResolveTestCase):
                     external_id="net-1", dns_nameservers=("8.8.1.1",)
                 ),
                 storage_classes=(
-                    spec.StorageClass("slow", "slow"),
+                    spec.StorageClass("slow", "slow", default=True),
                     spec.StorageClass("fast-ssd", "Fast_SSD"),
                 ),
                 labels=everything,
@@ -123,9 +126,9 @@ class ResolveTest(ResolveTestCase):
     def test_a_label_of_the_cluster_beats_the_templates(self) -> None:
         found = self.resolve(
             {"labels": {"boot_volume_size": "10"}},
-            labels={"boot_volume_size": "20", "boot_volume_type": "fast"},
+            labels={"boot_volume_size": "20", "boot_volume_type": "slow"},
         )
-        self.assertEqual(spec.Disk(20, "fast"), found.control_plane.boot_disk)
+        self.assertEqual(spec.Disk(20, "slow"), found.control_plane.boot_disk)
 
     def test_without_a_label_the_operators_boot_disk_counts(self) -> None:
         conf.CONF.set_override("default_boot_volume_size", 30, "cinder")
@@ -248,7 +251,7 @@ class RefusedTest(ResolveTestCase):
             "csi_cinder_default_volume_type", "gold", "capi_helm"
         )
         error = self.assertRaises(exceptions.NotConfigured, self.resolve)
-        self.assertIn("Cinder has slow, Fast_SSD", str(error))
+        self.assertIn("Cinder has Fast_SSD, slow", str(error))
 
 
 class ObjectLabelsTest(base.FlowTestCase):
@@ -273,3 +276,17 @@ class ObjectLabelsTest(base.FlowTestCase):
         chart = requested.wanted_chart(requested.cluster_labels(row))
         self.assertEqual("0.26.1", chart.version)
         self.assertEqual("openstack-cluster", chart.name)
+
+    def test_a_chart_at_a_path_has_the_version_it_has(self) -> None:
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        (folder / "Chart.yaml").write_text("name: mine\nversion: 0.23.0\n")
+        for name, value in (
+            ("helm_chart_name", str(folder)),
+            ("helm_chart_repo", ""),
+        ):
+            conf.CONF.set_override(name, value, "capi_helm")
+        self.assertEqual("0.23.0", requested.default_chart().version)
+        conf.CONF.set_override(
+            "helm_chart_name", str(folder / "gone"), "capi_helm"
+        )
+        self.assertEqual("0.27.0", requested.default_chart().version)

@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""No user's text is a template on the management cluster.
+
+The addon provider runs the values and manifests of addons through Jinja2, on
+the management cluster and without a sandbox (cluster-api-addon-provider,
+``template.py``). What comes from labels must not reach it as code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import re
+from typing import Any
+
+from magnum_capi_helm import exceptions
+
+_OPENING = re.compile(r"\{[{%#]")
+
+
+def refuse(values: Any, path: str) -> None:
+    """Refuse text that Jinja2 would take for more than text.
+
+    :param path: where the values are, for the message
+    :raises InvalidInput: with the path and the text
+    """
+    if isinstance(values, Mapping):
+        for key, item in values.items():
+            refuse(str(key), path)
+            refuse(item, f"{path}.{key}")
+    elif isinstance(values, list):
+        for item in values:
+            refuse(item, path)
+    elif isinstance(values, str) and _OPENING.search(values):
+        raise exceptions.InvalidInput(
+            f"{path}={values!r} is not allowed: give text without "
+            "{{, {% and {#"
+        )

@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Does what is asked for fit into the project's quota?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent import futures
+from typing import TYPE_CHECKING
+
+from oslo_log import log
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import demand
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.cloud import catalogue
+
+LOG = log.getLogger(__name__)
+
+
+def check_cluster(cloud: catalogue.Cloud, cluster: spec.Cluster) -> None:
+    """Check a new cluster, as ``[capi_helm] quota_check`` says.
+
+    :raises InvalidInput: it does not fit, and that is to be refused
+    """
+    if _off():
+        return
+    groups = (cluster.control_plane, *cluster.node_groups)
+    flavors = {group.flavor: cloud.flavor(group.flavor) for group in groups}
+    _check(cloud, cluster, demand.of_cluster(cluster, flavors))
+
+
+def check_group(
+    cloud: catalogue.Cloud, cluster: spec.Cluster, group: spec.NodeGroup
+) -> None:
+    """Check one more nodegroup.
+
+    :param cluster: may be an outline
+    :raises InvalidInput: it does not fit, and that is to be refused
+    """
+    if _off():
+        return
+    flavor = cloud.flavor(group.flavor)
+    _check(cloud, cluster, demand.of_group(cluster, group, flavor))
+
+
+def _off() -> bool:
+    return bool(conf.CONF.capi_helm.quota_check == "off")
+
+
+def _check(
+    cloud: catalogue.Cloud, cluster: spec.Cluster, needed: demand.Demand
+) -> None:
+    short = list(demand.shortages(needed, _quotas(cloud, needed)))
+    if not short:
+        return
+    text = "not enough quota: " + "; ".join(map(str, short))
+    if conf.CONF.capi_helm.quota_check == "refuse":
+        raise exceptions.InvalidInput(text)
+    LOG.warning("cluster %s: %s", cluster.uuid, text)
+
+
+def _quotas(
+    cloud: catalogue.Cloud, needed: demand.Demand
+) -> dict[str, demand.Quota]:
+    """What the services tell; only those are asked that are concerned."""
+    questions: list[Callable[[], dict[str, demand.Quota]]] = [
+        cloud.compute_quotas,
+        cloud.network_quotas,
+    ]
+    if needed.get("volumes"):
+        questions.append(cloud.volume_quotas)
+    if needed.get("load_balancer"):
+        questions.append(cloud.balancer_quotas)
+    with futures.ThreadPoolExecutor(len(questions)) as pool:
+        found: dict[str, demand.Quota] = {}
+        for answer in pool.map(_ask, questions):
+            found.update(answer)
+    return found
+
+
+def _ask(
+    question: Callable[[], dict[str, demand.Quota]],
+) -> dict[str, demand.Quota]:
+    """The answer; nothing from a service that can't tell.
+
+    Then the cluster is not refused: its machines would say it.
+    """
+    try:
+        return question()
+    except exceptions.CloudError as error:
+        LOG.debug("Quota not checked: %s", error)
+        return {}

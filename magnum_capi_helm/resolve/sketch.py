@@ -1,0 +1,243 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A cluster that exists in a file alone: to see what it would become.
+
+The file has the fields of a cluster template as Magnum's API names them, and
+below ``cluster`` and ``nodegroups`` what a user would ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import pathlib
+import types
+from typing import Any
+import uuid
+
+import yaml
+
+from magnum_capi_helm import exceptions
+
+#: Field -> what Magnum's API puts where nothing is given.
+_TEMPLATE: dict[str, Any] = {
+    "name": "template",
+    "image_id": None,
+    "flavor_id": None,
+    "master_flavor_id": None,
+    "keypair_id": None,
+    "labels": {},
+    "network_driver": None,
+    "volume_driver": None,
+    "external_network_id": None,
+    "fixed_network": None,
+    "fixed_subnet": None,
+    "dns_nameserver": None,
+    "docker_volume_size": None,
+    "http_proxy": None,
+    "https_proxy": None,
+    "no_proxy": None,
+    "insecure_registry": None,
+    "apiserver_port": None,
+    "floating_ip_enabled": True,
+    "master_lb_enabled": False,
+}
+_CLUSTER: dict[str, Any] = {
+    "name": "cluster",
+    "labels": {},
+    "keypair": None,
+    "master_count": 1,
+    "node_count": 1,
+    "flavor_id": None,
+    "master_flavor_id": None,
+    "docker_volume_size": None,
+    "fixed_network": None,
+    "fixed_subnet": None,
+    "floating_ip_enabled": None,
+    "master_lb_enabled": None,
+}
+_NODEGROUP: dict[str, Any] = {
+    "name": None,
+    "role": "worker",
+    "node_count": 1,
+    "min_node_count": 0,
+    "max_node_count": None,
+    "flavor_id": None,
+    "image_id": None,
+    "docker_volume_size": None,
+    "labels": None,
+    "node_labels": {},
+    "node_taints": [],
+}
+#: Of a template, what a cluster that says nothing itself gets.
+_INHERITED = (
+    "docker_volume_size",
+    "fixed_network",
+    "fixed_subnet",
+    "flavor_id",
+    "floating_ip_enabled",
+    "master_flavor_id",
+    "master_lb_enabled",
+)
+#: What a cluster takes along to another template.
+_MOVED = (
+    "uuid",
+    "name",
+    "project_id",
+    "user_id",
+    "labels",
+    "keypair",
+    "docker_volume_size",
+    "fixed_network",
+    "fixed_subnet",
+    "floating_ip_enabled",
+    "master_lb_enabled",
+)
+_GROUP_FIELDS = ("uuid", "is_default", *_NODEGROUP)
+#: The namespace in which names of sketches become UUIDs.
+_SPACE = uuid.UUID("6a0f2f1e-6d5a-4f5b-9d3a-0c6a3f1f7d52")
+
+
+def read(path: str, project_id: str) -> Any:
+    """The cluster that a file describes, as if it were Magnum's row.
+
+    :raises InvalidInput: the file can't be read, or has unknown fields
+    """
+    given = _load(path)
+    wanted = dict(given.pop("cluster", None) or {})
+    groups = list(given.pop("nodegroups", None) or [])
+    template = types.SimpleNamespace(**_filled(path, _TEMPLATE, given))
+    return cluster(
+        template,
+        _filled(path, _CLUSTER, wanted),
+        project_id,
+        [_filled(path, _NODEGROUP, each) for each in groups],
+    )
+
+
+def cluster(
+    template: Any,
+    wanted: Mapping[str, Any],
+    project_id: str,
+    groups: list[dict[str, Any]] | None = None,
+) -> Any:
+    """The row that Magnum would make of a template.
+
+    :param wanted: the fields of the cluster; None where nothing is given
+    :param groups: nodegroups beside the two default ones
+    """
+    fields = {**_CLUSTER, **wanted}
+    for name in _INHERITED:
+        if fields[name] is None:
+            fields[name] = getattr(template, name)
+    fields["keypair"] = fields["keypair"] or template.keypair_id
+    # As in Magnum, labels of the cluster replace the template's.
+    row = types.SimpleNamespace(
+        uuid=str(uuid.uuid5(_SPACE, str(fields["name"]))),
+        project_id=project_id,
+        user_id="",
+        cluster_template=template,
+        **fields,
+    )
+    row.nodegroups = [
+        _default(row, "master"),
+        _default(row, "worker"),
+        *(_group(row, each) for each in groups or []),
+    ]
+    return row
+
+
+def moved(row: Any, template: Any) -> Any:
+    """An existing cluster as it would be with another template.
+
+    Its groups take the new template's image, if they had the old one's.
+    """
+    image = row.cluster_template.image_id
+    fields = {name: getattr(row, name) for name in _MOVED}
+    groups = [
+        types.SimpleNamespace(
+            **{
+                **{name: getattr(each, name, None) for name in _GROUP_FIELDS},
+                "image_id": template.image_id
+                if each.image_id == image
+                else each.image_id,
+            }
+        )
+        for each in row.nodegroups
+    ]
+    return types.SimpleNamespace(
+        **fields, cluster_template=template, nodegroups=groups
+    )
+
+
+def _default(row: Any, role: str) -> Any:
+    master = role == "master"
+    return _group(
+        row,
+        {
+            **_NODEGROUP,
+            "name": f"default-{role}",
+            "role": role,
+            "node_count": row.master_count if master else row.node_count,
+            "min_node_count": None,
+            "flavor_id": row.master_flavor_id if master else row.flavor_id,
+        },
+        default=True,
+    )
+
+
+def _group(row: Any, fields: dict[str, Any], default: bool = False) -> Any:
+    filled = {
+        **fields,
+        "flavor_id": fields["flavor_id"] or row.flavor_id,
+        "image_id": fields["image_id"] or row.cluster_template.image_id,
+        "labels": row.labels if fields["labels"] is None else fields["labels"],
+        "docker_volume_size": fields["docker_volume_size"]
+        or row.docker_volume_size,
+    }
+    return types.SimpleNamespace(
+        uuid=str(uuid.uuid5(_SPACE, f"{row.uuid}/{fields['name']}")),
+        is_default=default,
+        **filled,
+    )
+
+
+def _load(path: str) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(pathlib.Path(path).read_text())
+    except OSError as error:
+        raise exceptions.InvalidInput(f"{path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise exceptions.InvalidInput(f"{path}: no YAML: {error}") from error
+    if not isinstance(found, dict):
+        raise exceptions.InvalidInput(
+            f"{path}: give the fields of a cluster template"
+        )
+    return found
+
+
+def _filled(
+    path: str, fields: Mapping[str, Any], given: Any
+) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise exceptions.InvalidInput(f"{path}: {given!r} has no fields")
+    if strange := sorted(set(given) - set(fields)):
+        raise exceptions.InvalidInput(
+            f"{path}: unknown field {strange[0]}; known are "
+            f"{', '.join(sorted(fields))}"
+        )
+    filled = {**fields, **given}
+    for name in ("labels", "node_labels"):
+        if filled.get(name):
+            # Magnum keeps them as strings.
+            filled[name] = {k: str(v) for k, v in filled[name].items()}
+    return filled

@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Text of users that would be code on the management cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import addon_templates
+from magnum_capi_helm import exceptions
+
+
+class RefuseTest(base.BaseTestCase):
+    def test_what_is_text_passes(self) -> None:
+        for values in (
+            None,
+            {"a": "b", "c": [1, True, None, "{d}"], "e": {"f": "} }"}},
+        ):
+            addon_templates.refuse(values, "addons")
+
+    def test_what_opens_a_template_is_refused_with_its_path(self) -> None:
+        rows: tuple[tuple[Any, str], ...] = (
+            ({"a": "{{ x }}"}, "addons.a='{{ x }}'"),
+            ({"a": {"b": ["{% x %}"]}}, "addons.a.b='{% x %}'"),
+            ({"{# x #}": 1}, "addons='{# x #}'"),
+        )
+        for values, where in rows:
+            error = self.assertRaises(
+                exceptions.InvalidInput,
+                addon_templates.refuse,
+                values,
+                "addons",
+            )
+            self.assertEqual(
+                f"{where} is not allowed: give text without {{{{, {{% and {{#",
+                str(error),
+            )

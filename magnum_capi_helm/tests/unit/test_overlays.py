@@ -1,0 +1,237 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Overlays on the driver's values."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import overlays
+
+VALUES: dict[str, Any] = {
+    "kubernetesVersion": "1.34.2",
+    "clusterNetworking": {"internalNetwork": {"nodeCidr": "10.0.0.0/24"}},
+    "apiServer": {"allowedCIDRs": ["192.0.2.0/24"], "port": 6443},
+    "registryMirrors": None,
+    "controlPlane": {
+        "machineCount": 3,
+        "kubeadmConfigSpec": {
+            "files": [{"path": "/etc/proxy"}],
+            "preKubeadmCommands": ["start proxy"],
+        },
+    },
+    "nodeGroups": [{"name": "default-worker", "machineCount": 2}],
+}
+
+
+def _applied(overlay: dict[str, Any]) -> dict[str, Any]:
+    return overlays.apply(VALUES, overlay, "profile gpu")
+
+
+class ApplyTest(base.BaseTestCase):
+    def test_dictionaries_merge_and_single_settings_win(self) -> None:
+        found = _applied(
+            {
+                "apiServer": {"port": 443, "logLevel": 4},
+                "addons": {"metricsServer": {"enabled": False}},
+            }
+        )
+        self.assertEqual(
+            {
+                **VALUES,
+                "apiServer": {
+                    "allowedCIDRs": ["192.0.2.0/24"],
+                    "port": 443,
+                    "logLevel": 4,
+                },
+                "addons": {"metricsServer": {"enabled": False}},
+            },
+            found,
+        )
+
+    def test_a_list_wins_as_a_whole(self) -> None:
+        found = _applied({"apiServer": {"allowedCIDRs": ["203.0.113.0/24"]}})
+        self.assertEqual(
+            ["203.0.113.0/24"], found["apiServer"]["allowedCIDRs"]
+        )
+
+    def test_what_machines_get_is_added_to_the_drivers(self) -> None:
+        spec = {
+            "files": [{"path": "/etc/mine"}],
+            "preKubeadmCommands": ["mine before"],
+            "postKubeadmCommands": ["mine after"],
+            "ntp": {"servers": ["ntp.example.org"]},
+        }
+        found = _applied(
+            {
+                "controlPlane": {"kubeadmConfigSpec": spec},
+                "nodeGroupDefaults": {"kubeadmConfigSpec": spec},
+            }
+        )
+        self.assertEqual(
+            {
+                "files": [{"path": "/etc/proxy"}, {"path": "/etc/mine"}],
+                "preKubeadmCommands": ["start proxy", "mine before"],
+                "postKubeadmCommands": ["mine after"],
+                "ntp": {"servers": ["ntp.example.org"]},
+            },
+            found["controlPlane"]["kubeadmConfigSpec"],
+        )
+        self.assertEqual(spec, found["nodeGroupDefaults"]["kubeadmConfigSpec"])
+
+    def test_a_null_reaches_helm_which_takes_the_default_away(self) -> None:
+        found = _applied(
+            {
+                "clusterNetworking": {"internalNetwork": None},
+                "autoscaler": {"extraArgs": {"expander": None}},
+            }
+        )
+        self.assertEqual({"internalNetwork": None}, found["clusterNetworking"])
+        self.assertEqual(
+            {"extraArgs": {"expander": None}}, found["autoscaler"]
+        )
+
+    def test_a_mapping_takes_the_place_of_a_null(self) -> None:
+        mirrors = {"docker.io": ["https://mirror.example.org/v2"]}
+        found = _applied({"registryMirrors": mirrors})
+        self.assertEqual(mirrors, found["registryMirrors"])
+
+    def test_nothing_on_top_changes_nothing(self) -> None:
+        self.assertEqual(VALUES, _applied({}))
+
+    def test_neither_side_is_changed_nor_shared(self) -> None:
+        before = copy.deepcopy(VALUES)
+        extra = {"addons": {"custom": {"one": {"kind": "Manifests"}}}}
+        files = {"files": [{"path": "/etc/mine"}]}
+        overlay = {**extra, "controlPlane": {"kubeadmConfigSpec": files}}
+        kept = copy.deepcopy(overlay)
+        found = _applied(overlay)
+        found["addons"]["custom"]["one"]["kind"] = "other"
+        found["controlPlane"]["kubeadmConfigSpec"]["files"][1]["path"] = "/"
+        found["controlPlane"]["kubeadmConfigSpec"]["files"][0]["path"] = "/"
+        self.assertEqual(before, VALUES)
+        self.assertEqual(kept, overlay)
+
+    def test_the_last_of_several_is_on_top(self) -> None:
+        first = _applied({"apiServer": {"port": 1}, "authWebhook": "a"})
+        both = overlays.apply(first, {"apiServer": {"port": 2}}, "second")
+        self.assertEqual(2, both["apiServer"]["port"])
+        self.assertEqual("a", both["authWebhook"])
+
+
+class OutOfReachTest(base.BaseTestCase):
+    def _refused(self, overlay: dict[str, Any]) -> str:
+        error = self.assertRaises(exceptions.NotConfigured, _applied, overlay)
+        return str(error)
+
+    def test_names_counts_and_credentials(self) -> None:
+        rows: list[tuple[str, dict[str, Any]]] = [
+            (key, {key: "x"})
+            for key in (
+                "cloudCACert",
+                "cloudCredentialsSecretName",
+                "cloudName",
+                "clouds",
+                "controlPlaneEndpoint",
+                "global",
+                "kubernetesVersion",
+                "machineImage",
+                "machineImageId",
+                "machineSSHKeyName",
+                "nodeGroups",
+                "osDistro",
+                "projectPrefix",
+                "registryAuth",
+            )
+        ]
+        rows += [
+            (f"{machines}.{key}", {machines: {key: 1}})
+            for machines in ("controlPlane", "nodeGroupDefaults")
+            for key in (
+                "kubernetesVersion",
+                "machineCount",
+                "machineFlavor",
+                "machineImage",
+                "machineImageId",
+            )
+        ]
+        rows += [
+            (f"nodeGroupDefaults.{key}", {"nodeGroupDefaults": {key: None}})
+            for key in (
+                "autoscale",
+                "machineCountMax",
+                "machineCountMin",
+                "name",
+            )
+        ]
+        rows += [
+            ("addons.clusterName", {"addons": {"clusterName": "x"}}),
+            ("addons.global", {"addons": {"global": {}}}),
+            ("apiServer.floatingIP", {"apiServer": {"floatingIP": "x"}}),
+        ]
+        rows += [
+            (
+                f'clusterAnnotations."magnum.openstack.org/{name}"',
+                {"clusterAnnotations": {f"magnum.openstack.org/{name}": "x"}},
+            )
+            for name in ("intent", "values-profiles")
+        ]
+        for path, overlay in rows:
+            self.assertEqual(
+                f"profile gpu: {path} is not theirs to set: take it out",
+                self._refused(overlay),
+            )
+
+    def test_what_would_take_those_away_with_it(self) -> None:
+        for path, overlay in (
+            ("controlPlane", {"controlPlane": None}),
+            ("addons", {"addons": None}),
+            ("clusterAnnotations", {"clusterAnnotations": []}),
+            ("apiServer", {"apiServer": "x"}),
+            (
+                "controlPlane.kubeadmConfigSpec",
+                {"controlPlane": {"kubeadmConfigSpec": None}},
+            ),
+        ):
+            self.assertEqual(
+                f"profile gpu: {path} must be a mapping",
+                self._refused(overlay),
+            )
+
+    def test_commands_that_are_no_list(self) -> None:
+        for value in (None, "reboot", {"a": 1}):
+            self.assertEqual(
+                "profile gpu: controlPlane.kubeadmConfigSpec."
+                "preKubeadmCommands must be a list",
+                self._refused(
+                    {
+                        "controlPlane": {
+                            "kubeadmConfigSpec": {"preKubeadmCommands": value}
+                        }
+                    }
+                ),
+            )
+
+    def test_the_same_names_elsewhere_are_free(self) -> None:
+        overlay = {
+            "addons": {"custom": {"one": {"spec": {"name": "x"}}}},
+            "controlPlane": {"machineMetadata": {"machineCount": "3"}},
+            "clusterAnnotations": {"example.org/owner": "me"},
+        }
+        self.assertEqual(
+            "x", _applied(overlay)["addons"]["custom"]["one"]["spec"]["name"]
+        )

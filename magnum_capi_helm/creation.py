@@ -13,9 +13,9 @@
 """Creation of a cluster.
 
 First everything that can be refused is looked at, with nothing written.
-Then, under the Lease: ``stack_id``, the credential, the CA Secrets, the
-intent, helm. From the first write on nothing is raised; the status tells,
-and the polls go on with whatever is not done.
+Then, under the Lease: ``stack_id``, the credential, the CA Secrets, server
+groups, the intent, helm. From the first write on nothing is raised; the
+status tells, and the polls go on with whatever is not done.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from typing import Any
 
 from oslo_log import log
 
+from magnum_capi_helm import assembly
 from magnum_capi_helm import certificates
 from magnum_capi_helm import credentials
+from magnum_capi_helm import encryption_key
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import identity
 from magnum_capi_helm import intent
@@ -36,16 +38,19 @@ from magnum_capi_helm import names
 from magnum_capi_helm import operation
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm import server_groups
 from magnum_capi_helm import spec
-from magnum_capi_helm import values
 from magnum_capi_helm import wanted
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.features import encryption
+from magnum_capi_helm.features import placement
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import location
+from magnum_capi_helm.resolve import quota
 from magnum_capi_helm.resolve import requested
 
 LOG = log.getLogger(__name__)
@@ -59,7 +64,7 @@ class _Plan:
     namespace: str
     labels: dict[str, str]
     session: Any
-    chart: spec.Chart
+    cluster: spec.Cluster
     values: topic.Values
     certificates: list[client.Object]
     files: identity.Files
@@ -111,9 +116,9 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
             certificates.secrets, authorities, namespace, release, labels
         )
         requested.check_unknown(cluster)
-        spec_now = resolve_cluster.resolve(
-            cluster, catalogue.Cloud(session), release
-        )
+        cloud = catalogue.Cloud(session)
+        spec_now = resolve_cluster.resolve(cluster, cloud, release)
+        quota.check_cluster(cloud, spec_now)
         rt.charts.ensure(spec_now.chart)
         # The last thing before the first write: somebody answers.
         rt.management.identity()
@@ -122,8 +127,8 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
             namespace=namespace,
             labels=labels,
             session=session,
-            chart=spec_now.chart,
-            values=values.build(spec_now),
+            cluster=spec_now,
+            values=assembly.values_of(rt, spec_now),
             certificates=secrets.result(),
             files=identity.files(session),
         )
@@ -175,16 +180,37 @@ def _prepare(rt: runtime.Runtime, cluster: Any, plan: _Plan) -> wanted.Rows:
     )
     for secret in plan.certificates:
         rt.management.apply(kinds.SECRET, secret)
+    if encryption.needs_key(plan.values):
+        encryption_key.ensure(rt.management, *scope, plan.labels)
+    values_now = _with_server_groups(rt, plan)
     rows_now, _ = rows.read(cluster)
     operation.write_intent(
         rt,
         scope,
         intent.Intent(
-            plan.chart, plan.values, rows_now.fingerprint(), time.time()
+            plan.cluster.chart,
+            values_now,
+            rows_now.fingerprint(),
+            time.time(),
         ),
         plan.labels,
     )
     return rows_now
+
+
+def _with_server_groups(rt: runtime.Runtime, plan: _Plan) -> topic.Values:
+    """The values, with the ids of the server groups that are made now."""
+    cluster = plan.cluster
+    ids = server_groups.ensure(
+        rt.management,
+        (plan.namespace, plan.release),
+        plan.labels,
+        plan.session,
+        placement.server_groups((cluster.control_plane, *cluster.node_groups)),
+    )
+    if not ids:
+        return plan.values
+    return assembly.values_of(rt, placement.with_server_groups(cluster, ids))
 
 
 def _leave(

@@ -82,6 +82,7 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
             rt.leases.mark_deleted(*scope)
         if waiting := _remove(rt, scope):
             return waiting
+        _remove_server_groups(rt, scope)
         _remove_secrets(rt, scope, cluster)
     rt.leases.delete(*scope)
     certificates.delete_forgotten(context, cluster)
@@ -137,6 +138,13 @@ def _leftovers(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
             if not view.deleting(each):
                 rt.management.delete(kind, namespace, view.name_of(each))
     return f"still to be deleted: {', '.join(found[:3])}" if found else ""
+
+
+def _remove_server_groups(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
+    """Nova's server groups, as long as the credential is there."""
+    from magnum_capi_helm import server_groups
+
+    server_groups.delete(rt.management, scope)
 
 
 def _remove_secrets(

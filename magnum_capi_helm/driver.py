@@ -42,7 +42,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """What Magnum matches a template against."""
         return [
             {"server_type": "vm", "os": os_distro, "coe": "kubernetes"}
-            for os_distro in ("ubuntu", "flatcar")
+            for os_distro in ("ubuntu", "flatcar", "capi-kubeadm-cloudinit")
         ]
 
     # Clusters
@@ -134,6 +134,40 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
         return monitor.Monitor(context, cluster)
 
+    # Nodegroups
+
+    def create_nodegroup(
+        self, context: Any, cluster: Any, nodegroup: Any
+    ) -> None:
+        """Make one more group of workers; the polls say when it is there."""
+        from magnum_capi_helm import nodegroup_creation
+        from magnum_capi_helm import runtime
+
+        with faults.translated("nodegroup create", cluster.uuid):
+            nodegroup_creation.create(
+                runtime.get(), context, cluster, nodegroup
+            )
+
+    def update_nodegroup(
+        self, context: Any, cluster: Any, nodegroup: Any
+    ) -> None:
+        """Apply bounds, node labels and taints, which are not saved yet."""
+        from magnum_capi_helm import nodegroups
+        from magnum_capi_helm import runtime
+
+        with faults.translated("nodegroup update", cluster.uuid):
+            nodegroups.update(runtime.get(), context, cluster, nodegroup)
+
+    def delete_nodegroup(
+        self, context: Any, cluster: Any, nodegroup: Any
+    ) -> None:
+        """Begin to delete a group; the polls remove its row."""
+        from magnum_capi_helm import nodegroups
+        from magnum_capi_helm import runtime
+
+        with faults.translated("nodegroup delete", cluster.uuid):
+            nodegroups.delete(runtime.get, context, cluster, nodegroup)
+
     # What is not served yet is refused before anything is written.
 
     def upgrade_cluster(
@@ -148,28 +182,6 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Refused."""
         _refuse("upgrading a cluster")
-
-    def create_nodegroup(
-        self, context: Any, cluster: Any, nodegroup: Any
-    ) -> None:
-        """Refused."""
-        _refuse("adding a nodegroup")
-
-    def update_nodegroup(
-        self, context: Any, cluster: Any, nodegroup: Any
-    ) -> None:
-        """Refused."""
-        _refuse("changing a nodegroup")
-
-    def delete_nodegroup(
-        self, context: Any, cluster: Any, nodegroup: Any
-    ) -> None:
-        """Remove a group that was refused; others are refused."""
-        from magnum_capi_helm import nodegroups
-        from magnum_capi_helm import runtime
-
-        with faults.translated("nodegroup delete", cluster.uuid):
-            nodegroups.forget_refused(runtime.get(), cluster, nodegroup)
 
     def rotate_ca_certificate(self, context: Any, cluster: Any) -> None:
         """Refused, with the references that Magnum replaced put back."""

@@ -21,7 +21,6 @@ from typing import Any
 from magnum import objects
 from magnum.common import exception
 from magnum.conductor.handlers import ca_conductor
-from magnum.conductor.handlers import nodegroup_conductor
 from magnum.drivers.common import driver as magnum_driver
 
 from magnum_capi_helm import driver
@@ -51,6 +50,12 @@ class DriverTest(base.FlowTestCase):
             [
                 {"server_type": "vm", "os": "ubuntu", "coe": "kubernetes"},
                 {"server_type": "vm", "os": "flatcar", "coe": "kubernetes"},
+                # An older name of ubuntu.
+                {
+                    "server_type": "vm",
+                    "os": "capi-kubeadm-cloudinit",
+                    "coe": "kubernetes",
+                },
             ],
             self.driver.provides,
         )
@@ -98,8 +103,6 @@ class RefusedTest(base.FlowTestCase):
         template = self.template()
         for call, args in (
             (self.driver.upgrade_cluster, (row, template, 1, group)),
-            (self.driver.create_nodegroup, (row, group)),
-            (self.driver.update_nodegroup, (row, group)),
             (self.driver.delete_nodegroup, (row, group)),
             (self.driver.rotate_ca_certificate, (row,)),
             (self.driver.rotate_credential, (row,)),
@@ -121,78 +124,6 @@ class RefusedTest(base.FlowTestCase):
             self.groups()["default-worker"],
         )
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
-
-
-class NodegroupTest(base.FlowTestCase):
-    """Nodegroups beside the default ones are not served yet."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.conductor = nodegroup_conductor.Handler()
-
-    def add(self) -> None:
-        """``coe nodegroup create``, which is refused."""
-        group = objects.NodeGroup(
-            self.context,
-            uuid="0c2a2b07-8b5c-4a3b-9b7b-0d4b8b1f6a11",
-            name="extra",
-            cluster_id=base.UUID,
-            project_id="fake_project",
-            role="worker",
-            node_count=1,
-            is_default=False,
-            flavor_id="m1.medium",
-            image_id="ubuntu-1.34",
-        )
-        self.assertRaises(
-            exception.NotSupported,
-            self.conductor.nodegroup_create,
-            self.context,
-            self.row(),
-            group,
-        )
-
-    def test_a_refused_group_does_not_keep_its_cluster_failed(self) -> None:
-        self.created()
-        self.add()
-        self.assertEqual("UPDATE_FAILED", self.row().status)
-        self.health_poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertEqual("CREATE_FAILED", self.groups()["extra"].status)
-
-    def test_a_refused_group_is_not_applied_by_a_resize(self) -> None:
-        self.created()
-        self.add()
-        self.resize(3)
-        names = [
-            group["name"]
-            for group in self.helm.upgrades[-1].values["nodeGroups"]
-        ]
-        self.assertEqual(["default-worker"], names)
-
-    def test_deleting_a_refused_group_removes_its_row(self) -> None:
-        self.created()
-        self.add()
-        self.conductor.nodegroup_delete(
-            self.context, self.row(), self.groups()["extra"]
-        )
-        self.assertNotIn("extra", self.groups())
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-
-    def test_a_living_group_stays_and_the_cluster_recovers(self) -> None:
-        self.created()
-        group = self.groups()["default-worker"]
-        self.assertRaises(
-            exception.NotSupported,
-            self.conductor.nodegroup_update,
-            self.context,
-            self.row(),
-            group,
-        )
-        self.assertEqual("UPDATE_FAILED", self.row().status)
-        self.health_poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
 
 class RotationTest(base.FlowTestCase):

@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The key that encrypts a cluster's data in etcd.
+
+One Secret for each cluster that wants it, beside its release and owned by no
+release: with another key everything that is encrypted is lost. So it is made
+once and never written again. It goes with the cluster's other Secrets when
+the cluster is deleted.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+
+LOG = log.getLogger(__name__)
+
+#: What secretbox takes, and AES-256 for the others.
+_BYTES = 32
+
+
+def ensure(
+    management: client.Client,
+    namespace: str,
+    release: str,
+    labels: dict[str, str],
+) -> None:
+    """Make the key, unless the cluster has one.
+
+    The chart takes the Secret's data as it is for the API server's file:
+    both have the raw bytes in base64, once.
+    """
+    key = base64.b64encode(secrets.token_bytes(_BYTES)).decode()
+    name = names.etcd_key(release)
+    try:
+        management.create(
+            kinds.SECRET,
+            {
+                "metadata": {
+                    "name": name,
+                    "namespace": namespace,
+                    "labels": labels,
+                },
+                "type": "Opaque",
+                # Even a client that may write Secrets can't change it.
+                "immutable": True,
+                "data": {"key": key},
+            },
+        )
+    except exceptions.Conflict:
+        LOG.info("release %s has its etcd key already", release)

@@ -15,18 +15,27 @@
 Kept in a Secret beside the release and written *before* helm runs, so that
 any conductor can finish what another began, and a changed default, image
 name or driver version never reaches a cluster through a mere resize.
+
+The same Secret holds what requests about single nodegroups parked there for
+whoever applies next: each in a key of its own, so that writing one needs no
+Lease and never undoes another.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 import dataclasses
+import re
 from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import packed
 from magnum_capi_helm import spec
+from magnum_capi_helm import wanted
 
 _FORMAT = "1"
+_HEAD = "intent.json"
+_VALUES = "values.json.gz"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,8 +60,8 @@ class Intent:
             "since": self.since,
         }
         return {
-            "intent.json": packed.plain(head),
-            "values.json.gz": packed.pack(self.values),
+            _HEAD: packed.plain(head),
+            _VALUES: packed.pack(self.values),
         }
 
 
@@ -62,12 +71,12 @@ def from_secret(data: dict[str, str]) -> Intent:
     :raises ManagementError: it holds none that this version can read
     """
     try:
-        head = packed.read_plain(data["intent.json"])
+        head = packed.read_plain(data[_HEAD])
         if head["format"] != _FORMAT:
             raise ValueError(head["format"])
         return Intent(
             chart=spec.Chart(**head["chart"]),
-            values=packed.unpack(data["values.json.gz"]),
+            values=packed.unpack(data[_VALUES]),
             fingerprint=head["fingerprint"],
             since=float(head["since"]),
         )
@@ -75,3 +84,96 @@ def from_secret(data: dict[str, str]) -> Intent:
         raise exceptions.ManagementError(
             f"the stored intent can't be read: {type(error).__name__}"
         ) from error
+
+
+def has_intent(data: Mapping[str, str]) -> bool:
+    """Whether a Secret holds an intent, and not parked requests alone."""
+    return _HEAD in data or _VALUES in data
+
+
+#: ``group-<uuid>`` and what is parked: an item of ``nodeGroups`` (nothing
+#: more), the delete mark, or a change for the settings of that name.
+_KEY = re.compile(r"group-([0-9a-f-]{36})(?:\.([0-9a-z]+))?")
+_DELETED = "deleted"
+
+
+@dataclasses.dataclass(frozen=True)
+class Parked:
+    """What requests about nodegroups left for whoever applies next.
+
+    :param items: by UUID: the item of a new group
+    :param changes: by UUID and ``Group.settings_id``: keys of the group's
+        item that those settings want; a key that is None has to go
+    :param deleted: UUIDs of groups that are to be deleted, whatever their
+        rows say by now
+    :param keys: all keys, with the UUID of the group of each
+    """
+
+    items: Mapping[str, dict[str, Any]] = dataclasses.field(
+        default_factory=dict
+    )
+    changes: Mapping[tuple[str, str], dict[str, Any]] = dataclasses.field(
+        default_factory=dict
+    )
+    deleted: frozenset[str] = frozenset()
+    keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def change_of(self, group: wanted.Group) -> dict[str, Any]:
+        """What the group's present settings change in its item."""
+        return self.changes.get((group.uuid, group.settings_id), {})
+
+    def keys_of(self, uuids: Iterable[str]) -> frozenset[str]:
+        """All keys of some groups."""
+        wanted_uuids = frozenset(uuids)
+        return frozenset(
+            key for key, uuid in self.keys.items() if uuid in wanted_uuids
+        )
+
+
+def item_key(uuid: str) -> str:
+    """Where the item of a new group is parked."""
+    return f"group-{uuid}"
+
+
+def change_key(group: wanted.Group) -> str:
+    """Where the change is parked that the group's settings want."""
+    return f"group-{group.uuid}.{group.settings_id}"
+
+
+def deleted_key(uuid: str) -> str:
+    """Where it is said that a group is to be deleted."""
+    return f"group-{uuid}.{_DELETED}"
+
+
+def parked(data: Mapping[str, str]) -> Parked:
+    """What is parked in a Secret.
+
+    :raises ManagementError: something that can't be read
+    """
+    found = {
+        key: match
+        for key in data
+        if (match := _KEY.fullmatch(key)) is not None
+    }
+    try:
+        contents = {key: packed.read_plain(data[key]) for key in found}
+    except packed.DAMAGED as error:
+        raise exceptions.ManagementError(
+            f"a parked nodegroup can't be read: {type(error).__name__}"
+        ) from error
+    return Parked(
+        items={
+            match[1]: contents[key]
+            for key, match in found.items()
+            if match[2] is None
+        },
+        changes={
+            (match[1], match[2]): contents[key]
+            for key, match in found.items()
+            if match[2] not in (None, _DELETED)
+        },
+        deleted=frozenset(
+            match[1] for match in found.values() if match[2] == _DELETED
+        ),
+        keys={key: match[1] for key, match in found.items()},
+    )

@@ -10,54 +10,257 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Nodegroups beyond the default ones.
+"""Update and deletion of nodegroups, and what all their requests share.
 
-They can't be made yet. Magnum keeps the row of one that was refused, and
-here it can be removed again.
+A request is accepted with the row that says so. Applying it is tried once;
+with the Lease busy, or the management cluster away, the polls do it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+import contextlib
+import time
 from typing import Any
 
+from oslo_log import log
+
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
+from magnum_capi_helm import intent
+from magnum_capi_helm import kept
+from magnum_capi_helm import nodegroup_rows
+from magnum_capi_helm import nodegroup_settings
 from magnum_capi_helm import operation
+from magnum_capi_helm import packed
+from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm import wanted
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import lease
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.resolve import location
+
+LOG = log.getLogger(__name__)
 
 
-def forget_refused(rt: runtime.Runtime, cluster: Any, nodegroup: Any) -> None:
-    """Remove the row of a group that has no machines anywhere.
+def doomed(rt: runtime.Runtime, cluster: Any) -> bool:
+    """Whether the cluster is being deleted.
 
-    What Magnum's handler put into ``nodegroup.status`` says nothing: it is
-    DELETE_IN_PROGRESS for every group.
-
-    :raises NotSupported: the group exists; its row stays as it was
-    :raises CapiHelmError: nobody can say whether it exists
+    Its own row does not say so: Magnum's handlers of nodegroups put
+    UPDATE_IN_PROGRESS over everything.
     """
-    if nodegroup.is_default or _exists(rt, cluster, nodegroup.name):
-        raise exceptions.NotSupported(
-            "deleting a nodegroup is not supported by the driver "
-            "k8s_capi_helm_v1"
-        )
-    nodegroup.destroy()
-
-
-def _exists(rt: runtime.Runtime, cluster: Any, name: str) -> bool:
+    if rows.doomed(cluster):
+        return True
     if not cluster.stack_id:
         return False
-    namespace, release = operation.scope_of(cluster)
-    known = {
-        names.node_group(name, release),
-        names.legacy_node_group(name),
-    }
-    return any(
-        rt.management.get(
-            kinds.MACHINE_DEPLOYMENT,
-            namespace,
-            names.machine_deployment(release, group),
+    found = rt.leases.read(*operation.scope_of(cluster)) or {}
+    annotations = (found.get("metadata") or {}).get("annotations") or {}
+    return lease.DELETE_MARK in annotations
+
+
+def update(
+    rt: runtime.Runtime, context: Any, cluster: Any, nodegroup: Any
+) -> None:
+    """Apply the bounds, labels and taints of a group.
+
+    :param nodegroup: with the new fields, not saved
+    :raises CapiHelmError: it was refused; the fields are as they were
+    """
+    stored = rows.fresh_group(nodegroup)
+    if stored is None:
+        return
+    with _put_back(nodegroup, stored):
+        going = rows.leaving(stored) or doomed(rt, cluster)
+        if not going:
+            _park_change(rt, cluster, nodegroup, stored)
+    if going:
+        # Refusing would write UPDATE_FAILED, as if it lived on.
+        _restore(nodegroup, stored)
+        rows.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+        return
+    rows.save_group(nodegroup, rows.Status.UPDATE_IN_PROGRESS)
+    await_polls(context, cluster)
+    apply(rt, context, cluster)
+
+
+@contextlib.contextmanager
+def _put_back(nodegroup: Any, stored: Any) -> Any:
+    """After a refusal Magnum saves the object: let it save the old fields."""
+    try:
+        yield
+    except exceptions.CapiHelmError:
+        _restore(nodegroup, stored)
+        raise
+
+
+def _restore(nodegroup: Any, stored: Any) -> None:
+    for name in nodegroup_settings.FIELDS:
+        if hasattr(stored, name):
+            setattr(nodegroup, name, getattr(stored, name))
+
+
+def _park_change(
+    rt: runtime.Runtime, cluster: Any, nodegroup: Any, stored: Any
+) -> None:
+    if not cluster.stack_id:
+        raise exceptions.NotSupported(
+            "the cluster has no release on the management cluster: delete "
+            "it and create it again"
         )
-        for group in known
-        if group
+    scope = operation.scope_of(cluster)
+    base = kept.base(rt, scope)
+    if base.wanted is None:
+        raise operation.InterruptedCreateError
+    change = nodegroup_settings.change(
+        cluster,
+        nodegroup,
+        stored,
+        chart=base.wanted.chart,
+        item=_item(cluster, stored, base.wanted, base.parked),
+        pending=base.parked.change_of(rows.group(stored, scope[1])),
     )
+    if change:
+        key = intent.change_key(rows.group(nodegroup, scope[1]))
+        labels = location.object_labels(cluster, scope[1])
+        kept.park(rt, scope, labels, {key: packed.plain(change)})
+
+
+def _item(
+    cluster: Any,
+    nodegroup: Any,
+    known: intent.Intent,
+    parked: intent.Parked,
+) -> topic.Values:
+    """The group's item of ``nodeGroups``; empty where there is none yet."""
+    items = {
+        str(each["name"]): each
+        for each in known.values.get("nodeGroups") or []
+    }
+    rows_now, _ = rows.read(cluster)
+    for group in rows_now.known_as(items).groups:
+        if group.uuid == nodegroup.uuid and group.chart_name in items:
+            return dict(items[group.chart_name])
+    return parked.items.get(nodegroup.uuid, {})
+
+
+def delete(
+    get_runtime: Callable[[], runtime.Runtime],
+    context: Any,
+    cluster: Any,
+    nodegroup: Any,
+) -> None:
+    """Begin to delete a group; its row goes when its machines have gone.
+
+    :raises NotSupported: it is one of the default groups
+    """
+    if nodegroup.is_default:
+        raise exceptions.NotSupported(
+            "deleting a default nodegroup is not supported by the driver "
+            "k8s_capi_helm_v1"
+        )
+    if rows.fresh_group(nodegroup) is None:
+        return
+    if not cluster.stack_id:
+        nodegroup.destroy()
+        return
+    rows.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+    await_polls(context, cluster)
+    problem = ""
+    try:
+        _mark(get_runtime(), cluster, nodegroup)
+    except exceptions.CapiHelmError as error:
+        problem = str(error)
+    if problem:
+        _leave_to_polls(cluster, problem)
+        return
+    apply(get_runtime(), context, cluster)
+
+
+def _mark(rt: runtime.Runtime, cluster: Any, nodegroup: Any) -> None:
+    """Let nothing that Magnum writes into the row bring the group back."""
+    scope = operation.scope_of(cluster)
+    kept.park(
+        rt,
+        scope,
+        location.object_labels(cluster, scope[1]),
+        {
+            intent.item_key(nodegroup.uuid): None,
+            intent.deleted_key(nodegroup.uuid): packed.plain(True),
+        },
+    )
+
+
+def await_polls(context: Any, cluster: Any) -> None:
+    """After the group's row was saved: let the polls look at the cluster.
+
+    One that read the rows before may have called it complete since Magnum's
+    handler wrote UPDATE_IN_PROGRESS.
+    """
+    row = rows.fresh(context, cluster)
+    if row is not None:
+        rows.save_updating(row)
+
+
+def apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """Try to apply what was accepted; the polls go on where this ends."""
+    started = time.monotonic()
+    problem = ""
+    helm_seconds = 0.0
+    try:
+        helm_seconds = _apply(rt, context, cluster)
+    except exceptions.CapiHelmError as error:
+        problem = str(error)
+    if problem:
+        _leave_to_polls(cluster, problem)
+        return
+    LOG.info(
+        "changed nodegroups of release %s: driver %.3f s, helm %.3f s",
+        cluster.stack_id,
+        time.monotonic() - started - helm_seconds,
+        helm_seconds,
+    )
+
+
+def _leave_to_polls(cluster: Any, problem: str) -> None:
+    LOG.warning(
+        "The nodegroups of cluster %s are left to the polls: %s",
+        cluster.uuid,
+        problem,
+    )
+
+
+def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
+    scope = operation.scope_of(cluster)
+    labels = location.object_labels(cluster, scope[1])
+    with rt.leases.hold(*scope, labels) as hold:
+        row = rows.fresh(context, cluster)
+        if row is None or hold.marked_deleted:
+            return 0.0
+        nodegroup_rows.settle(rt, row)
+        rows_now, nodegroups = rows.read(row)
+        if rows_now.doomed:
+            return 0.0
+        if _differs(rt, row, rows_now, scope):
+            return operation.apply(rt, row, rows_now, hold)
+        if rows_now.leaving:
+            seen = rt.snapshots.get(scope, not_before=time.monotonic())
+            named = rows_now.known_as(seen.group_names())
+            nodegroup_rows.bury(rt, row, nodegroups, named, seen)
+        return 0.0
+
+
+def _differs(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    scope: snapshot.Scope,
+) -> bool:
+    """Whether the rows want anything that was not wanted before."""
+    known = kept.read(rt, scope).wanted
+    if known is not None:
+        return known.fingerprint != rows_now.fingerprint()
+    revisions = releases.revisions(rt.management, *scope)
+    adopted = kept.base(rt, scope, revisions).wanted
+    planned = operation.planned(rt, cluster, rows_now, scope, revisions)
+    return adopted is None or adopted.values != planned.values

@@ -27,10 +27,10 @@ from oslo_log import log
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
+from magnum_capi_helm import kept
 from magnum_capi_helm import names
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
-from magnum_capi_helm import spec
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
 from magnum_capi_helm.helm import releases
@@ -38,7 +38,6 @@ from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.resolve import location
-from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -89,15 +88,6 @@ def write_intent(
     )
 
 
-def read_intent(
-    rt: runtime.Runtime, scope: snapshot.Scope
-) -> intent.Intent | None:
-    """What was last wanted; None before a create got that far."""
-    namespace, release = scope
-    secret = rt.management.get(kinds.SECRET, namespace, names.intent(release))
-    return intent.from_secret(secret["data"]) if secret else None
-
-
 def apply(
     rt: runtime.Runtime,
     cluster: Any,
@@ -113,6 +103,8 @@ def apply(
     :raises CapiHelmError: as helm or the management cluster says
     """
     if hold.marked_deleted or cluster.status.startswith("DELETE_"):
+        return 0.0
+    if rows_now.doomed:
         return 0.0
     scope = scope_of(cluster)
     revisions = _usable_revisions(rt, scope)
@@ -155,6 +147,52 @@ def _usable_revisions(
     return revisions[:-1]
 
 
+def planned(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    scope: snapshot.Scope,
+    revisions: tuple[view.Revision, ...],
+) -> intent.Intent:
+    """What :func:`apply` would apply now. Nothing is written.
+
+    :raises InterruptedCreateError: there is no intent and no release
+    :raises ReleaseGoneError: the release was there once
+    """
+    return _plan(rt, cluster, rows_now, scope, revisions)[0]
+
+
+def _plan(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    scope: snapshot.Scope,
+    revisions: tuple[view.Revision, ...],
+) -> tuple[intent.Intent, kept.Kept]:
+    """What is wanted by now, and what it was made from."""
+    if not revisions and cluster.status not in _CREATING:
+        raise ReleaseGoneError(
+            f"the helm release {scope[1]} is not on the management cluster: "
+            "it is not installed anew, since its machines would be replaced"
+        )
+    # After the rows: what a row that was taken on needs, was parked before.
+    found = kept.base(rt, scope, revisions)
+    if found.wanted is None:
+        raise InterruptedCreateError
+    fingerprint = rows_now.fingerprint()
+    if found.wanted.fingerprint == fingerprint:
+        return found.wanted, found
+    renewed = dataclasses.replace(
+        found.wanted,
+        values=values.with_groups(
+            found.wanted.values, rows_now.known_as(found.groups), found.parked
+        ),
+        fingerprint=fingerprint,
+        since=time.time(),
+    )
+    return renewed, found
+
+
 def _renewed(
     rt: runtime.Runtime,
     cluster: Any,
@@ -162,49 +200,37 @@ def _renewed(
     scope: snapshot.Scope,
     revisions: tuple[view.Revision, ...],
 ) -> intent.Intent:
-    """The intent, with the counts that the rows want by now."""
-    if not revisions and cluster.status not in _CREATING:
-        raise ReleaseGoneError(
-            f"the helm release {scope[1]} is not on the management cluster: "
-            "it is not installed anew, since its machines would be replaced"
-        )
-    known = read_intent(rt, scope) or _adopted(rt, scope, revisions)
-    if known is None:
-        raise InterruptedCreateError
-    fingerprint = rows_now.fingerprint()
-    if known.fingerprint == fingerprint:
-        return known
-    renewed = dataclasses.replace(
-        known,
-        values=values.with_counts(
-            known.values,
-            rows_now.known_as(values.group_names(known.values)).counts(),
-        ),
-        fingerprint=fingerprint,
-        since=time.time(),
-    )
+    """The intent, with the groups and counts that the rows want by now."""
+    renewed, found = _plan(rt, cluster, rows_now, scope, revisions)
+    if renewed is found.wanted:
+        return renewed
     labels = location.object_labels(cluster, scope[1])
     write_intent(rt, scope, renewed, labels)
+    if done := _done(cluster, rows_now, renewed, found.parked):
+        kept.park(rt, scope, labels, dict.fromkeys(done))
     return renewed
 
 
-def _adopted(
-    rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    revisions: tuple[view.Revision, ...],
-) -> intent.Intent | None:
-    """The intent of a cluster that 1.4.0 made: what its release says."""
-    for revision in reversed(revisions):
-        if revision.status != "deployed":
-            continue
-        found = releases.read(rt.management, *scope, revision.version)
-        if found is not None:
-            configured = requested.configured_chart()
-            chart: spec.Chart = dataclasses.replace(
-                configured, version=found.chart_version
-            )
-            return intent.Intent(chart, found.values, "", time.time())
-    return None
+def _done(
+    cluster: Any,
+    rows_now: wanted.Rows,
+    renewed: intent.Intent,
+    parked: intent.Parked,
+) -> frozenset[str]:
+    """Keys of the parked requests that nobody needs any more."""
+    if not parked.keys:
+        return frozenset()
+    # Read after the Secret: a new group has its row before it is parked.
+    alive = {each.uuid for each in rows.all_groups(cluster)}
+    gone = parked.keys_of(set(parked.keys.values()) - alive)
+    there = values.group_names(renewed.values)
+    taken = {
+        key
+        for each in rows_now.known_as(there).workers
+        if each.chart_name in there
+        for key in (intent.item_key(each.uuid), intent.change_key(each))
+    }
+    return gone | (taken & parked.keys.keys())
 
 
 def _repair_counts(

@@ -28,6 +28,7 @@ from oslo_log import log
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -60,6 +61,11 @@ class _Look:
     verdict: cluster_status.Verdict
 
     @property
+    def undecided(self) -> bool:
+        """Whether a request has still to say if it makes a group."""
+        return any(map(rows.undecided, self.nodegroups))
+
+    @property
     def behind(self) -> bool:
         """Whether the release is not what the rows want."""
         newest = self.seen.newest
@@ -68,12 +74,18 @@ class _Look:
         live = cluster_status.fingerprint(self.seen.cluster)
         if live is not None:
             return live != self.wanted.fingerprint()
-        # Made by 1.4.0, which leaves no fingerprint: compare the counts.
+        # Made by 1.4.0, which leaves no fingerprint: compare the groups.
+        if any(self._there(each.chart_name) for each in self.wanted.leaving):
+            return True
         return any(
             view.spec_of(self.seen.deployment(name)).get("replicas") != count
             for name, count in self.wanted.counts().items()
             if name not in self.seen.autoscaled()
         )
+
+    def _there(self, name: str) -> bool:
+        found = self.seen.deployment(name) if name else None
+        return found is not None and not view.deleting(found)
 
     @property
     def overdue(self) -> bool:
@@ -85,6 +97,8 @@ class _Look:
         """
         if rows.action(self.row.status) == "CREATE":
             return _create_overdue(self.row)
+        if self.undecided:
+            return False
         limit = float(conf.CONF.capi_helm.operation_timeout * 60)
         if not limit:
             return False
@@ -145,8 +159,10 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     :raises CapiHelmError: no verdict this time, and nothing written
     """
     if not cluster.stack_id:
-        if rows.in_progress(cluster.status) and _create_overdue(cluster):
-            rows.save_failed(cluster, list(cluster.nodegroups), _NEVER_STARTED)
+        if rows.doomed(cluster):
+            rows.save_deleting(cluster)
+        elif rows.in_progress(cluster.status) and _create_overdue(cluster):
+            rows.save_failed(cluster, rows.all_groups(cluster), _NEVER_STARTED)
         return
     look = _look(rt, cluster)
     if not look.matters:
@@ -164,17 +180,46 @@ def _decide(
     row = rows.fresh(context, cluster)
     if row is None or rows.action(row.status) == "DELETE":
         return
-    if hold.marked_deleted:
+    if hold.marked_deleted or rows.doomed(row):
         rows.save_deleting(row)
         rows.copy_outcome(row, cluster)
         return
-    look = _look(rt, row, not_before=time.monotonic())
-    if look.verdict.complete:
-        rows.save_complete(row, look.nodegroups, look.verdict)
-        LOG.info("cluster %s is %s", row.uuid, row.status)
+    nodegroup_rows.settle(rt, row)
+    look = _buried(_look(rt, row, not_before=time.monotonic()))
+    if look.verdict.complete and not look.undecided:
+        _complete(look)
     elif rows.in_progress(row.status):
         _go_on(look, hold)
     rows.copy_outcome(row, cluster)
+
+
+def _buried(look: _Look) -> _Look:
+    """The look, without the groups that are deleted by now."""
+    if look.behind:
+        return look
+    gone = nodegroup_rows.bury(
+        look.rt, look.row, look.nodegroups, look.wanted, look.seen
+    )
+    left = [each for each in look.nodegroups if each.uuid not in gone]
+    return dataclasses.replace(look, nodegroups=left)
+
+
+def _complete(look: _Look) -> None:
+    """Write COMPLETE, unless the rows want something else by now.
+
+    Magnum's handlers take no Lease: what they wrote since the look would
+    wait for polls of a complete cluster, and there are none.
+    """
+    row = look.row
+    rows.save_complete(row, look.nodegroups, look.verdict)
+    rows_now, nodegroups = rows.read(row)
+    if (
+        rows_now.fingerprint() != look.wanted.fingerprint()
+        or rows_now.leaving
+        or any(map(rows.undecided, nodegroups))
+    ):
+        rows.save_updating(row)
+    LOG.info("cluster %s is %s", row.uuid, row.status)
 
 
 def _go_on(look: _Look, hold: Any) -> None:

@@ -21,11 +21,15 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
+from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm.management import kinds
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
@@ -42,7 +46,7 @@ def resize(
     :raises NotSupported: refused; nothing was written, and Magnum puts the
         old count back
     """
-    _refuse(cluster, nodegroup, nodes_to_remove)
+    _refuse(get_runtime, cluster, nodegroup, nodes_to_remove)
     started = time.monotonic()
     nodegroup.status = rows.Status.UPDATE_IN_PROGRESS
     nodegroup.status_reason = None
@@ -70,7 +74,10 @@ def resize(
 
 
 def _refuse(
-    cluster: Any, nodegroup: Any, nodes_to_remove: list[str] | None
+    get_runtime: Callable[[], runtime.Runtime],
+    cluster: Any,
+    nodegroup: Any,
+    nodes_to_remove: list[str] | None,
 ) -> None:
     if nodes_to_remove:
         raise exceptions.NotSupported(
@@ -87,11 +94,35 @@ def _refuse(
             "the cluster has no release on the management cluster: delete "
             "it and create it again"
         )
-    if requested.autoscales(cluster):
+    # Only where the label is on is it worth a question.
+    if requested.autoscales(cluster) and _autoscaled(
+        get_runtime(), cluster, nodegroup
+    ):
         raise exceptions.NotSupported(
             f"the autoscaler chooses the size of {nodegroup.name} (label "
             "auto_scaling_enabled): a resize"
         )
+
+
+def _autoscaled(rt: runtime.Runtime, cluster: Any, nodegroup: Any) -> bool:
+    """Whether the autoscaler owns the group: its machines say so.
+
+    :raises ManagementError: they could not be read
+    """
+    namespace, release = operation.scope_of(cluster)
+    known = (
+        names.node_group(nodegroup.name, release),
+        names.legacy_node_group(nodegroup.name),
+    )
+    for name in filter(None, known):
+        found = rt.management.get(
+            kinds.MACHINE_DEPLOYMENT,
+            namespace,
+            names.machine_deployment(release, name),
+        )
+        if found is not None:
+            return view.AUTOSCALER_ANNOTATION in view.annotations_of(found)
+    return False
 
 
 def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
@@ -101,5 +132,6 @@ def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
         row = rows.fresh(context, cluster)
         if row is None:
             return 0.0
+        nodegroup_rows.settle(rt, row)
         rows_now, _ = rows.read(row)
         return operation.apply(rt, row, rows_now, hold)

@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from magnum import objects
+from magnum.common import context
 from magnum.common import exception
 from magnum.objects import fields
 
@@ -34,28 +35,64 @@ _COMPLETE = "_COMPLETE"
 _FAILED = "_FAILED"
 
 
-def fresh(context: Any, cluster: Any) -> Any | None:
+def fresh(request: Any, cluster: Any) -> Any | None:
     """The cluster's row as it is now, or None when it is gone."""
     try:
-        return objects.Cluster.get_by_uuid(context, cluster.uuid)
+        return objects.Cluster.get_by_uuid(request, cluster.uuid)
     except exception.ClusterNotFound:
         return None
 
 
 def read(cluster: Any) -> tuple[wanted.Rows, list[Any]]:
     """What the rows want, and the nodegroup rows themselves."""
-    nodegroups = list(cluster.nodegroups)
+    nodegroups = all_groups(cluster)
+    sorted_out: dict[str, list[wanted.Group]] = {
+        "groups": [],
+        "leaving": [],
+        "refused": [],
+    }
+    for each in nodegroups:
+        kind = "groups" if counts(each) else "refused"
+        if leaving(each):
+            kind = "leaving"
+        sorted_out[kind].append(group(each, cluster.stack_id))
     return (
         wanted.Rows(
             uuid=cluster.uuid,
             release=cluster.stack_id,
-            groups=tuple(
-                _group(each, cluster.stack_id)
-                for each in nodegroups
-                if counts(each)
-            ),
+            **{key: tuple(found) for key, found in sorted_out.items()},
         ),
         nodegroups,
+    )
+
+
+def all_groups(cluster: Any) -> list[Any]:
+    """The rows of all groups, those that an admin's project added too."""
+    return list(objects.NodeGroup.list(_admin(), cluster.uuid, sort_key="id"))
+
+
+def _admin() -> Any:
+    return context.make_admin_context(all_tenants=True)
+
+
+def leaving(nodegroup: Any) -> bool:
+    """Whether a group is being deleted."""
+    return bool(nodegroup.status == Status.DELETE_IN_PROGRESS)
+
+
+def doomed(cluster: Any) -> bool:
+    """Whether the whole cluster is being deleted (``wanted.Rows.doomed``)."""
+    return any(
+        leaving(each) and each.role == "master" for each in all_groups(cluster)
+    )
+
+
+def undecided(nodegroup: Any) -> bool:
+    """Whether the driver has not said yet if it takes the group on."""
+    return bool(
+        nodegroup.status == Status.CREATE_IN_PROGRESS
+        and not nodegroup.stack_id
+        and not nodegroup.is_default
     )
 
 
@@ -66,13 +103,17 @@ def counts(nodegroup: Any) -> bool:
     gives a group that it accepts a ``stack_id``.
     """
     status = nodegroup.status or ""
-    if status == Status.DELETE_IN_PROGRESS:
+    if leaving(nodegroup):
         return False
     refused = status.startswith("CREATE_") and status != Status.CREATE_COMPLETE
     return nodegroup.is_default or bool(nodegroup.stack_id) or not refused
 
 
-def _group(nodegroup: Any, release: str) -> wanted.Group:
+def group(nodegroup: Any, release: str) -> wanted.Group:
+    """A row as plain data."""
+    # Magnum 2026.1 and older have no labels and taints of nodes.
+    node_labels = getattr(nodegroup, "node_labels", None) or {}
+    node_taints = getattr(nodegroup, "node_taints", None) or []
     return wanted.Group(
         uuid=nodegroup.uuid,
         name=nodegroup.name,
@@ -81,7 +122,25 @@ def _group(nodegroup: Any, release: str) -> wanted.Group:
         count=nodegroup.node_count,
         flavor_id=nodegroup.flavor_id,
         image_id=nodegroup.image_id,
+        minimum=nodegroup.min_node_count or 0,
+        maximum=nodegroup.max_node_count,
+        node_labels=tuple(sorted(node_labels.items())),
+        node_taints=tuple(
+            (each["key"], each.get("value") or "", each["effect"])
+            for each in node_taints
+        ),
+        made=counts(nodegroup) or bool(nodegroup.stack_id),
     )
+
+
+def fresh_group(nodegroup: Any) -> Any | None:
+    """A nodegroup's row as it is now, or None when it is gone."""
+    try:
+        return objects.NodeGroup.get_by_uuid(
+            _admin(), nodegroup.cluster_id, nodegroup.uuid
+        )
+    except exception.NodeGroupNotFound:
+        return None
 
 
 def action(status: str | None) -> str:
@@ -123,7 +182,7 @@ def save_complete(
 ) -> None:
     """Write that everything is as it was wanted. Only under the Lease."""
     for nodegroup in nodegroups:
-        if nodegroup.name not in verdict.groups:
+        if nodegroup.name not in verdict.groups or leaving(nodegroup):
             continue
         _finish(nodegroup, _COMPLETE, None)
         _set(
@@ -148,7 +207,10 @@ def save_failed(
     """Write that the operation failed, with the reason of each group."""
     for nodegroup in nodegroups:
         group = verdict.groups.get(nodegroup.name) if verdict else None
-        if group is not None and group.done:
+        if leaving(nodegroup):
+            # It is still wanted gone, and must never look like a living one.
+            _set(nodegroup, "status_reason", group.reason if group else reason)
+        elif group is not None and group.done:
             _finish(nodegroup, _COMPLETE, None)
         elif in_progress(nodegroup.status):
             why = group.reason if group else reason
@@ -167,12 +229,40 @@ def fail_groups(cluster: Any, reason: str) -> None:
 
 def save_deleting(cluster: Any, reason: str | None = None) -> None:
     """Write DELETE_IN_PROGRESS to the cluster and all its groups."""
-    for nodegroup in cluster.nodegroups:
+    for nodegroup in all_groups(cluster):
         _set(nodegroup, "status", Status.DELETE_IN_PROGRESS)
         _save(nodegroup)
     _set(cluster, "status", Status.DELETE_IN_PROGRESS)
     _set(cluster, "status_reason", reason)
     _save(cluster)
+
+
+def save_group(nodegroup: Any, status: str) -> None:
+    """Write the status of a group, and fields that Magnum left unsaved."""
+    _set(nodegroup, "status", status)
+    _set(nodegroup, "status_reason", None)
+    _save(nodegroup)
+
+
+def save_accepted(nodegroup: Any, release: str) -> None:
+    """Write that the driver makes a new group."""
+    _set(nodegroup, "stack_id", release)
+    save_group(nodegroup, Status.CREATE_IN_PROGRESS)
+
+
+def save_refused(nodegroup: Any, reason: str) -> None:
+    """Write that a group will not be made, or made no more."""
+    _set(nodegroup, "stack_id", None)
+    _set(nodegroup, "status", Status.CREATE_FAILED)
+    _set(nodegroup, "status_reason", reason)
+    _save(nodegroup)
+
+
+def save_updating(cluster: Any) -> None:
+    """Write that polls have something to wait for; a deletion goes on."""
+    if action(cluster.status) != "DELETE" and not in_progress(cluster.status):
+        _set(cluster, "status", Status.UPDATE_IN_PROGRESS)
+        _save(cluster)
 
 
 def save_reason(cluster: Any, reason: str | None) -> None:

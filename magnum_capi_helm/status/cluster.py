@@ -90,7 +90,7 @@ def verdict(
     groups = {
         group.name: _group(seen, group, autoscaled, required)
         for group in rows.groups
-    }
+    } | {group.name: _leaving(seen, group) for group in rows.leaving}
     return Verdict(
         reason=_release(seen, rows)
         or _infrastructure(seen)
@@ -153,6 +153,32 @@ def _group(
         reason=fault or (f"{what}: {why}" if why else ""),
         addresses=tuple(nodegroup.addresses(machines)),
         fault=bool(fault),
+    )
+
+
+def gone(seen: view.View, group: wanted.Group) -> bool:
+    """Whether nothing is left of a group.
+
+    A group that never had anything has no name, or one that nothing has.
+    """
+    return not group.chart_name or (
+        seen.deployment(group.chart_name) is None
+        and not seen.machines_of(group.chart_name)
+    )
+
+
+def _leaving(seen: view.View, group: wanted.Group) -> GroupVerdict:
+    """A group that is being deleted."""
+    if gone(seen, group):
+        return GroupVerdict("", ())
+    what = f"nodegroup {group.name}"
+    machines = seen.machines_of(group.chart_name)
+    if seen.deployment(group.chart_name) is not None:
+        return GroupVerdict(f"{what}: still to be removed", ())
+    left = ", ".join(map(view.name_of, machines[:3]))
+    return GroupVerdict(
+        f"{what}: {len(machines)} machines still to be deleted: {left}",
+        tuple(nodegroup.addresses(machines)),
     )
 
 

@@ -78,11 +78,15 @@ class View:
         return self.revisions[-1] if self.revisions else None
 
     def group_names(self) -> frozenset[str]:
-        """The chart's names of the node groups that exist."""
+        """The chart's names of the node groups that have anything left."""
         prefix = f"{self.release}-"
-        return frozenset(
-            name_of(each).removeprefix(prefix) for each in self.deployments
-        )
+        owners = [name_of(each) for each in self.deployments]
+        owners += [
+            labels_of(each)[DEPLOYMENT_LABEL]
+            for each in self.machines
+            if DEPLOYMENT_LABEL in labels_of(each)
+        ]
+        return frozenset(each.removeprefix(prefix) for each in owners)
 
     def autoscaled(self) -> frozenset[str]:
         """Groups whose count the autoscaler owns, by chart name."""

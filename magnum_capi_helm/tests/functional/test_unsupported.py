@@ -28,7 +28,6 @@ class UnsupportedTest(base.LabCase):
         self.until_status(cluster, ("CREATE_COMPLETE",))
         self._refuse_upgrade(cluster, template)
         self._refuse_ca_rotation(cluster)
-        self._refuse_nodegroup(cluster)
 
     def _refuse_upgrade(self, cluster: str, template: str) -> None:
         refused = self.assertRaises(
@@ -56,22 +55,6 @@ class UnsupportedTest(base.LabCase):
         # poll finds that nothing is wrong.
         healed = self.until_status(cluster, ("UPDATE_COMPLETE",), 120)
         self.assertIsNone(healed["status_reason"])
-
-    def _refuse_nodegroup(self, cluster: str) -> None:
-        path = f"/clusters/{cluster}/nodegroups"
-        made = self.magnum.call(
-            "POST", path, {"name": "more", "flavor_id": "m1.worker"}
-        )
-        group = self.until(lambda: self._failed_group(cluster, "more"), 30)
-        self.assertIn("not supported", group["status_reason"])
-        self.until_status(cluster, ("UPDATE_COMPLETE",), 120)
-        self.magnum.call("DELETE", f"{path}/{made['uuid']}")
-        self.until(lambda: "more" not in self.magnum.nodegroups(cluster), 30)
-        self.until_status(cluster, ("UPDATE_COMPLETE",), 120)
-
-    def _failed_group(self, cluster: str, name: str) -> dict[str, str] | None:
-        group = self.magnum.nodegroups(cluster).get(name) or {}
-        return group if group.get("status") == "CREATE_FAILED" else None
 
     def _authority(self, cluster: str) -> str:
         answer = self.magnum.call("GET", f"/certificates/{cluster}")

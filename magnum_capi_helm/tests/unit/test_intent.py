@@ -17,12 +17,15 @@ import base64
 import dataclasses
 import gzip
 import json
+from typing import ClassVar
 
 from oslotest import base
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
+from magnum_capi_helm import packed
 from magnum_capi_helm import spec
+from magnum_capi_helm import wanted
 
 INTENT = intent.Intent(
     chart=spec.Chart(
@@ -138,3 +141,52 @@ class DamagedTest(base.BaseTestCase):
             exceptions.ManagementError, intent.from_secret, secret
         )
         self.assertNotIn("hunter2", str(error))
+
+
+GPU = "0c2a2b07-8b5c-4a3b-9b7b-0d4b8b1f6a11"
+BIG = "0c2a2b07-8b5c-4a3b-9b7b-0d4b8b1f6a12"
+GROUP = wanted.Group(GPU, "gpu", "gpu", False, 1, maximum=5)
+
+
+class ParkedTest(base.BaseTestCase):
+    DATA: ClassVar[dict[str, str]] = {
+        **INTENT.to_secret(),
+        "ssh.pub": encoded(b"key"),
+        intent.item_key(GPU): packed.plain({"name": "gpu"}),
+        intent.change_key(GROUP): packed.plain({"machineCountMax": 5}),
+        intent.deleted_key(BIG): packed.plain(True),
+    }
+
+    def test_keys_that_kubernetes_takes(self) -> None:
+        for key in self.DATA:
+            self.assertRegex(key, r"^[-._a-zA-Z0-9]{1,253}$")
+
+    def test_what_was_parked_is_found(self) -> None:
+        found = intent.parked(self.DATA)
+        self.assertEqual({GPU: {"name": "gpu"}}, found.items)
+        self.assertEqual({"machineCountMax": 5}, found.change_of(GROUP))
+        self.assertEqual({BIG}, found.deleted)
+        self.assertEqual(
+            {intent.item_key(GPU), intent.change_key(GROUP)},
+            found.keys_of([GPU]),
+        )
+
+    def test_a_change_is_for_the_settings_it_was_made_for(self) -> None:
+        other = dataclasses.replace(GROUP, maximum=6)
+        self.assertEqual({}, intent.parked(self.DATA).change_of(other))
+
+    def test_it_does_not_disturb_the_intent(self) -> None:
+        self.assertEqual(INTENT, intent.from_secret(self.DATA))
+
+    def test_a_secret_may_hold_nothing_else(self) -> None:
+        key = intent.item_key(GPU)
+        self.assertFalse(intent.has_intent({key: self.DATA[key]}))
+        self.assertTrue(intent.has_intent(self.DATA))
+
+    def test_what_is_damaged_is_one_clear_exception(self) -> None:
+        error = self.assertRaises(
+            exceptions.ManagementError,
+            intent.parked,
+            {intent.item_key(GPU): "!"},
+        )
+        self.assertIn("a parked nodegroup can't be read", str(error))

@@ -64,6 +64,10 @@ class FingerprintTest(base.BaseTestCase):
             "count": 3,
             "flavor_id": "m1.tiny",
             "image_id": "flatcar",
+            "minimum": 1,
+            "maximum": 5,
+            "node_labels": (("tier", "gpu"),),
+            "node_taints": (("gpu", "", "NoSchedule"),),
         }
         self.assertEqual([], self._unnoticed(changes))
 
@@ -73,6 +77,7 @@ class FingerprintTest(base.BaseTestCase):
             "name": "other",
             "chart_name": "other",
             "control_plane": True,
+            "made": False,
         }
         self.assertEqual(list(changes), self._unnoticed(changes))
 
@@ -97,6 +102,15 @@ class FingerprintTest(base.BaseTestCase):
         }
         self.assertEqual(3, len(found))
 
+    def test_groups_that_are_not_wanted_are_not_in_it(self) -> None:
+        more = dataclasses.replace(WORKER, uuid="u-2", name="gpu")
+        self.assertEqual(
+            rows(MASTER, WORKER).fingerprint(),
+            rows(
+                MASTER, WORKER, leaving=(more,), refused=(more,)
+            ).fingerprint(),
+        )
+
     def test_names_of_the_cluster_are_not_wanted_state(self) -> None:
         self.assertEqual(
             rows(MASTER, WORKER).fingerprint(),
@@ -113,6 +127,26 @@ class RowsTest(base.BaseTestCase):
 
     def test_rows_without_a_master(self) -> None:
         self.assertIsNone(rows(WORKER).master)
+
+    def test_a_cluster_whose_control_plane_leaves_is_doomed(self) -> None:
+        self.assertFalse(rows(MASTER, leaving=(WORKER,)).doomed)
+        self.assertTrue(rows(leaving=(MASTER, WORKER)).doomed)
+
+
+class SettingsTest(base.BaseTestCase):
+    def test_only_what_is_set(self) -> None:
+        self.assertEqual({}, WORKER.settings)
+        group = dataclasses.replace(
+            WORKER, maximum=5, node_labels=(("tier", "gpu"),)
+        )
+        self.assertEqual(
+            {"maximum": 5, "node_labels": {"tier": "gpu"}}, group.settings
+        )
+
+    def test_their_short_name_is_fit_for_a_key_of_a_secret(self) -> None:
+        found = dataclasses.replace(WORKER, maximum=5).settings_id
+        self.assertRegex(found, "^[0-9a-f]{16}$")
+        self.assertNotEqual(WORKER.settings_id, found)
 
 
 class LegacyNamesTest(base.BaseTestCase):
@@ -134,3 +168,40 @@ class LegacyNamesTest(base.BaseTestCase):
 
     def test_a_name_that_needs_no_slug_is_the_same_in_both(self) -> None:
         self.assertEqual("gpu", self._known("gpu", "gpu", "gpu"))
+
+    def _names(self, whole: wanted.Rows, *existing: str) -> dict[str, str]:
+        known = whole.known_as(existing)
+        return {
+            each.name: each.chart_name
+            for each in (*known.groups, *known.leaving, *known.refused)
+        }
+
+    OLD = dataclasses.replace(
+        WORKER, uuid="u-o", name="worker_1", chart_name="worker-1--ba7bf687"
+    )
+    NEW = dataclasses.replace(
+        WORKER, uuid="u-n", name="worker-1", chart_name="worker-1"
+    )
+
+    def test_a_name_has_one_owner(self) -> None:
+        self.assertEqual(
+            {"worker_1": "worker-1--ba7bf687", "worker-1": "worker-1"},
+            self._names(rows(self.OLD, self.NEW), "worker-1"),
+        )
+
+    def test_the_machines_of_a_leaving_group_are_not_taken_over(self) -> None:
+        self.assertEqual(
+            {"worker_1": "worker-1--ba7bf687", "worker-1": "worker-1"},
+            self._names(rows(self.OLD, leaving=(self.NEW,)), "worker-1"),
+        )
+
+    def test_a_group_that_never_was_has_no_name_of_anothers(self) -> None:
+        never = dataclasses.replace(self.NEW, made=False)
+        for whole in (
+            rows(self.OLD, leaving=(never,)),
+            rows(self.OLD, refused=(never,)),
+        ):
+            self.assertEqual(
+                {"worker_1": "worker-1", "worker-1": ""},
+                self._names(whole, "worker-1"),
+            )

@@ -32,6 +32,7 @@ from magnum.common import context as magnum_context
 from magnum.common import short_id
 from magnum.common.x509 import operations
 from magnum.conductor.handlers import cluster_conductor
+from magnum.conductor.handlers import nodegroup_conductor
 from magnum.conductor.handlers.common import cert_manager
 from magnum.db.sqlalchemy import api as db_api
 from magnum.service import periodic
@@ -210,6 +211,7 @@ class FlowTestCase(base.DbTestCase):
                 "fixed_network": None,
                 "network_driver": "calico",
                 "apiserver_port": None,
+                "docker_storage_driver": "overlay2",
                 "docker_volume_size": None,
                 "http_proxy": None,
                 "https_proxy": None,
@@ -336,6 +338,44 @@ class FlowTestCase(base.DbTestCase):
             self.context, self.row(), count, [], self.groups()[name]
         )
 
+    def add(self, name: str, **fields: Any) -> Any:
+        """``coe nodegroup create``, through the handler."""
+        made = objects.NodeGroup(
+            self.context,
+            **{
+                "uuid": str(uuid.uuid4()),
+                "name": name,
+                "cluster_id": self.uuid,
+                "project_id": openstack.PROJECT,
+                "role": "worker",
+                "node_count": 1,
+                "min_node_count": 0,
+                "is_default": False,
+                "flavor_id": "m1.medium",
+                "image_id": "ubuntu-1.34",
+                "labels": {},
+                **fields,
+            },
+        )
+        return nodegroup_conductor.Handler().nodegroup_create(
+            self.context, self.row(), made
+        )
+
+    def change(self, name: str, **fields: Any) -> None:
+        """``coe nodegroup update``, through the handler."""
+        group = self.groups()[name]
+        for field, value in fields.items():
+            setattr(group, field, value)
+        nodegroup_conductor.Handler().nodegroup_update(
+            self.context, self.row(), group
+        )
+
+    def remove(self, name: str) -> None:
+        """``coe nodegroup delete``, through the handler."""
+        nodegroup_conductor.Handler().nodegroup_delete(
+            self.context, self.row(), self.groups()[name]
+        )
+
     def delete(self) -> None:
         """``coe cluster delete``, through the handler."""
         self.handler.cluster_delete(self.context, self.uuid)
@@ -382,9 +422,51 @@ class FlowTestCase(base.DbTestCase):
             if not line.startswith(("INFO", "DEBUG"))
         ]
 
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """Another conductor holds the Lease inside the block."""
+        lease = (kinds.LEASE, NAMESPACE, RELEASE)
+        held = {"holderIdentity": "other", "renewTime": "now"}
+        self.server.patch(*lease, {"spec": held})
+        yield
+        self.server.patch(*lease, {"spec": {"holderIdentity": ""}})
+
+    def node_groups(self) -> list[dict[str, Any]]:
+        """The groups that helm was last told of."""
+        found: list[dict[str, Any]] = self.helm.upgrades[-1].values[
+            "nodeGroups"
+        ]
+        return found
+
+    def intent_keys(self) -> set[str]:
+        """Keys of the Secret of the intent."""
+        found = self.server.get(kinds.SECRET, NAMESPACE, names.intent(RELEASE))
+        return set((found or {}).get("data") or {})
+
     def replicas(self, group: str = "default-worker") -> int:
         """Wanted machines of the live MachineDeployment."""
         name = names.machine_deployment(RELEASE, group)
         found = self.server.get(kinds.MACHINE_DEPLOYMENT, NAMESPACE, name)
         assert found is not None
         return int(found["spec"]["replicas"])
+
+
+#: Keys of the Secret of an intent when nothing is parked there.
+INTENT_KEYS = {"intent.json", "values.json.gz"}
+
+
+class NodegroupTestCase(FlowTestCase):
+    """A cluster that is complete."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.created()
+
+    def names(self) -> list[str]:
+        """The chart's names of the groups that helm was last told of."""
+        return [each["name"] for each in self.node_groups()]
+
+    def settle(self) -> None:
+        """Machines come up, and a poll sees it."""
+        self.capi.settle()
+        self.poll()

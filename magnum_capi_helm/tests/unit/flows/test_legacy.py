@@ -17,7 +17,6 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from magnum.common import exception
 from magnum.conductor.handlers import nodegroup_conductor
 import yaml
 
@@ -250,32 +249,16 @@ class OddGroupTest(LegacyTest):
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
-    def test_a_living_group_is_not_deleted(self) -> None:
+    def test_it_is_deleted_and_does_not_come_back(self) -> None:
         for _ in range(2):
-            self.assertRaises(
-                exception.NotSupported,
-                nodegroup_conductor.Handler().nodegroup_delete,
-                self.context,
-                self.row(),
-                self.groups()["GPU_1"],
+            nodegroup_conductor.Handler().nodegroup_delete(
+                self.context, self.row(), self.groups()["GPU_1"]
             )
-            self.assertIn("GPU_1", self.groups())
-            self.assertEqual(1, self.replicas("gpu-1"))
         self.resize(3)
-        self.assertEqual(1, self.replicas("gpu-1"))
-
-    def test_a_group_whose_deletion_was_refused_recovers(self) -> None:
-        self.assertRaises(
-            exception.NotSupported,
-            nodegroup_conductor.Handler().nodegroup_delete,
-            self.context,
-            self.row(),
-            self.groups()["GPU_1"],
-        )
-        self.health_poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertEqual("UPDATE_COMPLETE", self.groups()["GPU_1"].status)
-        self.resize(3)
+        groups = self.helm.upgrades[-1].values["nodeGroups"]
+        self.assertEqual(["default-worker"], [g["name"] for g in groups])
+        self.capi.remove_group("gpu-1")
         self.capi.settle()
         self.poll()
+        self.assertNotIn("GPU_1", self.groups())
         self.assertEqual("UPDATE_COMPLETE", self.row().status)

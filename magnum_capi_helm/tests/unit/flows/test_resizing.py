@@ -158,7 +158,8 @@ class RefusedResizeTest(base.FlowTestCase):
         self.assertEqual("UPDATE_FAILED", self.row().status)
         self.assertEqual(str(error), self.row().status_reason)
         self.assertEqual(runs, len(self.helm.upgrades))
-        self.assertEqual([], self.management.requests)
+        asked = {each.verb for each in self.management.requests}
+        self.assertLessEqual(asked, {"get"})
 
     def test_of_the_control_plane(self) -> None:
         self.created()

@@ -1,0 +1,140 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is kept for a release beside it, in the Secret of its intent.
+
+The intent itself is written under the Lease alone. Requests about single
+nodegroups are parked in keys of their own by whoever gets them, whether or
+not somebody holds the Lease; who applies next takes them from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import time
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import names
+from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.status import view
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """What is kept for one release.
+
+    :param wanted: the intent; None: it has none
+    :param parked: what requests parked since it was written
+    """
+
+    wanted: intent.Intent | None = None
+    parked: intent.Parked = dataclasses.field(default_factory=intent.Parked)
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The chart's names of the node groups that were last wanted."""
+        return values.group_names(self.wanted.values if self.wanted else {})
+
+
+def read(rt: runtime.Runtime, scope: snapshot.Scope) -> Kept:
+    """What was last wanted, and what requests parked since."""
+    namespace, release = scope
+    secret = rt.management.get(kinds.SECRET, namespace, names.intent(release))
+    data = (secret or {}).get("data") or {}
+    return Kept(
+        wanted=intent.from_secret(data) if intent.has_intent(data) else None,
+        parked=intent.parked(data),
+    )
+
+
+def base(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    revisions: tuple[view.Revision, ...] | None = None,
+) -> Kept:
+    """As :func:`read`; without an intent, what the release says."""
+    found = read(rt, scope)
+    if found.wanted is not None:
+        return found
+    if revisions is None:
+        revisions = releases.revisions(rt.management, *scope)
+    adopted = _adopted(rt, scope, revisions)
+    return dataclasses.replace(found, wanted=adopted)
+
+
+def park(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    labels: dict[str, str],
+    change: Mapping[str, str | None],
+) -> None:
+    """Put keys into the Secret of the intent, or take them out (None).
+
+    Atomic, and needs no Lease: no other key is touched.
+
+    :param labels: labels for a Secret that has to be made
+    """
+    namespace, release = scope
+    name = names.intent(release)
+
+    def patched() -> bool:
+        return bool(
+            rt.management.patch(
+                kinds.SECRET, namespace, name, {"data": dict(change)}
+            )
+        )
+
+    new = {key: value for key, value in change.items() if value is not None}
+    if patched() or not new:
+        return
+    try:
+        rt.management.create(
+            kinds.SECRET,
+            {
+                "metadata": {
+                    "name": name,
+                    "namespace": namespace,
+                    "labels": labels,
+                },
+                "type": "Opaque",
+                "data": new,
+            },
+        )
+    except exceptions.Conflict:
+        patched()
+
+
+def _adopted(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    revisions: tuple[view.Revision, ...],
+) -> intent.Intent | None:
+    """The intent of a cluster that 1.4.0 made: what its release says."""
+    for revision in reversed(revisions):
+        if revision.status != "deployed":
+            continue
+        found = releases.read(rt.management, *scope, revision.version)
+        if found is not None:
+            configured = requested.configured_chart()
+            chart: spec.Chart = dataclasses.replace(
+                configured, version=found.chart_version
+            )
+            return intent.Intent(chart, found.values, "", time.time())
+    return None

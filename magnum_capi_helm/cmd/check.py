@@ -70,7 +70,7 @@ def _helm(rt: runtime.Runtime) -> str:
 
 
 def _chart(rt: runtime.Runtime) -> str:
-    return rt.charts.ensure(requested.configured_chart())
+    return rt.charts.ensure(requested.default_chart())
 
 
 def _openstack(_: runtime.Runtime) -> str:

@@ -92,9 +92,13 @@ def _name(item: Object) -> str:
     return name
 
 
-def render(values: dict[str, Any], release: str = RELEASE) -> Rendered:
+def render(
+    values: dict[str, Any],
+    release: str = RELEASE,
+    chart: str | pathlib.Path = CHART,
+) -> Rendered:
     """What helm would apply for these values."""
-    command = [find_helm(), "template", release, str(CHART)]
+    command = [find_helm(), "template", release, str(chart)]
     done = subprocess.run(
         [*command, "--namespace", NAMESPACE, "--values", "-"],
         input=yaml.safe_dump(values),

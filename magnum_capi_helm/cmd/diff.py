@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm diff``: what would change, and which machines go."""
+
+from __future__ import annotations
+
+import argparse
+
+from cliff import lister
+
+from magnum_capi_helm import difference
+from magnum_capi_helm import option_types
+from magnum_capi_helm import preview
+from magnum_capi_helm import runtime
+
+#: Paths shown of one object; the rest is counted.
+_SHOWN = 4
+
+
+class Diff(lister.Lister):
+    """Show what the next operation would change, machines above all.
+
+    Without options that is what a resize would apply. With --template or
+    --chart-version it is what an upgrade would change. Nothing is written.
+    Example: diff my-cluster --chart-version 0.27.0
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The cluster, and what it would be moved to."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
+        parser.add_argument(
+            "--chart-version",
+            metavar="V",
+            type=option_types.Version(),
+            help="compare with that version of the chart",
+        )
+        parser.add_argument(
+            "--template",
+            metavar="T",
+            help="compare with that cluster template (name or UUID)",
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Compare with what is installed."""
+        rt = runtime.get()
+        row = preview.find_cluster(parsed_args.cluster)
+        wanted = preview.upgraded(
+            rt, row, parsed_args.template, parsed_args.chart_version
+        )
+        found = difference.changes(
+            preview.installed(rt, wanted),
+            preview.rendered(rt, wanted, live=True),
+        )
+        replaced = sum(each.replaced for each in found)
+        self.app.stderr.write(f"{_summary(len(found), replaced)}\n")
+        return (
+            ("Object", "Change", "Machines replaced", "What"),
+            [_row(each) for each in found],
+        )
+
+
+def _summary(changed: int, replaced: int) -> str:
+    if not changed:
+        return "nothing changes; no machine is replaced"
+    machines = f"{replaced} machines are" if replaced else "no machine is"
+    return f"{changed} objects change; {machines} replaced"
+
+
+def _row(change: difference.Change) -> tuple[str, ...]:
+    more = len(change.paths) - _SHOWN
+    shown = ", ".join(change.paths[:_SHOWN])
+    return (
+        f"{change.kind} {change.name}",
+        change.what,
+        str(change.replaced or "-"),
+        f"{shown} and {more} more" if more > 0 else shown,
+    )

@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm render``: the objects that helm would apply."""
+
+from __future__ import annotations
+
+import argparse
+
+from cliff import command
+
+from magnum_capi_helm import masking
+from magnum_capi_helm import preview
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import values
+
+
+class Render(command.Command):
+    """Print the objects that helm would apply, secrets hidden.
+
+    Nothing is written. Example: render my-cluster
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """A cluster, or a template."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        values.add_subject(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Print YAML, one document for each object."""
+        found = values.subject_of(parsed_args)
+        # A cluster that exists has what the chart looks up: render as helm
+        # would apply it. Of a template nothing exists yet.
+        objects = preview.rendered(
+            runtime.get(), found, live=not parsed_args.template
+        )
+        for each in objects:
+            shown = values.as_yaml(masking.manifest(each))
+            self.app.stdout.write(f"---\n{shown}")

@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm values``: the values that helm would get."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from cliff import command
+import yaml
+
+from magnum_capi_helm import masking
+from magnum_capi_helm import preview
+from magnum_capi_helm import runtime
+
+
+def add_subject(parser: argparse.ArgumentParser) -> None:
+    """The argument CLUSTER, or the option --template in its place."""
+    subject = parser.add_mutually_exclusive_group(required=True)
+    subject.add_argument(
+        "cluster", nargs="?", metavar="CLUSTER", help="name or UUID"
+    )
+    subject.add_argument(
+        "--template",
+        metavar="T",
+        help="what a new cluster would be: a cluster template of Magnum, or "
+        "a YAML file with the fields of one",
+    )
+
+
+def subject_of(parsed_args: argparse.Namespace) -> preview.Preview:
+    """What :func:`add_subject` was given."""
+    rt = runtime.get()
+    if parsed_args.template:
+        return preview.of_template(rt, parsed_args.template)
+    return preview.of_cluster(rt, preview.find_cluster(parsed_args.cluster))
+
+
+def as_yaml(content: Any) -> str:
+    """YAML as people like to read it."""
+    return str(
+        yaml.safe_dump(content, default_flow_style=False, sort_keys=True)
+    )
+
+
+class Values(command.Command):
+    """Print the chart values of a cluster, secrets hidden.
+
+    For a cluster, what its next operation would send; for a template, what
+    a new cluster would get. Nothing is written.
+    Example: values --template production.yaml
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """A cluster, or a template."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        add_subject(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Print YAML."""
+        found = subject_of(parsed_args)
+        self.app.stdout.write(as_yaml(masking.values(found.values)))

@@ -1,0 +1,148 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What changes between two renderings of a release, machines above all.
+
+Cluster API replaces machines when, and only when, what they are made from
+changes. For a MachineDeployment that is ``spec.template.spec`` but for the
+time-outs, which are changed in place; for a KubeadmControlPlane the version,
+the infrastructure template and the kubeadm configuration (Cluster API book,
+"In-place propagation of changes" and "Control plane rollouts").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+import dataclasses
+from typing import Any
+
+Object = Mapping[str, Any]
+
+_DEPLOYMENT = "MachineDeployment"
+_CONTROL_PLANE = "KubeadmControlPlane"
+
+#: Changed in place, without a new machine.
+_IN_PLACE = frozenset(
+    {
+        "nodeDeletionTimeout",
+        "nodeDrainTimeout",
+        "nodeVolumeDetachTimeout",
+    }
+)
+
+#: Differs between any two renderings and means nothing to a machine.
+_VOLATILE = frozenset({"helm.sh/chart", "magnum.openstack.org/intent"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """One object that is not the same afterwards.
+
+    :param what: ``added``, ``removed`` or ``changed``
+    :param paths: what in it changed, dotted
+    :param replaced: machines that Cluster API would replace; the wanted
+        count of the group, at most
+    """
+
+    kind: str
+    name: str
+    what: str
+    paths: tuple[str, ...] = ()
+    replaced: int = 0
+
+
+def changes(
+    before: Iterable[Object], after: Iterable[Object]
+) -> tuple[Change, ...]:
+    """All changes, those that replace machines first."""
+    old, new = _by_name(before), _by_name(after)
+    found = [
+        change
+        for key in sorted(old.keys() | new.keys())
+        if (change := _change(key, old.get(key), new.get(key)))
+    ]
+    return tuple(sorted(found, key=lambda each: -bool(each.replaced)))
+
+
+def _by_name(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
+    return {
+        (str(each["kind"]), str(each["metadata"]["name"])): each
+        for each in objects
+    }
+
+
+def _change(
+    key: tuple[str, str], old: Object | None, new: Object | None
+) -> Change | None:
+    kind, name = key
+    if new is None:
+        # A machine template that is in use is kept when its release drops
+        # it; the group that drops it says whether machines go.
+        return Change(kind, name, "removed", replaced=_gone(old))
+    if old is None:
+        return Change(kind, name, "added")
+    paths = tuple(_paths(old, new))
+    if not paths:
+        return None
+    return Change(kind, name, "changed", paths, _replaced(old, new))
+
+
+def _gone(old: Object | None) -> int:
+    if old is None or old["kind"] != _DEPLOYMENT:
+        return 0
+    return _count(old)
+
+
+def _replaced(old: Object, new: Object) -> int:
+    made_from = {
+        _DEPLOYMENT: _deployment_machine,
+        _CONTROL_PLANE: _control_plane_machine,
+    }.get(str(new["kind"]))
+    if made_from is None or made_from(old) == made_from(new):
+        return 0
+    # Machines that are there before and after; others are not replaced.
+    return min(_count(old), _count(new))
+
+
+def _count(item: Object) -> int:
+    # An autoscaled group has no count of its own: at least its lower bound.
+    replicas = item["spec"].get("replicas")
+    return 1 if replicas is None else int(replicas)
+
+
+def _deployment_machine(item: Object) -> Any:
+    template = item["spec"]["template"]["spec"]
+    return {k: v for k, v in template.items() if k not in _IN_PLACE}
+
+
+def _control_plane_machine(item: Object) -> Any:
+    spec = item["spec"]
+    return (
+        spec.get("version"),
+        spec["machineTemplate"].get("infrastructureRef"),
+        spec.get("kubeadmConfigSpec"),
+    )
+
+
+def _paths(old: Any, new: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Dotted paths of what differs, as deep as dictionaries go."""
+    # A map that is not there is like an empty one.
+    if isinstance(old, Mapping) and new is None:
+        new = {}
+    elif isinstance(new, Mapping) and old is None:
+        old = {}
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in sorted(old.keys() | new.keys()):
+            if key not in _VOLATILE:
+                yield from _paths(old.get(key), new.get(key), (*path, key))
+    elif old != new:
+        yield ".".join(path)

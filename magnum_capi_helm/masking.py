@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Values and objects as they may be shown: without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import re
+from typing import Any
+
+MASK = "(hidden)"
+
+_SECRET_KEY = re.compile(
+    r"password|passwd|secret$|token|private_?key|secret_?key|credentials?$",
+    re.IGNORECASE,
+)
+#: Values that hold credentials whatever their keys are called.
+_SECRET_VALUES = frozenset({"clouds"})
+_USER_INFO = re.compile(r"://[^/@\s\"']*@")
+#: A line of YAML or TOML in the text of a file, such as the key in the
+#: configuration of encryption at rest.
+_SECRET_LINE = re.compile(
+    r"^(\s*-?\s*\"?(?:secret|password|token)\"?\s*[:=]\s*)\S.*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def values(given: Any) -> Any:
+    """Chart values without passwords; anything else stays as it is."""
+    if isinstance(given, Mapping):
+        return {key: _item(key, item) for key, item in given.items()}
+    if isinstance(given, list):
+        return [values(item) for item in given]
+    if isinstance(given, str):
+        shown = _USER_INFO.sub(f"://{MASK}@", given)
+        return _SECRET_LINE.sub(rf"\1{MASK}", shown)
+    return given
+
+
+def _item(key: object, item: Any) -> Any:
+    name = str(key)
+    if item in (None, "", {}, []) or isinstance(item, bool):
+        return item
+    if name in _SECRET_VALUES:
+        return MASK
+    if _SECRET_KEY.search(name) and not isinstance(item, (Mapping, list)):
+        return MASK
+    return values(item)
+
+
+def manifest(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An object to show: of a Secret the keys alone."""
+    shown: dict[str, Any] = values(item)
+    if item.get("kind") == "Secret":
+        for part in ("data", "stringData"):
+            if item.get(part):
+                shown[part] = dict.fromkeys(item[part], MASK)
+    return shown

@@ -1,0 +1,219 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the driver would do, without doing it.
+
+The same path as a request takes: the rows or a file are resolved, the values
+are put together, and here it ends: nothing is written anywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+from magnum import objects
+from magnum.common import context as magnum_context
+from magnum.common import exception
+from oslo_utils import uuidutils
+import yaml
+
+from magnum_capi_helm import assembly
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
+from magnum_capi_helm import operation
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.resolve import sketch
+from magnum_capi_helm.status import view
+
+
+@dataclasses.dataclass(frozen=True)
+class Preview:
+    """A release as it would be made.
+
+    :param values: as helm would get them
+    """
+
+    release: str
+    namespace: str
+    chart: spec.Chart
+    values: topic.Values
+
+
+def context() -> Any:
+    """Sees the rows of all projects, as Magnum's periodic tasks do."""
+    return magnum_context.make_admin_context(all_tenants=True)
+
+
+def find_cluster(ref: str) -> Any:
+    """The row of a cluster, by UUID or name.
+
+    :raises InvalidInput: there is none, or more than one of that name
+    """
+    try:
+        return _by_uuid_or_name(objects.Cluster, ref)
+    except exception.ClusterNotFound as error:
+        raise exceptions.InvalidInput(
+            f"cluster {ref} not found: choose one of "
+            "`openstack coe cluster list`"
+        ) from error
+    except exception.Conflict as error:
+        raise exceptions.InvalidInput(
+            f"there is more than one cluster {ref}: give its UUID"
+        ) from error
+
+
+def _by_uuid_or_name(kind: Any, ref: str) -> Any:
+    if uuidutils.is_uuid_like(ref):
+        return kind.get_by_uuid(context(), ref)
+    return kind.get_by_name(context(), ref)
+
+
+def find_template(ref: str) -> Any:
+    """The row of a cluster template, by UUID or name.
+
+    :raises InvalidInput: there is none, or more than one of that name
+    """
+    try:
+        return _by_uuid_or_name(objects.ClusterTemplate, ref)
+    except exception.ClusterTemplateNotFound as error:
+        raise exceptions.InvalidInput(
+            f"cluster template {ref} not found: choose one of "
+            "`openstack coe cluster template list`"
+        ) from error
+    except exception.Conflict as error:
+        raise exceptions.InvalidInput(
+            f"there is more than one cluster template {ref}: give its UUID"
+        ) from error
+
+
+def of_cluster(rt: runtime.Runtime, row: Any) -> Preview:
+    """What the next operation on a cluster would apply.
+
+    :raises InvalidInput: nothing was ever made for it
+    """
+    if not row.stack_id:
+        raise exceptions.InvalidInput(
+            f"cluster {row.name} has no release: nothing was made for it"
+        )
+    scope = operation.scope_of(row)
+    revisions = releases.revisions(rt.management, *scope)
+    rows_now, _ = rows.read(row)
+    planned = operation.planned(rt, row, rows_now, scope, revisions)
+    return Preview(
+        release=scope[1],
+        namespace=scope[0],
+        chart=planned.chart,
+        values=values.stamped(planned.values, planned.fingerprint),
+    )
+
+
+def of_template(rt: runtime.Runtime, ref: str) -> Preview:
+    """What a new cluster of a template would be.
+
+    :param ref: a file, or name or UUID of one of Magnum's templates
+    """
+    session = sessions.service_session()
+    project = sessions.project(session)
+    if os.path.exists(ref):
+        row = sketch.read(ref, project)
+    else:
+        row = sketch.cluster(find_template(ref), {}, project)
+    return _resolved(rt, row, names.release(row.name, row.uuid), session)
+
+
+def upgraded(
+    rt: runtime.Runtime, row: Any, template: str | None, version: str | None
+) -> Preview:
+    """What a cluster would be with another template or chart version."""
+    now = of_cluster(rt, row)
+    if template:
+        moved = sketch.moved(row, find_template(template))
+        session = sessions.service_session()
+        found = _resolved(rt, moved, now.release, session)
+        now = dataclasses.replace(
+            now, chart=found.chart, values=_renamed(found.values, now.values)
+        )
+    if version:
+        chart = dataclasses.replace(now.chart, version=version)
+        now = dataclasses.replace(now, chart=chart)
+    return now
+
+
+def _renamed(new: topic.Values, old: topic.Values) -> topic.Values:
+    """New values with the stamp of the old ones: it replaces nothing."""
+    if annotations := old.get("clusterAnnotations"):
+        return {**new, "clusterAnnotations": annotations}
+    return new
+
+
+def _resolved(
+    rt: runtime.Runtime, row: Any, release: str, session: Any
+) -> Preview:
+    requested.check_unknown(row)
+    found = resolve_cluster.resolve(row, catalogue.Cloud(session), release)
+    return Preview(
+        release=release,
+        namespace=location.namespace(row.project_id),
+        chart=found.chart,
+        values=assembly.values_of(rt, found),
+    )
+
+
+def rendered(
+    rt: runtime.Runtime, preview: Preview, *, live: bool
+) -> tuple[dict[str, Any], ...]:
+    """The objects that helm would apply.
+
+    :param live: ask the management cluster, as an upgrade would
+    :raises HelmError: the chart does not accept the values
+    """
+    text = rt.helm.render(
+        preview.release,
+        preview.namespace,
+        rt.charts.ensure(preview.chart),
+        preview.values,
+        live=live,
+    )
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found = yaml.load_all(text, Loader=loader)
+    return tuple(each for each in found if isinstance(each, dict))
+
+
+def installed(
+    rt: runtime.Runtime, preview: Preview
+) -> tuple[view.Object, ...]:
+    """The objects of the newest revision that helm deployed.
+
+    :raises InvalidInput: there is none
+    """
+    scope = (preview.namespace, preview.release)
+    for revision in reversed(releases.revisions(rt.management, *scope)):
+        if revision.status == "deployed":
+            found = releases.read(rt.management, *scope, revision.version)
+            if found is not None:
+                return found.objects
+    raise exceptions.InvalidInput(
+        f"release {preview.release} was never deployed: there is nothing "
+        "to compare with"
+    )

@@ -1,0 +1,119 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which values a version of the public chart knows.
+
+``data/value_paths.json`` has the paths of each version. What a chart reads
+of a map that is free in form, or reads without a default of its own, is
+listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import functools
+import json
+import pathlib
+import re
+from typing import Any
+
+from magnum_capi_helm import chart_versions
+
+_DATA = pathlib.Path(__file__).with_name("data") / "value_paths.json"
+
+#: Read by templates, missing in values.yaml: path -> versions.
+_READ: dict[str, tuple[chart_versions.Range, ...]] = {
+    "apiServer.allowedCIDRs": (chart_versions.Range(since="0.24.0"),),
+    "apiServer.allowedCidrs": (chart_versions.Range(until="0.23.0"),),
+    "etcd.blockDevice": chart_versions.ALL,
+    "nodeGroups.name": chart_versions.ALL,
+    "nodeGroups.machineCount": chart_versions.ALL,
+    "nodeGroups.machineCountMin": chart_versions.ALL,
+    "nodeGroups.machineCountMax": chart_versions.ALL,
+    "addons.openstack.k8sKeystoneAuth.values": chart_versions.ALL,
+}
+#: Whatever is below is handed on, or is a map that users fill.
+_OPEN = re.compile(
+    r"(.*\.)?(kubeadmConfigSpec|registryMirrors|trustedCAs|registryAuth"
+    r"|clusterAnnotations|machineMetadata|nodeLabels|additionalBlockDevices"
+    r"|values|cloudConfig|admissionConfiguration|networkFilter|subnetFilter"
+    r"|machineRootVolume|ports|extraArgs|blockDevice|defaultStorageClass"
+    r"|additionalStorageClasses|rolloutStrategy|custom"
+    r"|healthCheck\.spec)(\..*)?"
+)
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads(_DATA.read_text())
+    return table
+
+
+def versions() -> tuple[str, ...]:
+    """All versions, the newest first."""
+    return (_table()["newest"], *_table()["older"])
+
+
+def changed(version: str) -> bool:
+    """Whether values came or went with the version after this one."""
+    difference = _table()["older"].get(version, {})
+    return bool(difference.get("absent") or difference.get("also"))
+
+
+@functools.cache
+def known(version: str) -> frozenset[str]:
+    """Paths of a version, dotted."""
+    table = _table()
+    paths = set(table["paths"])
+    for older, difference in table["older"].items():
+        if version == table["newest"]:
+            break
+        paths -= set(difference["absent"])
+        paths |= set(difference["also"])
+        if older == version:
+            break
+    paths |= {
+        path
+        for path, ranges in _READ.items()
+        if chart_versions.applies(ranges, version)
+    }
+    return frozenset(paths)
+
+
+def unknown(values: Mapping[str, Any], version: str) -> list[str]:
+    """Paths that helm would be given and no template would read."""
+    paths = known(version)
+    return sorted(
+        path for path in set(_leaves(values)) if not _is_known(path, paths)
+    )
+
+
+def _is_known(path: str, paths: frozenset[str]) -> bool:
+    # A node group has the keys of the defaults.
+    default = re.sub(r"^nodeGroups\.", "nodeGroupDefaults.", path)
+    return (
+        path in paths
+        or default in paths
+        or any(each.startswith(f"{path}.") for each in paths)
+        or bool(_OPEN.fullmatch(path))
+    )
+
+
+def _leaves(values: Any, path: str = "") -> Iterator[str]:
+    if isinstance(values, Mapping) and values:
+        for key, item in values.items():
+            yield from _leaves(item, f"{path}.{key}" if path else str(key))
+    elif path == "nodeGroups":
+        for item in values:
+            yield from _leaves(item, path)
+    else:
+        yield path

@@ -18,7 +18,7 @@ the test deletes it at the end, whatever happened before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import logging
 import os
 import pathlib
@@ -45,6 +45,8 @@ LAB = pathlib.Path(os.environ.get("LAB_DIR") or CHECKOUT / ".lab")
 MICROVERSION = "container-infra 1.10"
 KEYSTONE = "http://127.0.0.1:5000/v3"
 POLL = 1.0
+#: Options of Magnum that a test wants otherwise.
+OVERRIDE = LAB / "cloud" / "magnum" / "conf.d" / "test.conf"
 
 
 def lab(*words: str) -> str:
@@ -67,6 +69,32 @@ def keystone_session(cloud: str) -> session.Session:
     """A session of one of the lab's users, logged in with a password."""
     clouds = yaml.safe_load((LAB / "clouds.yaml").read_text())["clouds"]
     return session.Session(v3.Password(**clouds[cloud]["auth"]))
+
+
+def command(*words: str) -> str:
+    """What ``magnum-capi-helm`` prints, on the configuration of the lab."""
+    home = LAB / "cloud" / "magnum"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "magnum_capi_helm.cmd.main",
+            "--config-file",
+            str(home / "magnum.conf"),
+            "--config-dir",
+            str(home / "conf.d"),
+            *words,
+        ],
+        cwd=CHECKOUT,
+        env={**os.environ, "PATH": f"{LAB / 'bin'}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if done.returncode:
+        raise AssertionError(f"{words}: {done.stdout}{done.stderr}")
+    return done.stdout
 
 
 class Magnum:
@@ -118,6 +146,31 @@ class LabCase(base.BaseTestCase):
         )
         project = self.magnum.session.get_project_id()
         self.namespace = f"magnum-{project}"
+
+    # Configuring
+
+    def configure(self, **options: str) -> None:
+        """Restart Magnum with other options in [capi_helm]."""
+        self.configure_sections({"capi_helm": options})
+
+    def configure_sections(
+        self, sections: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        """Restart Magnum with other options, until the test ends."""
+        lines = []
+        for section, options in sections.items():
+            lines.append(f"[{section}]")
+            lines += [f"{name} = {value}" for name, value in options.items()]
+        OVERRIDE.parent.mkdir(parents=True, exist_ok=True)
+        OVERRIDE.write_text("\n".join([*lines, ""]))
+        self.addCleanup(self.reset)
+        lab("restart", "magnum")
+
+    def reset(self) -> None:
+        """Back to the lab's own configuration."""
+        if OVERRIDE.exists():
+            OVERRIDE.unlink()
+            lab("restart", "magnum")
 
     # Making
 

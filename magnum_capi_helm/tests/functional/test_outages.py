@@ -21,26 +21,11 @@ from typing import Any
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
 
-OVERRIDE = base.LAB / "cloud" / "magnum" / "conf.d" / "test.conf"
 NOISE = re.compile(r" (WARNING|ERROR) (magnum_capi_helm|urllib3|requests)")
 
 
 class OutagesTest(base.LabCase):
     """Faults below and around the driver."""
-
-    def configure(self, **options: str) -> None:
-        """Restart Magnum with other options in [capi_helm]."""
-        lines = [f"{name} = {value}" for name, value in options.items()]
-        OVERRIDE.parent.mkdir(parents=True, exist_ok=True)
-        OVERRIDE.write_text("\n".join(["[capi_helm]", *lines, ""]))
-        self.addCleanup(self.reset)
-        base.lab("restart", "magnum")
-
-    def reset(self) -> None:
-        """Back to the lab's own configuration."""
-        if OVERRIDE.exists():
-            OVERRIDE.unlink()
-            base.lab("restart", "magnum")
 
     def release_of(self, cluster: str) -> str:
         """Wait until a cluster has a release, and name it."""

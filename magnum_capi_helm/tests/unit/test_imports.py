@@ -27,32 +27,64 @@ ROOT = pathlib.Path(magnum_capi_helm.__file__).parent
 #: From the bottom up. A module imports from its own layer and from below;
 #: ``features.*`` stands for the package and all in it.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"chart_versions", "exceptions", "names"}),
-    frozenset({"labels", "option_types", "packed", "spec", "wanted"}),
-    frozenset({"features.*", "intent", "status.*", "values"}),
+    frozenset({"chart_versions", "exceptions", "names", "supported"}),
+    frozenset(
+        {
+            "addon_templates",
+            "argument_types",
+            "labels",
+            "network_types",
+            "node_types",
+            "option_types",
+            "packed",
+            "spec",
+            "wanted",
+        }
+    ),
+    frozenset(
+        {
+            "demand",
+            "difference",
+            "features.*",
+            "intent",
+            "masking",
+            "mirrors",
+            "overlays",
+            "status.*",
+            "values",
+        }
+    ),
     frozenset({"conf", "options"}),
     frozenset(
         {
             "certificates",
             "cloud.*",
             "credentials",
+            "encryption_key",
             "faults",
             "helm.*",
             "identity",
             "management.*",
             "resolve.*",
             "rows",
+            "server_groups",
         }
     ),
     frozenset(
         {
+            "assembly",
             "creation",
             "deletion",
             "health_poll",
+            "kept",
+            "nodegroup_creation",
+            "nodegroup_rows",
+            "nodegroup_settings",
             "nodegroups",
             "observation",
             "operation",
             "polling",
+            "preview",
             "resizing",
             "runtime",
             "status_poll",
@@ -75,6 +107,7 @@ PURE_MAY_IMPORT = {
     "gzip",
     "hashlib",
     "ipaddress",
+    "itertools",
     "json",
     "oslo_config.types",
     "re",

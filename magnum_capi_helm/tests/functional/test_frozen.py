@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A living cluster keeps what it was made with."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from magnum_capi_helm import features
+from magnum_capi_helm import labels
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.unit.features import rows
+
+#: Other options than the defaults, for the whole of [capi_helm] that could
+#: reach values.
+_OPTIONS = {
+    "api_load_balancer": "requested",
+    "csi_cinder_allowed_topologies": "elsewhere",
+    "default_helm_chart_version": "0.26.1",
+    "minimum_flavor_ram": "65536",
+    "registry_mirror": "registry.example.org/all",
+    "addon_repository": "https://charts.example.org",
+    "server_metadata": "cost-centre:4711",
+    "unknown_labels": "reject",
+}
+
+
+class FrozenTest(base.LabCase):
+    """Every default is changed under a cluster."""
+
+    def test_changed_defaults_replace_no_machine(self) -> None:
+        cluster = self.cluster(self.template())
+        made = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
+        self.assertEqual("CREATE_COMPLETE", made["status"], str(made))
+        machines = self._machines(made["stack_id"])
+        templates = self._templates(made["stack_id"])
+
+        self.configure_sections(
+            {"capi_helm": _OPTIONS, "capi_helm_cluster_labels": _labels()}
+        )
+        self.assertEqual([], self._diff(cluster))
+        self.magnum.call(
+            "POST", f"/clusters/{cluster}/actions/resize", {"node_count": 2}
+        )
+        self.until(lambda: self._status(cluster) == "UPDATE_IN_PROGRESS", 30)
+        done = self.until_status(cluster, ("UPDATE_COMPLETE", "UPDATE_FAILED"))
+        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
+        self.assertEqual([], self._diff(cluster))
+        self.assertEqual(templates, self._templates(made["stack_id"]))
+        self.assertLessEqual(machines, self._machines(made["stack_id"]))
+
+    def _status(self, cluster: str) -> str:
+        return str((self.magnum.find(cluster) or {}).get("status"))
+
+    def _diff(self, cluster: str) -> list[dict[str, Any]]:
+        """What ``magnum-capi-helm diff`` finds."""
+        found: list[dict[str, Any]] = json.loads(
+            base.command("diff", cluster, "-f", "json")
+        )
+        return found
+
+    def _machines(self, release: str) -> set[str]:
+        """UIDs of the machines: a new one has another."""
+        return {
+            each["metadata"]["uid"]
+            for each in self.plane.list(
+                kinds.MACHINE,
+                self.namespace,
+                f"cluster.x-k8s.io/cluster-name={release}",
+            )
+        }
+
+    def _templates(self, release: str) -> set[str]:
+        """Names of all that machines are made from."""
+        return {
+            each["metadata"]["name"]
+            for kind in (
+                kinds.OPENSTACK_MACHINE_TEMPLATE,
+                kinds.CONFIG_TEMPLATE,
+            )
+            for each in self.plane.list(
+                kind, self.namespace, f"capi.stackhpc.com/cluster={release}"
+            )
+        }
+
+
+def _labels() -> dict[str, str]:
+    """Another default for every label, and what those need."""
+    changes = rows.merged("CHANGES")
+    wanted: dict[str, str] = {}
+    for label in features.LABELS:
+        if label.scope is labels.Scope.TEMPLATE:
+            continue
+        value, needs = changes[label.name]
+        wanted = {**needs, **wanted, label.name: value}
+    return {
+        name: value
+        for name, value in wanted.items()
+        if name != "capi_helm_chart_version"
+    }

@@ -53,6 +53,9 @@ _NOISE = re.compile(
     r"(execution error at )?",
     re.IGNORECASE,
 )
+#: What helm says beside the point: how it merges values, for instance
+#: ("coalesce.go:319: warning: destination for ... is a table").
+_WARNING = re.compile(r"(\S+\.go:\d+: )?warning\b", re.IGNORECASE)
 _LONGEST_REASON = 600
 
 
@@ -61,7 +64,7 @@ def translated(what: str, stderr: bytes) -> exceptions.HelmError:
     lines = [
         line.strip()
         for line in stderr.decode(errors="replace").splitlines()
-        if line.strip() and not line.lstrip().lower().startswith("warning")
+        if line.strip() and not _WARNING.match(line.strip())
     ]
     text = " ".join(lines)
     folded = text.lower()

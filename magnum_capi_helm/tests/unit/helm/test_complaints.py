@@ -1,0 +1,157 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What helm writes on standard error, as exceptions."""
+
+from __future__ import annotations
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.helm import complaints
+
+#: What helm complains of -> class and text.
+COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
+    (
+        "Error: UPGRADE FAILED: another operation "
+        "(install/upgrade/rollback) is in progress",
+        exceptions.HelmBusy,
+        "another operation (install/upgrade/rollback) is in progress",
+    ),
+    (
+        "Error: create: failed to create: secrets "
+        '"sh.helm.release.v1.demo-1.v2" already exists',
+        exceptions.HelmBusy,
+        "create: failed to create: secrets "
+        '"sh.helm.release.v1.demo-1.v2" already exists',
+    ),
+    (
+        'Error: Kubernetes cluster unreachable: Get "https://api/version": '
+        "dial tcp 192.0.2.1:6443: connect: connection refused",
+        exceptions.HelmUnreachable,
+        'Kubernetes cluster unreachable: Get "https://api/version": '
+        "dial tcp 192.0.2.1:6443: connect: connection refused",
+    ),
+    (
+        "Error: UPGRADE FAILED: net/http: TLS handshake timeout",
+        exceptions.HelmUnreachable,
+        "net/http: TLS handshake timeout",
+    ),
+    (
+        "Error: dial tcp: lookup api.example.org: no such host",
+        exceptions.HelmUnreachable,
+        "dial tcp: lookup api.example.org: no such host",
+    ),
+    (
+        "Error: UPGRADE FAILED: context deadline exceeded",
+        exceptions.HelmUnreachable,
+        "context deadline exceeded",
+    ),
+    (
+        "Error: UPGRADE FAILED: context canceled",
+        exceptions.HelmUnreachable,
+        "context canceled",
+    ),
+    (
+        "Error: read tcp: read: operation timed out",
+        exceptions.HelmUnreachable,
+        "read tcp: read: operation timed out",
+    ),
+    (
+        "coalesce.go:319: warning: destination for registryMirrors is a "
+        "table. Ignoring non-table value\nWARNING: group-readable\n"
+        "Error: no image",
+        exceptions.HelmError,
+        "no image",
+    ),
+    (
+        "Error: connect: network is unreachable",
+        exceptions.HelmUnreachable,
+        "connect: network is unreachable",
+    ),
+    (
+        "Error: etcdserver: leader changed",
+        exceptions.HelmUnreachable,
+        "etcdserver: leader changed",
+    ),
+    (
+        "Error: Internal error occurred: failed calling webhook "
+        '"default.cluster.x-k8s.io": connect: no route to host',
+        exceptions.HelmUnreachable,
+        "Internal error occurred: failed calling webhook "
+        '"default.cluster.x-k8s.io": connect: no route to host',
+    ),
+    (
+        'Error: UPGRADE FAILED: "demo-1" has no deployed releases',
+        exceptions.HelmError,
+        '"demo-1" has no deployed releases',
+    ),
+    (
+        "Error: UPGRADE FAILED: cannot patch: admission webhook "
+        '"validation.kubeadmcontrolplane" denied the request: '
+        "spec.replicas: Forbidden: cannot be an even number",
+        exceptions.HelmError,
+        'cannot patch: admission webhook "validation.kubeadmcontrolplane" '
+        "denied the request: spec.replicas: Forbidden: cannot be an even "
+        "number",
+    ),
+    (
+        'Error: chart "openstack-cluster" version "9.9.9" not found in '
+        "https://charts.example.org repository",
+        exceptions.ChartUnavailable,
+        'chart "openstack-cluster" version "9.9.9" not found in '
+        "https://charts.example.org repository",
+    ),
+    (
+        "Error: failed to fetch https://charts/c-1.tgz : 404 Not Found",
+        exceptions.ChartUnavailable,
+        "failed to fetch https://charts/c-1.tgz : 404 Not Found",
+    ),
+    (
+        "Error: values don't meet the specifications of the schema(s) in "
+        "the following chart(s):\nopenstack-cluster:\n- (root): x is required",
+        exceptions.HelmError,
+        "values don't meet the specifications of the schema(s) in the "
+        "following chart(s): openstack-cluster: - (root): x is required",
+    ),
+    (
+        "Error: conflict occurred while applying object: Apply failed "
+        "with 1 conflict",
+        exceptions.HelmError,
+        "conflict occurred while applying object: Apply failed with 1 "
+        "conflict",
+    ),
+    (
+        "Error: execution error at (c/templates/a.yaml:1:2): no image",
+        exceptions.HelmError,
+        "(c/templates/a.yaml:1:2): no image",
+    ),
+    (
+        "Error: rendered manifests contain a resource that already exists",
+        exceptions.HelmError,
+        "rendered manifests contain a resource that already exists",
+    ),
+    (
+        "WARNING: Kubernetes configuration file is group-readable\n"
+        "Error: UPGRADE FAILED: no matches for kind",
+        exceptions.HelmError,
+        "no matches for kind",
+    ),
+    ("", exceptions.HelmError, "failed"),
+]
+
+
+class ComplaintsTest(base.BaseTestCase):
+    def test_each_complaint_has_its_class_and_one_line(self) -> None:
+        for text, kind, sentence in COMPLAINTS:
+            error = complaints.translated("upgrade", text.encode())
+            self.assertIs(kind, type(error), text)
+            self.assertEqual(f"helm upgrade: {sentence}", str(error))

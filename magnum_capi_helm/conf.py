@@ -85,6 +85,11 @@ def label_defaults() -> dict[str, Any]:
     return {opt.name: getattr(group, opt.dest) for opt in label_opts}
 
 
+def interface() -> str:
+    """Endpoint interface of clusters: public, internal or admin."""
+    return str(CONF.capi_helm.app_cred_interface_type).removesuffix("URL")
+
+
 def kubeconfig_path() -> str:
     """Where the kubeconfig is looked for, in helm's order."""
     configured = CONF.capi_helm.kubeconfig_file

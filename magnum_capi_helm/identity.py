@@ -54,7 +54,7 @@ def clouds_yaml(files: Files, credential_id: str, secret: str) -> str:
     entry: dict[str, Any] = {
         "identity_api_version": 3,
         "region_name": files.region,
-        "interface": conf.CONF.capi_helm.app_cred_interface_type,
+        "interface": conf.interface(),
         "verify": conf.CONF.drivers.verify_ca,
         "auth_type": "v3applicationcredential",
         "auth": {

@@ -90,7 +90,15 @@ OPTIONS: list[cfg.Opt] = [
     cfg.StrOpt(
         "app_cred_interface_type",
         default="public",
-        choices=["public", "internal", "admin"],
+        choices=[
+            "public",
+            "internal",
+            "admin",
+            # As Keystone's older clients spell them, and 1.4.0 took them.
+            "publicURL",
+            "internalURL",
+            "adminURL",
+        ],
         help="Endpoint interface by which a cluster's machines and the "
         "management cluster reach OpenStack.",
     ),

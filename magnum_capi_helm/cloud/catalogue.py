@@ -58,5 +58,4 @@ class Cloud(
 
     def cluster_identity_url(self) -> str:
         """Keystone as a cluster's machines reach it, version 3."""
-        interface = conf.CONF.capi_helm.app_cred_interface_type
-        return sessions.version_3(self.endpoint("identity", interface))
+        return sessions.version_3(self.endpoint("identity", conf.interface()))

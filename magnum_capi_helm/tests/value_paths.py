@@ -91,13 +91,14 @@ def known(version: str) -> frozenset[str]:
 
 def unknown(values: Mapping[str, Any], version: str) -> list[str]:
     """Paths that helm would be given and no template would read."""
-    paths = known(version)
     return sorted(
-        path for path in set(_leaves(values)) if not _is_known(path, paths)
+        path for path in set(_leaves(values)) if not _is_known(path, version)
     )
 
 
-def _is_known(path: str, paths: frozenset[str]) -> bool:
+@functools.cache
+def _is_known(path: str, version: str) -> bool:
+    paths = known(version)
     # A node group has the keys of the defaults.
     default = re.sub(r"^nodeGroups\.", "nodeGroupDefaults.", path)
     return (

@@ -220,6 +220,14 @@ class OptionsTest(_ConfTest):
             )
 
 
+class InterfaceTest(base.BaseTestCase):
+    def test_both_spellings_of_an_interface(self) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        for given in ("internal", "internalURL"):
+            config.config(group="capi_helm", app_cred_interface_type=given)
+            self.assertEqual("internal", conf.interface())
+
+
 class LabelDefaultsTest(base.BaseTestCase):
     def test_every_cluster_label_is_an_option_and_no_other(self) -> None:
         self.assertEqual(

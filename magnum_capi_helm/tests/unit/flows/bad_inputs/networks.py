@@ -1,0 +1,157 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Ranges and addresses that no cluster works with."""
+
+from __future__ import annotations
+
+from magnum_capi_helm.tests.unit.flows import bad_inputs
+
+RANGES: bad_inputs.Table = {
+    "pods: no network": bad_inputs.Input(
+        "label pods_cidr='banana' is not allowed: give an IPv4 network (/8 "
+        "to /24), for dual-stack followed by an IPv6 network (/48 to /64)",
+        labels={"pods_cidr": "banana"},
+    ),
+    "pods: host bits": bad_inputs.Input(
+        "label pods_cidr='10.100.0.1/16' is not allowed: give an IPv4 "
+        "network (/8 to /24), for dual-stack followed by an IPv6 network "
+        "(/48 to /64)",
+        labels={"pods_cidr": "10.100.0.1/16"},
+    ),
+    "pods: too small, by an alias": bad_inputs.Input(
+        "label calico_ipv4pool='10.100.0.0/25' is not allowed: give an IPv4 "
+        "network (/8 to /24), for dual-stack followed by an IPv6 network "
+        "(/48 to /64)",
+        labels={"calico_ipv4pool": "10.100.0.0/25"},
+    ),
+    "pods: no room for a node": bad_inputs.Input(
+        "pods_cidr (10.100.0.0/23) is a /24 for 2 nodes, and the cluster can "
+        "have 4 with the one that an upgrade adds: give a larger network",
+        labels={"pods_cidr": "10.100.0.0/23"},
+        template={"network_driver": "cilium"},
+    ),
+    "services: too large": bad_inputs.Input(
+        "label service_cluster_ip_range='10.0.0.0/8' is not allowed: give an "
+        "IPv4 network (/12 to /28), for dual-stack followed by an IPv6 "
+        "network (/108 to /124)",
+        labels={"service_cluster_ip_range": "10.0.0.0/8"},
+    ),
+    "nodes: IPv6": bad_inputs.Input(
+        "label fixed_subnet_cidr='fd00::/64' is not allowed: give an IPv4 "
+        "network such as 10.0.0.0/24 (/8 to /28)",
+        labels={"fixed_subnet_cidr": "fd00::/64"},
+    ),
+    "who may reach the API: host bits": bad_inputs.Input(
+        "label api_master_lb_allowed_cidrs='192.0.2.1/24' is not allowed: "
+        "give a comma separated list of IPv4 networks without host bits, "
+        "such as 192.0.2.0/24, or 192.0.2.1/32 for one address",
+        labels={"api_master_lb_allowed_cidrs": "192.0.2.1/24"},
+    ),
+    "name servers: a name": bad_inputs.Input(
+        "dns_nameserver=dns.example.org is not allowed: give IP addresses "
+        "separated by commas",
+        template={"dns_nameserver": "192.0.2.53,dns.example.org"},
+    ),
+}
+
+OVERLAPS: bad_inputs.Table = {
+    "pods and services": bad_inputs.Input(
+        "pods_cidr (10.100.0.0/16) and service_cluster_ip_range "
+        "(10.100.128.0/20) overlap: give ranges that have no address in "
+        "common",
+        labels={
+            "pods_cidr": "10.100.0.0/16",
+            "service_cluster_ip_range": "10.100.128.0/20",
+        },
+    ),
+    "pods and nodes": bad_inputs.Input(
+        "cilium_ipv4pool (10.0.0.0/16) and fixed_subnet_cidr (10.0.0.0/24) "
+        "overlap: give ranges that have no address in common",
+        labels={"cilium_ipv4pool": "10.0.0.0/16"},
+    ),
+    "services and nodes": bad_inputs.Input(
+        "service_cluster_ip_range (10.0.0.0/20) and fixed_subnet_cidr "
+        "(10.0.0.0/24) overlap: give ranges that have no address in common",
+        labels={"service_cluster_ip_range": "10.0.0.0/20"},
+    ),
+    "pods and a subnet that is there": bad_inputs.Input(
+        "pods_cidr (192.168.0.0/16) and fixed_subnet (192.168.0.0/24) "
+        "overlap: give ranges that have no address in common",
+        labels={"pods_cidr": "192.168.0.0/16"},
+        fields={"fixed_subnet": "private-subnet"},
+    ),
+    "services and a network that is there": bad_inputs.Input(
+        "service_cluster_ip_range (192.168.0.0/20) and fixed_network "
+        "(192.168.0.0/24) overlap: give ranges that have no address in common",
+        labels={"service_cluster_ip_range": "192.168.0.0/20"},
+        fields={"fixed_network": "private"},
+    ),
+}
+
+FAMILIES: bad_inputs.Table = {
+    "dual-stack pods and IPv4 services": bad_inputs.Input(
+        "pods_cidr (10.100.0.0/16, fd00:1::/56) and service_cluster_ip_range "
+        "(172.24.0.0/13) differ in their IP versions: give both IPv4 alone, "
+        "or both IPv4 and IPv6",
+        labels={"pods_cidr": "10.100.0.0/16 fd00:1::/56"},
+    ),
+    "dual-stack with calico": bad_inputs.Input(
+        "pods_cidr (10.100.0.0/16, fd00:1::/56): IPv6 works with "
+        "network_driver=cilium, not with calico",
+        labels={
+            "pods_cidr": "10.100.0.0/16 fd00:1::/56",
+            "service_cluster_ip_range": "10.254.0.0/16 fd00:2::/112",
+        },
+    ),
+    "dual-stack on nodes with IPv4 alone": bad_inputs.Input(
+        "pods_cidr (10.100.0.0/16, fd00:1::/56): nodes need IPv6 addresses, "
+        "too: give a fixed_network with an IPv4 and an IPv6 subnet",
+        labels={
+            "pods_cidr": "10.100.0.0/16 fd00:1::/56",
+            "service_cluster_ip_range": "10.254.0.0/16 fd00:2::/112",
+        },
+        template={"network_driver": "cilium"},
+    ),
+}
+
+API: bad_inputs.Table = {
+    "three masters and no load balancer": bad_inputs.Input(
+        "master_count=3: without a load balancer the floating IP leads to "
+        "one machine; give master_count=1, or master_lb_enabled",
+        fields={"master_lb_enabled": False},
+        masters=3,
+        options={"api_load_balancer": "requested"},
+    ),
+    "allowed networks and no load balancer": bad_inputs.Input(
+        "label api_master_lb_allowed_cidrs='192.0.2.0/24' is not allowed: "
+        "give it with master_lb_enabled: only a load balancer filters",
+        labels={"api_master_lb_allowed_cidrs": "192.0.2.0/24"},
+        fields={"master_lb_enabled": False},
+        options={"api_load_balancer": "requested"},
+    ),
+    "neither a load balancer nor a floating IP": bad_inputs.Input(
+        "master_lb_floating_ip_enabled=false without a load balancer: give "
+        "master_lb_enabled, or api_server_fixed_ip with the address of an "
+        "existing port",
+        labels={"master_lb_floating_ip_enabled": "false"},
+        fields={"master_lb_enabled": False},
+        options={"api_load_balancer": "requested"},
+    ),
+    "a floating IP for an API that has none": bad_inputs.Input(
+        "label api_server_floating_ip='203.0.113.9' is not allowed: give it "
+        "with master_lb_floating_ip_enabled=true: this cluster's API has no "
+        "floating IP",
+        labels={"api_server_floating_ip": "203.0.113.9"},
+        fields={"floating_ip_enabled": False},
+    ),
+}

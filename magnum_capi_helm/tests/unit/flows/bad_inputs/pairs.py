@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Labels that do not go with each other, or with the chart."""
+
+from __future__ import annotations
+
+from magnum_capi_helm.tests.unit.flows import bad_inputs
+
+CONTRADICTIONS: bad_inputs.Table = {
+    "an issuer without a client": bad_inputs.Input(
+        "label oidc_issuer_url='https://sso.example.org' is not allowed: "
+        "give it together with oidc_client_id",
+        labels={"oidc_issuer_url": "https://sso.example.org"},
+    ),
+    "a client without an issuer": bad_inputs.Input(
+        "label oidc_client_id='me' is not allowed: give it together with "
+        "oidc_issuer_url",
+        labels={"oidc_client_id": "me"},
+    ),
+    "a maximum below the minimum": bad_inputs.Input(
+        "nodegroup default-worker: node_count 2 is not between the "
+        "autoscaler's bounds 5 and 3",
+        labels={
+            "auto_scaling_enabled": "true",
+            "min_node_count": "5",
+            "max_node_count": "3",
+        },
+    ),
+    "an encryption that is not switched on": bad_inputs.Input(
+        "label etcd_encryption_provider='aesgcm' is not allowed: give it "
+        "together with etcd_encryption_enabled=true",
+        labels={"etcd_encryption_provider": "aesgcm"},
+    ),
+    "shares of no type": bad_inputs.Input(
+        "label manila_csi_enabled='true' is not allowed: give it together "
+        "with manila_csi_share_type",
+        labels={"manila_csi_enabled": "true"},
+    ),
+    "an argument that another label owns": bad_inputs.Input(
+        "label kubeapi_options='--audit-log-path=/var/log/audit.log' is not "
+        "allowed: give it without audit-log-path: see audit_log_enabled",
+        labels={"kubeapi_options": "--audit-log-path=/var/log/audit.log"},
+    ),
+    "arguments of a proxy that is not there": bad_inputs.Input(
+        "label kubeproxy_options='--proxy-mode=ipvs' is not allowed: give "
+        "none: with cilium there is no kube-proxy",
+        labels={"kubeproxy_options": "--proxy-mode=ipvs"},
+        template={"network_driver": "cilium"},
+    ),
+    "a type of a volume that is not made": bad_inputs.Input(
+        "label boot_volume_type='fast': boot_volume_type needs "
+        "boot_volume_size, without which machines boot from the flavor's own "
+        "disk",
+        labels={"boot_volume_type": "fast"},
+    ),
+}
+
+CHARTS: bad_inputs.Table = {
+    "allowed networks": bad_inputs.Input(
+        "label api_master_lb_allowed_cidrs='192.0.2.0/24' is not allowed: "
+        "give it with a chart version that applies it (up to 0.10.1, 0.24.0 "
+        "and later), not with 0.20.0",
+        labels={"api_master_lb_allowed_cidrs": "192.0.2.0/24"},
+        chart="0.20.0",
+    ),
+    "encryption in etcd": bad_inputs.Input(
+        "label etcd_encryption_enabled='true' is not allowed: give it with a "
+        "chart version that applies it (0.16.0 and later), not with 0.15.0",
+        labels={"etcd_encryption_enabled": "true"},
+        chart="0.15.0",
+    ),
+    "name servers": bad_inputs.Input(
+        "dns_nameserver=192.0.2.53: chart 0.12.0 would ignore it, those that "
+        "apply it are up to 0.10.1, 0.16.0 and later",
+        template={"dns_nameserver": "192.0.2.53"},
+        chart="0.12.0",
+    ),
+    "a minimum of no nodes": bad_inputs.Input(
+        "label min_node_count='0' is not allowed: give 1 or more: charts "
+        "before 0.26.0 do not scale to zero, and this is 0.25.1",
+        labels={
+            "auto_scaling_enabled": "true",
+            "min_node_count": "0",
+            "max_node_count": "5",
+        },
+        chart="0.25.1",
+    ),
+}
+
+UNKNOWN: bad_inputs.Table = {
+    "a label that is almost another": bad_inputs.Input(
+        "label auto_scaling_enable is not known (did you mean "
+        "auto_scaling_enabled?)",
+        labels={"auto_scaling_enable": "true"},
+        options={"unknown_labels": "reject"},
+    ),
+}

@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Values of labels that are of the wrong type or out of range."""
+
+from __future__ import annotations
+
+from magnum_capi_helm.tests.unit.flows import bad_inputs
+
+TYPES: bad_inputs.Table = {
+    "a size with a unit": bad_inputs.Input(
+        "label etcd_blockdevice_size='10GB' is not allowed: give a size in "
+        "GB; 0 keeps etcd on the root disk",
+        labels={"etcd_blockdevice_size": "10GB"},
+    ),
+    "a switch that is neither on nor off": bad_inputs.Input(
+        "label auto_scaling_enabled='maybe' is not allowed: give true or "
+        "false",
+        labels={"auto_scaling_enabled": "maybe"},
+    ),
+    "a time without a unit": bad_inputs.Input(
+        "label auto_healing_unhealthy_timeout='600' is not allowed: give a "
+        "duration such as 90s or 10m, from 1m",
+        labels={"auto_healing_unhealthy_timeout": "600"},
+    ),
+    "an address that is none": bad_inputs.Input(
+        "label api_server_fixed_ip='10.0.0.256' is not allowed: give an IPv4 "
+        "address of the cluster's network",
+        labels={"api_server_fixed_ip": "10.0.0.256"},
+    ),
+    "an IPv6 address where IPv4 is asked": bad_inputs.Input(
+        "label api_server_floating_ip='2001:db8::1' is not allowed: give an "
+        "IPv4 address",
+        labels={"api_server_floating_ip": "2001:db8::1"},
+    ),
+    "a version of the chart in words": bad_inputs.Input(
+        "label capi_helm_chart_version='latest' is not allowed: give a chart "
+        "version such as 0.27.0",
+        template={"labels": {"capi_helm_chart_version": "latest"}},
+    ),
+    "an argument without a value": bad_inputs.Input(
+        "label kubeapi_options='--profiling' is not allowed: give arguments "
+        "as --name=value, separated by spaces, each once",
+        labels={"kubeapi_options": "--profiling"},
+    ),
+}
+
+CHOICES: bad_inputs.Table = {
+    "a choice in small letters": bad_inputs.Input(
+        "label csi_cinder_volume_binding_mode='immediate' is not allowed: "
+        "give WaitForFirstConsumer or Immediate",
+        labels={"csi_cinder_volume_binding_mode": "immediate"},
+    ),
+    "an audit level that is none": bad_inputs.Input(
+        "label audit_log_policy_level='Everything' is not allowed: give "
+        "Metadata, Request or RequestResponse",
+        labels={"audit_log_policy_level": "Everything"},
+    ),
+    "an ingress controller that the chart does not have": bad_inputs.Input(
+        "label ingress_controller='haproxy' is not allowed: give nginx or "
+        "traefik; empty installs no ingress controller",
+        labels={"ingress_controller": "haproxy"},
+    ),
+    "a cipher suite that is weak": bad_inputs.Input(
+        "label kubelet_tls_cipher_suites='TLS_RSA_WITH_RC4_128_SHA' is not "
+        "allowed: give a comma separated list of Go's cipher suites without "
+        "known weakness, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or "
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 among them",
+        labels={"kubelet_tls_cipher_suites": "TLS_RSA_WITH_RC4_128_SHA"},
+    ),
+    "a CNI that the chart does not have": bad_inputs.Input(
+        "network_driver=weave: choose one of calico, cilium",
+        template={"network_driver": "weave"},
+    ),
+}
+
+BOUNDS: bad_inputs.Table = {
+    "a negative size by an alias": bad_inputs.Input(
+        "label etcd_volume_size='-5' is not allowed: give a size in GB; 0 "
+        "keeps etcd on the root disk",
+        labels={"etcd_volume_size": "-5"},
+    ),
+    "a log level above the last": bad_inputs.Input(
+        "label api_server_log_level='11' is not allowed: give a number from "
+        "0 to 10",
+        labels={"api_server_log_level": "11"},
+    ),
+    "a share above the whole": bad_inputs.Input(
+        "label auto_scaling_utilization_threshold='1.5' is not allowed: give "
+        "a number from 0 to 1",
+        labels={"auto_scaling_utilization_threshold": "1.5"},
+    ),
+    "a time in which no machine starts": bad_inputs.Input(
+        "label auto_healing_node_startup_timeout='10s' is not allowed: give "
+        "a duration such as 20m or 1h30m, from 5m",
+        labels={"auto_healing_node_startup_timeout": "10s"},
+    ),
+    "an even number of masters": bad_inputs.Input(
+        "master_count=2: etcd needs an odd number",
+        masters=2,
+    ),
+}

@@ -10,7 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The directive ``magnum-labels``: the label reference, from the code.
+"""The directives of the label reference, all from the code.
+
+``magnum-labels``: each label, by topic; ``magnum-label-names``: labels that
+other drivers have under another name; ``magnum-ignored-labels``: labels of
+other drivers that are accepted and mean nothing here.
 
 The declarations that validate a label are the only source of its page, so
 the page can't be wrong about a name, a default or what is allowed.
@@ -18,16 +22,24 @@ the page can't be wrong about a name, a default or what is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from docutils import nodes
+import markup
 from sphinx import application
-from sphinx.util import docutils
 
+from magnum_capi_helm import chart_versions
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
+from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import topic
+
+#: Where a label of that scope is read, the strongest first.
+_PLACES = {
+    labels.Scope.TEMPLATE: "the template alone",
+    labels.Scope.CLUSTER: "cluster, template",
+    labels.Scope.NODEGROUP: "nodegroup, cluster, template",
+}
 
 
 def reference(topics: Iterable[topic.Topic]) -> Iterator[str]:
@@ -40,41 +52,113 @@ def reference(topics: Iterable[topic.Topic]) -> Iterator[str]:
             yield from _entry(label)
 
 
+def names(declared: Iterable[labels.Label[Any]]) -> Iterator[str]:
+    """A table: the name elsewhere, and the name here."""
+    rows = sorted(
+        (markup.literal(alias), _link(label))
+        for label in declared
+        for alias in label.aliases
+    )
+    return markup.table(("Name elsewhere", "Name here"), (50, 50), rows)
+
+
+def without_effect(reasons: Mapping[str, str]) -> Iterator[str]:
+    """A table: the reason, and the labels that it is true of."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        by_reason.setdefault(why, []).append(markup.literal(name))
+    rows = (
+        (", ".join(sorted(found)), markup.text(why))
+        for why, found in by_reason.items()
+    )
+    return markup.table(("Labels", "Why they do nothing here"), (55, 45), rows)
+
+
 def _entry(label: labels.Label[Any]) -> Iterator[str]:
     """One label: a target to link to, its name, help and facts."""
-    yield from (f".. _label-{label.name}:", "")
-    yield f"``{label.name}``"
-    yield f"    {label.help}"
+    yield from (f".. _{_target(label)}:", "")
+    yield markup.literal(label.name)
+    yield f"    {markup.text(label.help)}"
     yield ""
-    yield f"    :Allowed: {label.allowed}"
-    yield f"    :Default: {_default(label.default)}"
-    if label.scope is labels.Scope.TEMPLATE:
-        yield "    :Read from: the template alone"
+    for name, body in _facts(label):
+        yield f"    :{name}: {body}"
+    yield ""
+
+
+def _facts(label: labels.Label[Any]) -> Iterator[tuple[str, str]]:
+    """What a declaration says, beside name and help."""
+    if label.deprecated:
+        yield "Deprecated", markup.text(label.deprecated)
+    yield "Type", _type(label)
+    yield "Allowed", markup.text(label.allowed)
+    yield "Default", _default(label)
+    yield "Read from", _PLACES[label.scope]
+    if label.charts != chart_versions.ALL:
+        others = "no effect" if label.harmless else "refused"
+        yield (
+            "Chart versions",
+            f"{chart_versions.describe(label.charts)}; {others} with others",
+        )
+    if label.becomes:
+        yield "Values", ", ".join(map(markup.literal, label.becomes))
     if label.aliases:
-        names = ", ".join(f"``{name}``" for name in label.aliases)
-        yield f"    :Also called: {names}; weaker than ``{label.name}``"
-    yield ""
+        also = ", ".join(map(markup.literal, label.aliases))
+        yield "Also called", f"{also}; weaker, the first one the strongest"
 
 
-def _default(value: object) -> str:
+def _type(label: labels.Label[Any]) -> str:
+    """The type as oslo.config names it, which says "value" behind some."""
+    name = str(getattr(label.type, "type_name", "text"))
+    return markup.text(name.removesuffix(" value"))
+
+
+def _default(label: labels.Label[Any]) -> str:
     """A default as a user would write the label."""
-    if value is None or value in ("", ()):
+    value = label.default
+    if value is None or value in ("", (), []):
         return "unset"
     if isinstance(value, bool):
-        return f"``{str(value).lower()}``"
-    return f"``{value}``"
+        return markup.literal(str(value).lower())
+    if isinstance(value, (list, tuple)):
+        return markup.literal(",".join(map(str, value)))
+    return markup.literal(str(value))
 
 
-class LabelReference(docutils.SphinxDirective):
+def _target(label: labels.Label[Any]) -> str:
+    return f"label-{label.name}"
+
+
+def _link(label: labels.Label[Any]) -> str:
+    return f":ref:`{label.name} <{_target(label)}>`"
+
+
+class LabelReference(markup.Generated):
     """``.. magnum-labels::``"""
 
-    def run(self) -> list[nodes.Node]:
+    def lines(self) -> Iterator[str]:
         """The sections of all topics."""
-        text = "\n".join(reference(features.TOPICS))
-        return self.parse_text_to_nodes(text, allow_section_headings=True)
+        return reference(features.TOPICS)
+
+
+class LabelNames(markup.Generated):
+    """``.. magnum-label-names::``"""
+
+    def lines(self) -> Iterator[str]:
+        """The table of other names."""
+        return names(features.LABELS)
+
+
+class IgnoredLabels(markup.Generated):
+    """``.. magnum-ignored-labels::``"""
+
+    def lines(self) -> Iterator[str]:
+        """The table of what means nothing here."""
+        return without_effect(ignored.LABELS)
 
 
 def setup(app: application.Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_directive("magnum-labels", LabelReference)
+    app.add_directive("magnum-label-names", LabelNames)
+    app.add_directive("magnum-ignored-labels", IgnoredLabels)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

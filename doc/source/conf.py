@@ -21,6 +21,7 @@ extensions = [
     "openstackdocstheme",
     "oslo_config.sphinxconfiggen",
     "oslo_config.sphinxext",
+    "chart_reference",
     "label_reference",
 ]
 

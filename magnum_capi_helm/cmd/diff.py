@@ -76,8 +76,15 @@ class Diff(lister.Lister):
 def _summary(changed: int, replaced: int) -> str:
     if not changed:
         return "nothing changes; no machine is replaced"
-    machines = f"{replaced} machines are" if replaced else "no machine is"
-    return f"{changed} objects change; {machines} replaced"
+    return f"{_count(changed, 'object')} to change; " + (
+        f"{_count(replaced, 'machine')} to be replaced"
+        if replaced
+        else "no machine is replaced"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _row(change: difference.Change) -> tuple[str, ...]:

@@ -258,9 +258,9 @@ def _check_version(
         return
     raise exceptions.ChartUnavailable(
         f"the chart at {source.repository or source.name} has version "
-        f"{found}, not {version}, which is asked for; set [capi_helm] "
-        "default_helm_chart_version, or the label capi_helm_chart_version, "
-        f"to {found}, or put version {version} into the chart store"
+        f"{found}, not {version}, which is asked for; give the label "
+        f"capi_helm_chart_version={found}, or put version {version} into "
+        "the chart store"
     )
 
 

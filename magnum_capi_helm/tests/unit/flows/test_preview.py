@@ -114,7 +114,7 @@ class PreviewTest(base.FlowTestCase):
             },
             replaced,
         )
-        self.assertIn("3 machines are replaced", self.err.getvalue())
+        self.assertIn("3 machines to be replaced", self.err.getvalue())
 
     def test_what_is_not_there_is_said_in_one_line(self) -> None:
         for argv, text in (

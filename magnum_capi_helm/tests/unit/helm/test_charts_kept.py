@@ -81,9 +81,9 @@ class PathTest(store.StoreTestCase):
         self.set_version("0.26.1")
         self.assertEqual(
             f"the chart at {self.place} has version 0.26.1, not 0.27.0, "
-            "which is asked for; set [capi_helm] default_helm_chart_version, "
-            "or the label capi_helm_chart_version, to 0.26.1, or put version "
-            "0.27.0 into the chart store",
+            "which is asked for; give the label "
+            "capi_helm_chart_version=0.26.1, or put version 0.27.0 into the "
+            "chart store",
             self.unavailable(self.at("0.27.0")),
         )
         self.assertEqual([], self.files())

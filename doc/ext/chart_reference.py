@@ -1,0 +1,79 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The directives of the chart's versions, from the code.
+
+``magnum-chart-versions``: what each version was tested with;
+``magnum-chart-traps``: what to know of some versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import markup
+from sphinx import application
+
+from magnum_capi_helm import supported
+
+
+def versions(releases: Iterable[supported.Release]) -> Iterator[str]:
+    """A table with a row for versions that were tested with the same."""
+    header = ("Chart", "Cluster API", "CAPO", "Addons", "ORC", "Kubernetes")
+    rows = (
+        (
+            ", ".join(each.versions),
+            each.cluster_api,
+            each.provider,
+            each.addons,
+            each.resources or "not needed",
+            " to ".join(each.kubernetes),
+        )
+        for each in releases
+    )
+    return markup.table(header, (30, 14, 14, 14, 14, 14), rows)
+
+
+def traps(known: Iterable[supported.Trap]) -> Iterator[str]:
+    """A table: versions, and what is peculiar to them."""
+    rows = ((_range(each), f"{markup.text(each.text)}.") for each in known)
+    return markup.table(("Chart", "It"), (25, 75), rows)
+
+
+def _range(trap: supported.Trap) -> str:
+    """A range of one version is that version."""
+    if trap.versions.since == trap.versions.until:
+        return trap.versions.since
+    return str(trap.versions)
+
+
+class ChartVersions(markup.Generated):
+    """``.. magnum-chart-versions::``"""
+
+    def lines(self) -> Iterator[str]:
+        """The table of what was tested together."""
+        return versions(supported.RELEASES)
+
+
+class ChartTraps(markup.Generated):
+    """``.. magnum-chart-traps::``"""
+
+    def lines(self) -> Iterator[str]:
+        """The table of peculiarities."""
+        return traps(supported.TRAPS)
+
+
+def setup(app: application.Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.add_directive("magnum-chart-versions", ChartVersions)
+    app.add_directive("magnum-chart-traps", ChartTraps)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -32,6 +32,7 @@ LABINFRA_PORT = 9547
 _HEALTH = 100  # a manager's health port is its webhook port plus this
 _DIAGNOSTICS = 200
 MANAGERS = ("capi-core", "capi-bootstrap", "capi-kcp", "capo")
+_IGNITION = "--feature-gates=KubeadmBootstrapFormatIgnition=true"
 _CONTROLLERS = (
     "namespace-controller",
     "garbage-collector-controller",
@@ -137,7 +138,12 @@ def _controller_manager() -> service.Service:
 def _manager(name: str) -> service.Service:
     _, port = manifests.PROVIDERS[name.removeprefix("capi-")]
     # Without a label to match, the OpenStack provider reconciles nothing.
-    filters = ("--watch-filter=none",) if name == "capo" else ()
+    # Flatcar is configured by Ignition, which is an alpha feature.
+    extra = {
+        "capo": ("--watch-filter=none",),
+        "capi-bootstrap": (_IGNITION,),
+        "capi-kcp": (_IGNITION,),
+    }.get(name, ())
     health = f"127.0.0.1:{port + _HEALTH}"
     return service.Service(
         name,
@@ -150,7 +156,7 @@ def _manager(name: str) -> service.Service:
             f"--diagnostics-address=127.0.0.1:{port + _DIAGNOSTICS}",
             "--insecure-diagnostics=true",
             "-v=2",
-            *filters,
+            *extra,
         ),
         layer=4,
         inputs=_built(name),

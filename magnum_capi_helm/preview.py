@@ -70,23 +70,7 @@ def find_cluster(ref: str) -> Any:
 
     :raises InvalidInput: there is none, or more than one of that name
     """
-    try:
-        return _by_uuid_or_name(objects.Cluster, ref)
-    except exception.ClusterNotFound as error:
-        raise exceptions.InvalidInput(
-            f"cluster {ref} not found: choose one of "
-            "`openstack coe cluster list`"
-        ) from error
-    except exception.Conflict as error:
-        raise exceptions.InvalidInput(
-            f"there is more than one cluster {ref}: give its UUID"
-        ) from error
-
-
-def _by_uuid_or_name(kind: Any, ref: str) -> Any:
-    if uuidutils.is_uuid_like(ref):
-        return kind.get_by_uuid(context(), ref)
-    return kind.get_by_name(context(), ref)
+    return _find(objects.Cluster, exception.ClusterNotFound, "cluster", ref)
 
 
 def find_template(ref: str) -> Any:
@@ -94,16 +78,27 @@ def find_template(ref: str) -> Any:
 
     :raises InvalidInput: there is none, or more than one of that name
     """
+    return _find(
+        objects.ClusterTemplate,
+        exception.ClusterTemplateNotFound,
+        "cluster template",
+        ref,
+    )
+
+
+def _find(kind: Any, not_found: type[Exception], noun: str, ref: str) -> Any:
     try:
-        return _by_uuid_or_name(objects.ClusterTemplate, ref)
-    except exception.ClusterTemplateNotFound as error:
+        if uuidutils.is_uuid_like(ref):
+            return kind.get_by_uuid(context(), ref)
+        return kind.get_by_name(context(), ref)
+    except not_found as error:
         raise exceptions.InvalidInput(
-            f"cluster template {ref} not found: choose one of "
-            "`openstack coe cluster template list`"
+            f"{noun} {ref} not found: choose one of "
+            f"`openstack coe {noun} list`"
         ) from error
     except exception.Conflict as error:
         raise exceptions.InvalidInput(
-            f"there is more than one cluster template {ref}: give its UUID"
+            f"there is more than one {noun} {ref}: give its UUID"
         ) from error
 
 

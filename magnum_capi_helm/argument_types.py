@@ -26,12 +26,14 @@ from oslo_config import types
 #: One argument: its name without dashes, and its value.
 Argument = tuple[str, str]
 
-_ARGUMENT = re.compile(r"(?:--)?(?P<name>[a-z][a-z0-9-]*)=(?P<value>\S+)")
+#: No component has a longer name of an argument.
+_ARGUMENT = re.compile(r"(?:--)?(?P<name>[a-z][a-z0-9-]{0,79})=(?P<value>\S+)")
 
 #: What a value may be made of. Values go through YAML, the templates of
 #: cloud-init, an environment file of systemd, envsubst (flatcar) and the
 #: ``$(NAME)`` of Kubernetes: none of them reads anything into these.
-_HARMLESS = re.compile(r"[A-Za-z0-9_.,:=/+@%*<\[\]-]+")
+HARMLESS_FORM = r"[A-Za-z0-9_.,:=/+@%*<\[\]-]"
+_HARMLESS = re.compile(f"{HARMLESS_FORM}+")
 #: The same in words.
 HARMLESS = "letters, digits and _ . , : = / + @ % * < [ ] -"
 
@@ -65,7 +67,7 @@ _HTTP2 = frozenset(
 )
 
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-_PLUGIN = re.compile(r"[A-Z][A-Za-z0-9]*")
+_PLUGIN = re.compile(r"[A-Z][A-Za-z0-9]{0,79}")
 
 
 def harmless(value: str) -> bool:

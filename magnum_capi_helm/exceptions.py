@@ -20,6 +20,17 @@ exceptions, in one place.
 
 from __future__ import annotations
 
+#: Characters of one value that a text shows at most.
+_SHOWN = 100
+
+
+def shown(value: object) -> str:
+    """What a user typed, for a text: quoted, in one line and not too long."""
+    quoted = repr(value)
+    if len(quoted) <= _SHOWN:
+        return quoted
+    return f"{quoted[: _SHOWN - 4]}...{quoted[-1]}"
+
 
 class CapiHelmError(Exception):
     """Base of all. ``retriable``: the same call may succeed later."""
@@ -41,7 +52,7 @@ class LabelError(InvalidInput):
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
         super().__init__(
-            f"label {name}={value!r} is not allowed: give {allowed}"
+            f"label {name}={shown(value)} is not allowed: give {allowed}"
         )
         self.name = name
         self.value = value

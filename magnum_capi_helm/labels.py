@@ -20,9 +20,8 @@ validation, the row in the label reference and the value that a topic of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 import dataclasses
-import difflib
 import enum
 from typing import Any, Generic, TypeVar
 
@@ -30,6 +29,13 @@ from magnum_capi_helm import chart_versions
 from magnum_capi_helm import exceptions
 
 T = TypeVar("T")
+
+
+class Reason(ValueError):
+    """What is wrong with a value, in words that help a user.
+
+    A type raises it where what is allowed does not say enough.
+    """
 
 
 class Scope(enum.Enum):
@@ -82,8 +88,9 @@ class Label(Generic[T]):
         try:
             parsed: T = self.type(value)
         except (ValueError, TypeError) as error:
+            why = f"; {error}" if isinstance(error, Reason) else ""
             raise exceptions.LabelError(
-                name or self.name, value, self.allowed
+                name or self.name, value, self.allowed + why
             ) from error
         return parsed
 
@@ -111,6 +118,10 @@ class Values:
     def given(self, label: Label[Any]) -> tuple[str, str] | None:
         """Name and text under which a user gave the label, if so."""
         return self._given.get(label.name)
+
+    def settled(self) -> Values:
+        """The same, of a living cluster: nobody can give other ones."""
+        return Values(self._values)
 
     def beneath(self, stronger: Values) -> Values:
         """These values where ``stronger`` has none."""
@@ -220,37 +231,3 @@ def check_chart(
                 f"({chart_versions.describe(label.charts)}), not with "
                 f"{version}",
             )
-
-
-@dataclasses.dataclass(frozen=True)
-class Unknown:
-    """A label that no driver knows, and the known one most like it."""
-
-    name: str
-    nearest: str | None
-
-    def __str__(self) -> str:
-        hint = f" (did you mean {self.nearest}?)" if self.nearest else ""
-        return f"label {self.name} is not known{hint}"
-
-
-def unknown(
-    declared: Iterable[Label[Any]],
-    ignored: Collection[str],
-    given: Iterable[str],
-) -> tuple[Unknown, ...]:
-    """The labels that mean nothing here.
-
-    :param ignored: labels of other drivers that are accepted all the same
-    :param given: names of labels that users gave
-    """
-    names = {
-        name for label in declared for name in (label.name, *label.aliases)
-    }
-    strange = sorted(set(given) - names - set(ignored))
-    return tuple(Unknown(name, _nearest(name, names)) for name in strange)
-
-
-def _nearest(name: str, names: Iterable[str]) -> str | None:
-    found = difflib.get_close_matches(name, sorted(names), n=1)
-    return found[0] if found else None

@@ -26,6 +26,8 @@ from typing import TypeAlias
 
 from oslo_config import types
 
+from magnum_capi_helm import labels
+
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -45,9 +47,36 @@ class Sizes:
 
 _ANY_IPV4 = Sizes(0, 32)
 
+#: What no machine or pod can have: "this network", loopback, link-local
+#: (Nova's metadata, too) and multicast (IANA's special-purpose registries).
+_OTHER_USES: tuple[Network, ...] = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "0.0.0.0/8",
+            "127.0.0.0/8",
+            "169.254.0.0/16",
+            "224.0.0.0/4",
+            "::/127",
+            "fe80::/10",
+            "ff00::/8",
+        ),
+    )
+)
+
+
+def _check_use(network: Network) -> None:
+    """Refuse addresses that are not for machines or pods.
+
+    :raises labels.Reason: naming what the network overlaps
+    """
+    for each in _OTHER_USES:
+        if each.version == network.version and network.overlaps(each):
+            raise labels.Reason(f"{each} is for no machine and no pod")
+
 
 class IPv4Network(types.ConfigType):
-    """One IPv4 network in CIDR notation, host bits zero.
+    """One IPv4 network of machines in CIDR notation, host bits zero.
 
     :param sizes: how large it may be
     """
@@ -60,6 +89,7 @@ class IPv4Network(types.ConfigType):
         network = ipaddress.IPv4Network(value.strip())
         if network not in self._sizes:
             raise ValueError(f"{network} is not {self._sizes}")
+        _check_use(network)
         return str(network)
 
     def __repr__(self) -> str:
@@ -120,8 +150,7 @@ class ClusterNetworks(types.ConfigType):
         ):
             if each not in sizes:
                 raise ValueError(f"{each} is not {sizes}")
-            if each.is_multicast or each.is_loopback or each.is_link_local:
-                raise ValueError(f"{each} has another use")
+            _check_use(each)
         return tuple(map(str, networks))
 
     def __repr__(self) -> str:

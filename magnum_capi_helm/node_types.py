@@ -24,6 +24,8 @@ from typing import TypeAlias
 
 from oslo_config import types
 
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
 from magnum_capi_helm import names
 from magnum_capi_helm import spec
 
@@ -64,7 +66,7 @@ _LISTED = frozenset(
 def checked_labels(pairs: Iterable[tuple[str, str]]) -> Pairs:
     """The labels, as a kubelet may set them on its node.
 
-    :raises ValueError: what is wrong with one, in words
+    :raises labels.Reason: what is wrong with one, in words
     """
     found: dict[str, str] = {}
     for key, value in pairs:
@@ -72,7 +74,7 @@ def checked_labels(pairs: Iterable[tuple[str, str]]) -> Pairs:
         _check_value(value)
         _check_allowed(key)
         if key in found:
-            raise ValueError(f"{key} is given twice")
+            raise labels.Reason(f"{key} is given twice")
         found[key] = value
     return tuple(found.items())
 
@@ -80,18 +82,19 @@ def checked_labels(pairs: Iterable[tuple[str, str]]) -> Pairs:
 def checked_taints(taints: Iterable[spec.Taint]) -> Taints:
     """The taints.
 
-    :raises ValueError: what is wrong with one, in words
+    :raises labels.Reason: what is wrong with one, in words
     """
     found: dict[tuple[str, str], spec.Taint] = {}
     for taint in taints:
         _check_key(taint.key)
         _check_value(taint.value)
         if taint.effect not in EFFECTS:
-            raise ValueError(
-                f"{taint.effect!r} is no effect: one of {', '.join(EFFECTS)}"
+            raise labels.Reason(
+                f"{exceptions.shown(taint.effect)} is no effect: one of "
+                f"{', '.join(EFFECTS)}"
             )
         if (taint.key, taint.effect) in found:
-            raise ValueError(f"{taint.key}:{taint.effect} is given twice")
+            raise labels.Reason(f"{taint.key}:{taint.effect} is given twice")
         found[taint.key, taint.effect] = taint
     return tuple(found.values())
 
@@ -105,30 +108,33 @@ def label_value(text: str) -> str:
 def _check_key(key: str) -> None:
     prefix, slash, name = key.rpartition("/")
     if slash and not _PREFIX.fullmatch(prefix):
-        raise ValueError(f"{prefix!r} is no DNS name before the / of {key!r}")
+        raise labels.Reason(
+            f"{exceptions.shown(prefix)} is no DNS name before the / of "
+            f"{exceptions.shown(key)}"
+        )
     if not _NAME.fullmatch(name):
-        raise ValueError(
-            f"{key!r} is no key: up to 63 of A-Z a-z 0-9 - _ . , a letter "
-            "or digit at both ends"
+        raise labels.Reason(
+            f"{exceptions.shown(key)} is no key: up to 63 of A-Z a-z 0-9 - "
+            "_ . , a letter or digit at both ends"
         )
 
 
 def _check_value(value: str) -> None:
     if value and not _NAME.fullmatch(value):
-        raise ValueError(
-            f"{value!r} is no value: up to 63 of A-Z a-z 0-9 - _ . , a "
-            "letter or digit at both ends"
+        raise labels.Reason(
+            f"{exceptions.shown(value)} is no value: up to 63 of A-Z a-z 0-9 "
+            "- _ . , a letter or digit at both ends"
         )
 
 
 def _check_allowed(key: str) -> None:
     if key.startswith(_RESERVED):
-        raise ValueError(f"{key} is set by the driver")
+        raise labels.Reason(f"{key} is set by the driver")
     space = key.rpartition("/")[0]
     if not _within(space, _KUBERNETES):
         return
     if not _within(space, _OPEN) and key not in _LISTED:
-        raise ValueError(
+        raise labels.Reason(
             f"{key} is Kubernetes' own: a node may set only "
             f"{', '.join(f'{each}/*' for each in _OPEN)} and a few listed "
             "ones"
@@ -187,13 +193,13 @@ def _parts(text: str) -> list[str]:
 def _pair(part: str) -> tuple[str, str]:
     key, equals, value = part.partition("=")
     if not equals:
-        raise ValueError(f"{part!r} has no =")
+        raise labels.Reason(f"{exceptions.shown(part)} has no =")
     return key.strip(), value.strip()
 
 
 def _taint(part: str) -> spec.Taint:
     head, colon, effect = part.rpartition(":")
     if not colon:
-        raise ValueError(f"{part!r} has no :effect")
+        raise labels.Reason(f"{exceptions.shown(part)} has no :effect")
     key, _, value = head.partition("=")
     return spec.Taint(key.strip(), effect.strip(), value.strip())

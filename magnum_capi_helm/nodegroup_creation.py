@@ -107,14 +107,16 @@ def _item(
         raise operation.InterruptedCreateError
     session = sessions.user_session(context)
     cloud = catalogue.Cloud(session)
-    requested.check_unknown(cluster)
+    requested.check_unknown_of_group(cluster, nodegroup)
     asked = requested.cluster_labels(cluster)
     group = groups.resolve(cluster, nodegroup, cloud, scope[1], asked)
     _check_name(rt, cluster, nodegroup, base)
     outline = resolve_cluster.outline(
         cluster, asked, base.wanted.chart, scope[1]
     )
-    values.check_group(outline, group)
+    values.check_group(
+        resolve_cluster.living(cluster, outline, base.wanted.values), group
+    )
     quota.check_group(cloud, outline, group)
     ids = _server_groups(rt, cluster, session, group)
     group = dataclasses.replace(
@@ -144,7 +146,7 @@ def _check_name(
     ).known_as(existing)
     if _name_of(taken_on, new.uuid) in existing:
         raise exceptions.InvalidInput(
-            f"nodegroup name {new.name}: machines of another nodegroup have "
+            f"nodegroup name {new.name!r}: machines of another nodegroup have "
             "that name on the management cluster; choose another name"
         )
 

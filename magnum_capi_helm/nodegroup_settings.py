@@ -132,7 +132,7 @@ def _labels(group: wanted.Group) -> node_types.Pairs:
         return node_types.checked_labels(group.node_labels)
     except ValueError as error:
         raise exceptions.InvalidInput(
-            f"node_labels of nodegroup {group.name}: {error}"
+            f"node_labels of nodegroup {exceptions.shown(group.name)}: {error}"
         ) from error
 
 
@@ -144,5 +144,5 @@ def _taints(group: wanted.Group) -> node_types.Taints:
         )
     except ValueError as error:
         raise exceptions.InvalidInput(
-            f"node_taints of nodegroup {group.name}: {error}"
+            f"node_taints of nodegroup {exceptions.shown(group.name)}: {error}"
         ) from error

@@ -66,10 +66,42 @@ class ApiResources(types.ConfigType):
         return json.dumps(value)
 
 
+class Integer(types.Integer):
+    """A whole number in the ten digits, as every reader of it takes them.
+
+    Python's own also takes ``1_0`` and the digits of other scripts, and
+    oslo.config nothing at all.
+    """
+
+    _FORM = re.compile(r"[+-]?[0-9]+")
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, str) and not self._FORM.fullmatch(value.strip()):
+            raise ValueError(f"{value!r} is not a whole number")
+        return super().__call__(value)
+
+
+class Share(types.Float):
+    """A part of a whole: a number from 0 to 1."""
+
+    _FORM = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=1, type_name="share")
+
+    def __call__(self, value: Any) -> Any:
+        # Not a number is neither below 0 nor above 1.
+        if not self._FORM.fullmatch(str(value).strip()):
+            raise ValueError(f"{value!r} is not a share")
+        return super().__call__(value)
+
+
 class Version(types.ConfigType):
     """A semantic version, or nothing."""
 
-    _FORM = re.compile(r"v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
+    _FORM = re.compile(
+        r"v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]{1,99})?", re.ASCII
+    )
 
     def __init__(self) -> None:
         super().__init__(type_name="version")
@@ -92,7 +124,9 @@ class Duration(types.ConfigType):
     :param minimum: the shortest that is allowed, in the same form
     """
 
-    _FORM = re.compile(r"(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?")
+    _FORM = re.compile(
+        r"(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?", re.ASCII
+    )
 
     def __init__(self, minimum: str = "1s") -> None:
         super().__init__(type_name="duration")
@@ -120,8 +154,8 @@ class Duration(types.ConfigType):
 class CountOrPercentage(types.ConfigType):
     """A count from 1, or a percentage from 1% to 100%."""
 
-    _COUNT = re.compile(r"[1-9]\d{0,5}")
-    _PERCENTAGE = re.compile(r"(?:[1-9]\d?|100)%")
+    _COUNT = re.compile(r"[1-9][0-9]{0,5}")
+    _PERCENTAGE = re.compile(r"(?:[1-9][0-9]?|100)%")
 
     def __init__(self) -> None:
         super().__init__(type_name="count or percentage")

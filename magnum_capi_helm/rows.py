@@ -113,7 +113,7 @@ def group(nodegroup: Any, release: str) -> wanted.Group:
     """A row as plain data."""
     # Magnum 2026.1 and older have no labels and taints of nodes.
     node_labels = getattr(nodegroup, "node_labels", None) or {}
-    node_taints = getattr(nodegroup, "node_taints", None) or []
+    taints = getattr(nodegroup, "node_taints", None) or []
     return wanted.Group(
         uuid=nodegroup.uuid,
         name=nodegroup.name,
@@ -125,12 +125,14 @@ def group(nodegroup: Any, release: str) -> wanted.Group:
         minimum=nodegroup.min_node_count or 0,
         maximum=nodegroup.max_node_count,
         node_labels=tuple(sorted(node_labels.items())),
-        node_taints=tuple(
-            (each["key"], each.get("value") or "", each["effect"])
-            for each in node_taints
-        ),
+        node_taints=tuple(map(_taint, taints)),
         made=counts(nodegroup) or bool(nodegroup.stack_id),
     )
+
+
+def _taint(given: dict[str, Any]) -> tuple[str, str, str]:
+    key, value, effect = map(given.get, ("key", "value", "effect"))
+    return key or "", value or "", effect or ""
 
 
 def fresh_group(nodegroup: Any) -> Any | None:
@@ -273,11 +275,10 @@ def save_reason(cluster: Any, reason: str | None) -> None:
 
 def copy_outcome(source: Any, target: Any) -> None:
     """Show Magnum, on the object it handed in, what was saved."""
-    for name in ("status", "status_reason", "api_address", "coe_version"):
+    copied = ["status", "status_reason", "api_address", "coe_version"]
+    for name in copied:
         _set(target, name, getattr(source, name))
-    target.obj_reset_changes(
-        ["status", "status_reason", "api_address", "coe_version"]
-    )
+    target.obj_reset_changes(copied)
 
 
 def _finish(row: Any, outcome: str, reason: str | None) -> None:

@@ -42,7 +42,7 @@ class Compute:
                 break
         else:
             raise exceptions.InvalidInput(
-                f"flavor {ref} not found: choose one of "
+                f"flavor {exceptions.shown(ref)} not found: choose one of "
                 "`openstack flavor list`"
             )
         minimum = conf.CONF.capi_helm
@@ -51,9 +51,10 @@ class Compute:
             or found.vcpus < minimum.minimum_flavor_vcpus
         ):
             raise exceptions.InvalidInput(
-                f"flavor {found.name} ({found.vcpus} VCPUs, {found.ram} MiB) "
-                f"is too small: a node needs {minimum.minimum_flavor_vcpus} "
-                f"VCPUs and {minimum.minimum_flavor_ram} MiB"
+                f"flavor {exceptions.shown(found.name)} ({found.vcpus} VCPUs, "
+                f"{found.ram} MiB) is too small: a node needs "
+                f"{minimum.minimum_flavor_vcpus} VCPUs and "
+                f"{minimum.minimum_flavor_ram} MiB"
             )
         return spec.Flavor(
             name=str(found.name),

@@ -45,15 +45,16 @@ class Images:
         return self._images[ref]
 
     def _read_image(self, ref: str) -> spec.Image:
-        with sessions.asking(f"image {ref}"):
+        name = exceptions.shown(ref)
+        with sessions.asking(f"image {name}"):
             found = self._image_api.find_image(ref, ignore_missing=True)
         if found is None:
             raise exceptions.InvalidInput(
-                f"image {ref} not found: choose one of `openstack image list`"
+                f"image {name} not found: choose one of `openstack image list`"
             )
         if not found.os_distro:
             raise exceptions.InvalidInput(
-                f"image {found.name} has no property os_distro; set it with "
+                f"image {name} has no property os_distro; set it with "
                 f"`openstack image set --property os_distro=ubuntu {found.id}`"
             )
         version = (found.properties or {}).get("kube_version") or ""

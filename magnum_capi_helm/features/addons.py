@@ -41,6 +41,7 @@ DASHBOARD = labels.Label(
     becomes=("addons.kubernetesDashboard.enabled",),
     charts=(chart_versions.Range(until="0.19.2"),),
     harmless=True,
+    deprecated="charts from 0.20.0 on have no dashboard",
 )
 HEADLAMP = labels.Label(
     name="headlamp_enabled",

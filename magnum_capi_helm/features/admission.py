@@ -20,6 +20,7 @@ from magnum_capi_helm import argument_types
 from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
 
 #: kubeadm's only plugin beside Kubernetes' own defaults; without it a node
@@ -114,7 +115,7 @@ EXEMPT: labels.Label[tuple[str, ...]] = labels.Label(
     default=(),
     allowed="a comma separated list of namespaces, each of lower case "
     "letters, digits and -",
-    help="Namespaces without Pod Security, beside those of the addons. Read "
+    help="Namespaces without Pod Security, beside those of the addons; goes "
     "with a pod_security level.",
     becomes=_POD_SECURITY,
     charts=_WITH_CONFIGURATION,
@@ -124,9 +125,17 @@ EXEMPT: labels.Label[tuple[str, ...]] = labels.Label(
 def _check(cluster: spec.Cluster) -> None:
     """Refuse lists with which the API server would not start.
 
+    Also namespaces that are exempt from nothing.
+
     :raises LabelError: naming the plugin
     """
     found = cluster.labels
+    needs.check(
+        found,
+        _LEVELS.values(),
+        (EXEMPT,),
+        "pod_security_enforce, pod_security_audit or pod_security_warn",
+    )
     for plugin in found[PLUGINS]:
         if plugin in _UNUSABLE:
             raise found.refused(

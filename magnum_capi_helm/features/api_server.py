@@ -21,6 +21,7 @@ from magnum_capi_helm import chart_versions
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
 from magnum_capi_helm import network_types
+from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import topic
@@ -82,7 +83,7 @@ CERT_SANS: labels.Label[tuple[str, ...]] = labels.Label(
 )
 LOG_LEVEL = labels.Label(
     name="api_server_log_level",
-    type=types.Integer(min=0, max=10),
+    type=option_types.Integer(min=0, max=10),
     default=2,
     allowed="a number from 0 to 10",
     help="How much the API server logs.",
@@ -135,9 +136,9 @@ def _check_bare(cluster: spec.Cluster) -> None:
             )
     elif not found[FIXED_IP]:
         raise exceptions.InvalidInput(
-            f"{FLOATING_IP.name}=false without a load balancer: give "
-            f"master_lb_enabled, or {FIXED_IP.name} with the address of an "
-            "existing port"
+            "the Kubernetes API has neither a load balancer nor a floating "
+            f"IP: give master_lb_enabled, {FLOATING_IP.name}=true, or "
+            f"{FIXED_IP.name} with the address of an existing port"
         )
 
 

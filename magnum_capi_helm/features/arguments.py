@@ -164,7 +164,7 @@ def _check_arguments(found: labels.Values, label: Arguments) -> None:
     for name, value in arguments:
         if not argument_types.harmless(value):
             raise found.refused(
-                label, f"{name} as {argument_types.HARMLESS} alone"
+                label, f"{name} a value of only {argument_types.HARMLESS}"
             )
         if reason := owned_arguments.reason(_OWNED[label], name):
             raise found.refused(label, f"it without {name}: {reason}")

@@ -17,7 +17,9 @@ from __future__ import annotations
 from oslo_config import types
 
 from magnum_capi_helm import labels
+from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
 
 _POLICY = "/etc/kubernetes/audit/policy.yaml"
@@ -51,12 +53,16 @@ LEVEL = labels.Label(
 )
 
 
+#: More than any disk holds or anybody waits for.
+_MOST = 100000
+
+
 def _limit(
     name: str, alias: str, default: int, allowed: str, help_text: str
 ) -> labels.Label[int]:
     return labels.Label(
         name=name,
-        type=types.Integer(min=1),
+        type=option_types.Integer(min=1, max=_MOST),
         default=default,
         allowed=allowed,
         help=help_text,
@@ -69,21 +75,21 @@ MAX_AGE = _limit(
     "audit_log_max_age",
     "audit_log_maxage",
     30,
-    "a number of days, 1 or more",
+    f"a number of days from 1 to {_MOST}",
     "Days after which an old log file is removed.",
 )
 MAX_BACKUP = _limit(
     "audit_log_max_backup",
     "audit_log_maxbackup",
     10,
-    "a number of files, 1 or more",
+    f"a number of files from 1 to {_MOST}",
     "Old log files to keep.",
 )
 MAX_SIZE = _limit(
     "audit_log_max_size",
     "audit_log_maxsize",
     100,
-    "a size in MB, 1 or more",
+    f"a size in MB from 1 to {_MOST}",
     "Size at which a new log file is begun, in MB.",
 )
 
@@ -160,11 +166,17 @@ rules:
 
 
 def _check(cluster: spec.Cluster) -> None:
-    """Refuse a level for a policy that has its own levels.
+    """Refuse a level for a policy that has its own levels, or for none.
 
     :raises LabelError: naming the label
     """
     found = cluster.labels
+    needs.check(
+        found,
+        (ENABLED,),
+        (LEVEL, MAX_AGE, MAX_BACKUP, MAX_SIZE),
+        f"{ENABLED.name}=true",
+    )
     if cluster.site.audit_policy and found.given(LEVEL):
         raise found.refused(
             LEVEL, "none: clusters of this cloud have the operator's policy"

@@ -23,18 +23,24 @@ from typing import Any
 
 from oslo_config import types
 
+from magnum_capi_helm import argument_types
 from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import names
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
 
 #: What Magnum's policy file has in place of the cluster's project.
 _PROJECT = "$PROJECT_ID"
 
-#: kube-apiserver's ``--oidc-issuer-url``: https, no user, query or fragment.
-_ISSUER = r"\A(https://[^\s/?#@]+(/[^\s?#]*)?)?\Z"
-_NO_BLANKS = r"\A\S*\Z"
+#: They become arguments of kube-apiserver, as what the user gave.
+_TEXT = rf"\A{argument_types.HARMLESS_FORM}*\Z"
+_HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
+#: ``--oidc-issuer-url``: https, no user, query or fragment.
+_ISSUER = (
+    rf"\A(https://{_HOST}(:[0-9]{{1,5}})?(/[A-Za-z0-9_.,:=/+@%*~-]*)?)?\Z"
+)
 
 #: What ``--oidc-signing-algs`` takes.
 _ALGORITHMS = tuple(
@@ -73,46 +79,49 @@ def _oidc(
     )
 
 
+_CLAIM = f"the name of a claim, of only {argument_types.HARMLESS}"
 ISSUER = _oidc(
     "oidc_issuer_url",
     "issuerUrl",
     _ISSUER,
-    "an https URL without user, query or fragment",
+    "an https URL without user, query or fragment, of only letters, digits "
+    "and _ . , : = / + @ % * ~ -",
     "Issuer of OpenID Connect tokens that the Kubernetes API accepts.",
 )
 CLIENT = _oidc(
     "oidc_client_id",
     "clientId",
-    _NO_BLANKS,
-    "the client ID that tokens are issued for, without blanks",
+    _TEXT,
+    "the client ID that tokens are issued for, of only "
+    f"{argument_types.HARMLESS}",
     "Client ID at the OIDC issuer; needed with one.",
 )
 USERNAME_CLAIM = _oidc(
     "oidc_username_claim",
     "usernameClaim",
-    _NO_BLANKS,
-    "the name of a claim, without blanks",
+    _TEXT,
+    _CLAIM,
     "Claim of an OIDC token that is the name of the user; sub by default.",
 )
 USERNAME_PREFIX = _oidc(
     "oidc_username_prefix",
     "usernamePrefix",
-    _NO_BLANKS,
-    "a prefix without blanks, or - for none",
+    _TEXT,
+    f"a prefix of only {argument_types.HARMLESS}, which - alone leaves out",
     "What goes before the user's name; oidc: by default.",
 )
 GROUPS_CLAIM = _oidc(
     "oidc_groups_claim",
     "groupsClaim",
-    _NO_BLANKS,
-    "the name of a claim, without blanks",
+    _TEXT,
+    _CLAIM,
     "Claim of an OIDC token with the user's groups; groups by default.",
 )
 GROUPS_PREFIX = _oidc(
     "oidc_groups_prefix",
     "groupsPrefix",
-    _NO_BLANKS,
-    "a prefix without blanks",
+    _TEXT,
+    f"a prefix of only {argument_types.HARMLESS}",
     "What goes before the name of each group; oidc: by default.",
 )
 ALGORITHMS: labels.Label[list[str]] = labels.Label(
@@ -138,16 +147,9 @@ _DEPENDENT: tuple[labels.Label[Any], ...] = (
 
 def _check(cluster: spec.Cluster) -> None:
     found = cluster.labels
-    if found[ISSUER]:
-        if not found[CLIENT]:
-            raise found.refused(ISSUER, f"it together with {CLIENT.name}")
-        return
-    if found.given(ISSUER):
-        return  # the cluster switches off what its template has
-    for label in _DEPENDENT:
-        # An operator's default waits for a cluster that has an issuer.
-        if found.given(label) and found[label]:
-            raise found.refused(label, f"it together with {ISSUER.name}")
+    if found[ISSUER] and not found[CLIENT]:
+        raise found.refused(ISSUER, f"it together with {CLIENT.name}")
+    needs.check(found, (ISSUER,), _DEPENDENT, ISSUER.name)
 
 
 def _webhook(cluster: spec.Cluster) -> topic.Values:

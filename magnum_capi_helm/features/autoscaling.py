@@ -27,6 +27,7 @@ from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
 
 #: Charts up to 0.25.1 do not render a group whose minimum is 0.
@@ -58,20 +59,23 @@ ENABLED = labels.Label(
     "whose maximum is above its minimum.",
     becomes=("nodeGroups[].autoscale",),
 )
+#: Twice what Kubernetes supports in one cluster.
+_COUNT = option_types.Integer(min=0, max=10000)
+_COUNT_ALLOWED = "a whole number from 0 to 10000"
 MINIMUM: labels.Label[int | None] = labels.Label(
     name="min_node_count",
-    type=types.Integer(min=0),
+    type=_COUNT,
     default=None,
-    allowed="a whole number from 0",
+    allowed=_COUNT_ALLOWED,
     help="Lower bound of the default worker group; 0 with charts from 0.26.0 "
     "on. Default: its node count. Other groups have their own min_node_count.",
     becomes=("nodeGroups[].machineCountMin",),
 )
 MAXIMUM: labels.Label[int | None] = labels.Label(
     name="max_node_count",
-    type=types.Integer(min=0),
+    type=_COUNT,
     default=None,
-    allowed="a whole number from 0",
+    allowed=_COUNT_ALLOWED,
     help="Upper bound of the default worker group. Default: its node count. "
     "Other groups have their own max_node_count.",
     becomes=("nodeGroups[].machineCountMax",),
@@ -96,7 +100,7 @@ UNNEEDED_TIME: labels.Label[str | None] = labels.Label(
 )
 UTILIZATION: labels.Label[float | None] = labels.Label(
     name="auto_scaling_utilization_threshold",
-    type=types.Float(min=0, max=1),
+    type=option_types.Share(),
     default=None,
     allowed="a number from 0 to 1",
     help="A node is unneeded when its pods request less than this share of "
@@ -168,8 +172,12 @@ def _group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
 
 
 def _check(cluster: spec.Cluster) -> None:
-    """A minimum of 0 that was asked for needs a chart that can do it."""
+    """A minimum of 0 that was asked for needs a chart that can do it.
+
+    Bounds and tag may wait for the autoscaler, as in Heat's templates.
+    """
     found = cluster.labels
+    needs.check(found, (ENABLED,), _ARGUMENTS.values(), f"{ENABLED.name}=true")
     version = cluster.chart.version
     if (
         found[ENABLED]

@@ -23,6 +23,7 @@ from oslo_config import types
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
 
@@ -96,11 +97,10 @@ def _check(cluster: spec.Cluster) -> None:
                 "of flatcar can't find the volume at their first boot; use "
                 "an image of ubuntu, or a larger boot volume"
             )
-        given = group.labels.given(VOLUME_TYPE)
-        if given and given[1] and not _has_disk(group):
-            raise exceptions.InvalidInput(
-                f"label {given[0]}={given[1]!r}: docker_volume_type needs "
-                "docker_volume_size"
+        found = group.labels
+        if not _has_disk(group) and needs.is_given(found, VOLUME_TYPE):
+            raise found.refused(
+                VOLUME_TYPE, "it together with docker_volume_size"
             )
 
 

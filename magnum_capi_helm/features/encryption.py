@@ -26,6 +26,7 @@ from oslo_config import types
 from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
 
 #: The charts that have the values ``etcd.encryption``.
@@ -71,17 +72,13 @@ RESOURCES = labels.Label(
 def _check(cluster: spec.Cluster) -> None:
     found = cluster.labels
     resources = found[RESOURCES]
-    if found[ENABLED]:
-        # The API server does not start with either.
-        if not resources or len(set(resources)) < len(resources):
-            raise found.refused(RESOURCES, "each resource once, at least one")
-        return
-    if found.given(ENABLED):
-        return  # the cluster switches off what its template has
-    for label in (PROVIDER, RESOURCES):
-        if found.given(label):
-            # Nobody shall believe that it is encrypted.
-            raise found.refused(label, f"it together with {ENABLED.name}=true")
+    # The API server does not start with none, or with one twice.
+    usable = resources and len(set(resources)) == len(resources)
+    if found[ENABLED] and not usable:
+        raise found.refused(RESOURCES, "each resource once, at least one")
+    needs.check(
+        found, (ENABLED,), (PROVIDER, RESOURCES), f"{ENABLED.name}=true"
+    )
 
 
 def _values(cluster: spec.Cluster) -> topic.Values:

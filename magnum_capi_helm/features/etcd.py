@@ -17,14 +17,16 @@ from __future__ import annotations
 from oslo_config import types
 
 from magnum_capi_helm import labels
+from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
 
 SIZE = labels.Label(
     name="etcd_blockdevice_size",
-    type=types.Integer(min=0),
+    type=option_types.Integer(min=0, max=65536),
     default=0,
-    allowed="a size in GB; 0 keeps etcd on the root disk",
+    allowed="a size in GB up to 65536; 0 keeps etcd on the root disk",
     help="Size of a separate disk for etcd.",
     aliases=("etcd_volume_size",),
     former=("etcd_volume_size",),
@@ -58,13 +60,27 @@ VOLUME_AZ = labels.Label(
 )
 
 
+def _check(cluster: spec.Cluster) -> None:
+    found = cluster.labels
+    needs.check(found, (SIZE,), (KIND, VOLUME_TYPE, VOLUME_AZ), SIZE.name)
+    if not found[SIZE] or not _is_local(found):
+        return
+    for label in (VOLUME_TYPE, VOLUME_AZ):
+        if needs.is_given(found, label):
+            raise found.refused(label, f"it with {KIND.name}=volume")
+
+
+def _is_local(found: labels.Values) -> bool:
+    return found[KIND].lower() == "local"
+
+
 def _values(cluster: spec.Cluster) -> topic.Values:
     size = cluster.labels[SIZE]
     if not size:
         return {}
     kind = cluster.labels[KIND].capitalize()
     device: topic.Values = {"size": size, "type": kind}
-    if kind == "Volume":
+    if not _is_local(cluster.labels):
         if volume_type := cluster.labels[VOLUME_TYPE]:
             device["volumeType"] = volume_type
         if zone := cluster.labels[VOLUME_AZ]:
@@ -76,4 +92,5 @@ TOPIC = topic.Topic(
     name="etcd",
     labels=(SIZE, KIND, VOLUME_TYPE, VOLUME_AZ),
     cluster=_values,
+    check=_check,
 )

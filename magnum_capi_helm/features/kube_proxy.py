@@ -24,9 +24,10 @@ import re
 from typing import Any
 
 from magnum_capi_helm import argument_types
+from magnum_capi_helm import option_types
 from magnum_capi_helm.features import topic
 
-_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
+_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+")
 _SWITCHES = {"true": True, "false": False}
 
 
@@ -54,12 +55,14 @@ def _gates(text: str) -> dict[str, bool]:
 
 
 def _one_of(*words: str) -> _Kind:
+    *first, last = words
     return _Kind(
-        " or ".join(words), {word: word for word in words}.__getitem__
+        f"{', '.join(first)} or {last}",
+        {word: word for word in words}.__getitem__,
     )
 
 
-_NUMBER = _Kind("a number", int)
+_NUMBER = _Kind("a whole number", option_types.Integer())
 _SWITCH = _Kind("true or false", _SWITCHES.__getitem__)
 _TIME = _Kind("a duration such as 90s or 1h30m", _duration)
 _TEXT = _Kind("text", str)
@@ -126,7 +129,9 @@ def configuration(
     fields: topic.Values = {}
     for name, text in arguments:
         if name not in _FIELDS:
-            raise ValueError(f"none but {', '.join(ARGUMENTS)}")
+            raise ValueError(
+                f"it without {name}; kube-proxy takes {', '.join(ARGUMENTS)}"
+            )
         path, kind = _FIELDS[name]
         *parents, leaf = path.split(".")
         place = fields

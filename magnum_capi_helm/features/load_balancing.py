@@ -28,7 +28,7 @@ _AMPHORA = ("amphora", "amphorav2", "octavia")
 
 PROVIDER = labels.Label(
     name="octavia_provider",
-    type=types.String(regex=r"\A[A-Za-z0-9][A-Za-z0-9_-]*\Z"),
+    type=types.String(regex=r"\A[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z"),
     default="amphora",
     allowed="the name of an Octavia provider, such as amphora or ovn",
     help="Octavia provider of all load balancers of the cluster. Charts "

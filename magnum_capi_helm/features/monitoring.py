@@ -21,6 +21,7 @@ from __future__ import annotations
 from oslo_config import types
 
 from magnum_capi_helm import labels
+from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
@@ -43,17 +44,17 @@ ENABLED = labels.Label(
 )
 RETENTION_DAYS: labels.Label[int | None] = labels.Label(
     name="monitoring_retention_days",
-    type=types.Integer(min=1),
+    type=option_types.Integer(min=1, max=36500),
     default=None,
-    allowed="a number of days from 1",
+    allowed="a number of days from 1 to 36500",
     help="How long Prometheus keeps its data. Default: the chart's, 90 days.",
     becomes=(f"{_PROMETHEUS}.retention",),
 )
 RETENTION_SIZE: labels.Label[int | None] = labels.Label(
     name="monitoring_retention_size",
-    type=types.Integer(min=1),
+    type=option_types.Integer(min=1, max=65536),
     default=None,
-    allowed="a size in GiB from 1",
+    allowed="a size in GiB from 1 to 65536",
     help="How much data Prometheus keeps at most. Its volume is made a "
     "quarter larger, unless monitoring_volume_size is given.",
     becomes=(
@@ -63,9 +64,9 @@ RETENTION_SIZE: labels.Label[int | None] = labels.Label(
 )
 VOLUME_SIZE: labels.Label[int | None] = labels.Label(
     name="monitoring_volume_size",
-    type=types.Integer(min=1),
+    type=option_types.Integer(min=1, max=65536),
     default=None,
-    allowed="a size in GiB from 1",
+    allowed="a size in GiB from 1 to 65536",
     help="Size of the volume of Prometheus. Default: the chart's, 10 GiB.",
     becomes=(
         f"{_PROMETHEUS}.storageSpec.{_CLAIM}.resources.requests.storage",
@@ -85,9 +86,9 @@ STORAGE_CLASS = labels.Label(
 )
 INTERVAL: labels.Label[int | None] = labels.Label(
     name="monitoring_interval_seconds",
-    type=types.Integer(min=1),
+    type=option_types.Integer(min=1, max=86400),
     default=None,
-    allowed="a number of seconds from 1",
+    allowed="a number of seconds from 1 to 86400",
     help="How often Prometheus asks its targets. Default: Prometheus' own.",
     becomes=(f"{_PROMETHEUS}.scrapeInterval",),
 )

@@ -24,6 +24,7 @@ from magnum_capi_helm import labels
 from magnum_capi_helm import network_types
 from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import ranges
 from magnum_capi_helm.features import topic
 
@@ -145,6 +146,16 @@ def _group(_: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
     return {"machineNetworking": {"ports": [{}, *ports]}}
 
 
+def _check_ports(cluster: spec.Cluster) -> None:
+    for group in (cluster.control_plane, *cluster.node_groups):
+        needs.check(
+            group.labels,
+            (EXTRA_NETWORKS,),
+            (EXTRA_PORT_SECURITY,),
+            EXTRA_NETWORKS.name,
+        )
+
+
 def _check_name_servers(cluster: spec.Cluster) -> None:
     network, version = cluster.network, cluster.chart.version
     if not network.dns_nameservers or not ranges.is_made(network):
@@ -152,14 +163,15 @@ def _check_name_servers(cluster: spec.Cluster) -> None:
     applied = (_OLD_NAME_SERVERS, _NAME_SERVERS)
     if not chart_versions.applies(applied, version):
         raise exceptions.InvalidInput(
-            f"dns_nameserver={','.join(network.dns_nameservers)}: chart "
-            f"{version} would ignore it, those that apply it are "
-            f"{chart_versions.describe(applied)}"
+            f"dns_nameserver={','.join(network.dns_nameservers)} is not "
+            "allowed: give it with a chart version that applies it "
+            f"({chart_versions.describe(applied)}), not with {version}"
         )
 
 
 def _check(cluster: spec.Cluster) -> None:
     ranges.check(cluster)
+    _check_ports(cluster)
     _check_name_servers(cluster)
 
 

@@ -14,13 +14,17 @@
 
 from __future__ import annotations
 
+import re
+
 from oslo_config import types
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
 from magnum_capi_helm import node_types
+from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import autoscaling
+from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
 
 
@@ -34,9 +38,9 @@ def _root_volume(key: str) -> tuple[str, ...]:
 
 BOOT_VOLUME_SIZE: labels.Label[int | None] = labels.Label(
     name="boot_volume_size",
-    type=types.Integer(min=0),
+    type=option_types.Integer(min=0, max=65536),
     default=None,
-    allowed="a size in GB; 0 boots from the flavor's own disk",
+    allowed="a size in GB up to 65536; 0 boots from the flavor's own disk",
     help="Boot each machine from a Cinder volume of this size. Default: "
     "[cinder] default_boot_volume_size.",
     scope=labels.Scope.NODEGROUP,
@@ -64,7 +68,9 @@ BOOT_VOLUME_ZONE = labels.Label(
 )
 KUBE_TAG = labels.Label(
     name="kube_tag",
-    type=types.String(regex=r"\A(v?1\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?)?\Z"),
+    type=types.String(
+        regex=r"\A(v?1\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?)?\Z"
+    ),
     default="",
     allowed="a Kubernetes version such as v1.34.2",
     help="Kubernetes version that the image is expected to have; needed "
@@ -100,6 +106,10 @@ NODE_TAINTS: labels.Label[node_types.Taints] = labels.Label(
 #: Labels of nodes that the other Magnum drivers set.
 _ROLE = "magnum.openstack.org/role"
 _NODEGROUP = "magnum.openstack.org/nodegroup"
+
+#: Minor versions that a kubelet may be behind the API server.
+_SKEW = 3
+_KUBERNETES = re.compile(r"v?1\.(?P<minor>[0-9]+)\.")
 
 #: Nova's limit for keys and values of metadata.
 _METADATA_LIMIT = 255
@@ -201,13 +211,59 @@ def _check(cluster: spec.Cluster) -> None:
                 f"and values of up to {_METADATA_LIMIT} characters"
             )
     for group in (cluster.control_plane, *cluster.node_groups):
-        given = group.labels.given(BOOT_VOLUME_TYPE)
-        if given and given[1] and not group.boot_disk.size:
-            raise exceptions.InvalidInput(
-                f"label {given[0]}={given[1]!r}: boot_volume_type needs "
-                "boot_volume_size, without which machines boot from the "
-                "flavor's own disk"
-            )
+        _check_volume(group)
+    for group in cluster.node_groups:
+        _check_image(cluster.control_plane.image, group.image)
+
+
+def _check_volume(group: spec.NodeGroup) -> None:
+    """Refuse what is said of a volume that is not made."""
+    found, boots = group.labels, group.boot_disk.size
+    if not boots and needs.is_given(found, BOOT_VOLUME_TYPE):
+        raise found.refused(
+            BOOT_VOLUME_TYPE,
+            f"it together with {BOOT_VOLUME_SIZE.name}, without which "
+            "machines boot from the flavor's own disk",
+        )
+    no_volume = not boots and not group.container_disk.size
+    if no_volume and needs.is_given(found, BOOT_VOLUME_ZONE):
+        raise found.refused(
+            BOOT_VOLUME_ZONE,
+            f"it together with {BOOT_VOLUME_SIZE.name} or docker_volume_size",
+        )
+
+
+def _check_image(control_plane: spec.Image, workers: spec.Image) -> None:
+    """Refuse workers that can't join this control plane.
+
+    The chart has one ``osDistro`` for a whole cluster, by which machines get
+    cloud-init or Ignition. A kubelet is no newer than the API server and up
+    to three minor versions older (Kubernetes' version skew policy).
+
+    :raises InvalidInput: naming the image
+    """
+    name = exceptions.shown(workers.name)
+    if workers.os_distro != control_plane.os_distro:
+        raise exceptions.InvalidInput(
+            f"image {name} has os_distro={workers.os_distro}: this "
+            f"cluster's machines are {control_plane.os_distro}"
+        )
+    minor = _minor(workers.kube_version)
+    newest = _minor(control_plane.kube_version)
+    if minor is None or newest is None:
+        return
+    if not newest - _SKEW <= minor <= newest:
+        raise exceptions.InvalidInput(
+            f"image {name} has Kubernetes {workers.kube_version}: the "
+            f"control plane has {control_plane.kube_version}, with which "
+            f"nodes of 1.{newest - _SKEW} to 1.{newest} work"
+        )
+
+
+def _minor(version: str) -> int | None:
+    """The minor version of a Kubernetes 1.x; None: it is not known."""
+    found = _KUBERNETES.match(version)
+    return int(found["minor"]) if found else None
 
 
 TOPIC = topic.Topic(

@@ -66,8 +66,8 @@ SCHEDULER = {
     **_OF_ALL,
 }
 KUBELET = {
-    r"node-labels": "see the node labels of the nodegroup",
-    r"register-with-taints": "see the node taints of the nodegroup",
+    r"node-labels": "see node_labels",
+    r"register-with-taints": "see node_taints",
     r"tls-cipher-suites": "see kubelet_tls_cipher_suites",
     r"tls-min-version": "see kubelet_tls_min_version",
     r"hostname-override|node-ip|provider-id": "each machine has its own",

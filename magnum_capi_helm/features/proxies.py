@@ -63,8 +63,9 @@ def _check(cluster: spec.Cluster) -> None:
     for each in proxy.exceptions:
         if not _EXCEPTION.fullmatch(each):
             raise exceptions.InvalidInput(
-                f"no_proxy: {each!r} is not allowed: give host names, "
-                "domains, addresses and networks separated by commas"
+                f"no_proxy: {exceptions.shown(each)} is not allowed: give "
+                "host names, domains, addresses and networks separated by "
+                "commas"
             )
 
 

@@ -41,7 +41,8 @@ FIXED_SUBNET_CIDR = labels.Label(
     name="fixed_subnet_cidr",
     type=network_types.IPv4Network(_NODE_SIZES),
     default="10.0.0.0/24",
-    allowed=f"an IPv4 network such as 10.0.0.0/24 ({_NODE_SIZES})",
+    allowed="an IPv4 network without host bits, such as 10.0.0.0/24 "
+    f"({_NODE_SIZES})",
     help="Network of the nodes when the driver makes it, that is when "
     "neither fixed_network nor fixed_subnet is given.",
     becomes=("clusterNetworking.internalNetwork.nodeCidr",),
@@ -50,8 +51,9 @@ PODS: labels.Label[tuple[str, ...]] = labels.Label(
     name="pods_cidr",
     type=network_types.ClusterNetworks(*_POD_SIZES),
     default=("172.16.0.0/13",),
-    allowed=f"an IPv4 network ({_POD_SIZES[0]}), for dual-stack followed by "
-    f"an IPv6 network ({_POD_SIZES[1]})",
+    allowed="an IPv4 network without host bits, such as 10.100.0.0/16 "
+    f"({_POD_SIZES[0]}), for dual-stack followed by an IPv6 network "
+    f"({_POD_SIZES[1]})",
     help="Addresses of the pods. With Calico each node takes a /26 at least, "
     "with Cilium a /24.",
     aliases=("calico_ipv4pool", "cilium_ipv4pool", "flannel_network_cidr"),
@@ -61,8 +63,9 @@ SERVICES: labels.Label[tuple[str, ...]] = labels.Label(
     name="service_cluster_ip_range",
     type=network_types.ClusterNetworks(*_SERVICE_SIZES),
     default=("172.24.0.0/13",),
-    allowed=f"an IPv4 network ({_SERVICE_SIZES[0]}), for dual-stack followed "
-    f"by an IPv6 network ({_SERVICE_SIZES[1]})",
+    allowed="an IPv4 network without host bits, such as 10.254.0.0/16 "
+    f"({_SERVICE_SIZES[0]}), for dual-stack followed by an IPv6 network "
+    f"({_SERVICE_SIZES[1]})",
     help="Addresses of the Kubernetes services.",
     becomes=("kubeNetwork.services.cidrBlocks",),
 )
@@ -151,9 +154,9 @@ def _check_room(cluster: spec.Cluster) -> None:
     wanted = 1 + sum(max(each.count, each.maximum or 0) for each in groups)
     if wanted > room:
         raise exceptions.InvalidInput(
-            f"{_called(cluster, PODS)} ({pods}) is a /{block} for {room} "
-            f"nodes, and the cluster can have {wanted} with the one that an "
-            "upgrade adds: give a larger network"
+            f"{_called(cluster, PODS)} ({pods}) has room for {room} nodes "
+            f"of a /{block} each, and the cluster can have {wanted} with the "
+            "one that an upgrade adds: give a larger network"
         )
 
 

@@ -168,8 +168,8 @@ def _check(cluster: spec.Cluster) -> None:
     host = cluster.insecure_registry
     if host and not is_registry(host):
         raise exceptions.InvalidInput(
-            f"insecure_registry={host!r} is not allowed: give a registry as "
-            "host or host:port"
+            f"insecure_registry={exceptions.shown(host)} is not allowed: "
+            "give a registry as host or host:port"
         )
 
 

@@ -22,6 +22,7 @@ from oslo_config import types
 
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
+from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.features import topic
 
@@ -94,12 +95,12 @@ def _check(cluster: spec.Cluster) -> None:
     found = cluster.labels
     if found[ENABLED]:
         _check_class(found)
-    elif not found.given(ENABLED):
-        for label in (SHARE_TYPE, PROTOCOL, SHARE_NETWORK):
-            if found.given(label):
-                raise found.refused(
-                    label, f"it together with {ENABLED.name}=true"
-                )
+    needs.check(
+        found,
+        (ENABLED,),
+        (SHARE_TYPE, PROTOCOL, SHARE_NETWORK),
+        f"{ENABLED.name}=true",
+    )
 
 
 def _check_class(found: labels.Values) -> None:

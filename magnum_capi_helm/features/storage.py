@@ -49,7 +49,7 @@ AVAILABILITY_ZONE = labels.Label(
     name="csi_cinder_availability_zone",
     type=types.String(regex=TEXT),
     default="nova",
-    allowed="the name of a Cinder availability zone",
+    allowed="the name of a Cinder availability zone, without { and }",
     help="Availability zone of persistent volumes.",
     former=("csi_cinder_availability_zone",),
     becomes=(f"{_CLASS}.availabilityZone",),

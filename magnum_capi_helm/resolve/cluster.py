@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent import futures
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -69,8 +70,10 @@ def resolve(
     return wanted
 
 
+#: The chart's default of ``osDistro``.
+_CHARTS_DISTRO = "ubuntu"
 _NOT_LOOKED_UP = spec.NodeGroup(
-    "", "", 1, spec.Image("", "", "", "ubuntu"), role="master"
+    "", "", 1, spec.Image("", "", "", _CHARTS_DISTRO), role="master"
 )
 
 
@@ -104,6 +107,32 @@ def outline(
     )
 
 
+def living(
+    cluster: Any, outlined: spec.Cluster, applied: Mapping[str, Any]
+) -> spec.Cluster:
+    """The outline of a cluster that is there, for the checks of a group.
+
+    :param applied: the cluster's values; those of 1.4.0 have the same keys
+    """
+    own = applied.get("controlPlane") or {}
+    version = (
+        cluster.coe_version
+        or own.get("kubernetesVersion")
+        or applied.get("kubernetesVersion")
+        or ""
+    )
+    image = dataclasses.replace(
+        outlined.control_plane.image,
+        kube_version=str(version).removeprefix("v"),
+        os_distro=str(applied.get("osDistro") or _CHARTS_DISTRO),
+    )
+    return dataclasses.replace(
+        outlined,
+        labels=outlined.labels.settled(),
+        control_plane=dataclasses.replace(outlined.control_plane, image=image),
+    )
+
+
 def _cni(template: Any) -> str:
     """Only a name the chart knows: with any other it installs no CNI."""
     driver = template.network_driver
@@ -113,7 +142,8 @@ def _cni(template: Any) -> str:
     if driver in (None, "", "flannel"):
         return _CNIS[0]
     raise exceptions.InvalidInput(
-        f"network_driver={driver}: choose one of {', '.join(_CNIS)}"
+        f"network_driver={exceptions.shown(driver)}: choose one of "
+        f"{', '.join(_CNIS)}"
     )
 
 

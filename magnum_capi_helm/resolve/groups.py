@@ -43,10 +43,13 @@ _DISTROS = {
     "capi-kubeadm-cloudinit": "ubuntu",
 }
 _MASTER = "master"
+#: Role -> the field that has the flavor, where it is not ``flavor_id``.
+_FLAVOR_FIELDS = {_MASTER: "master_flavor_id"}
 #: Suffixes of Kubernetes' own pre-releases belong to the version.
 _VERSION = re.compile(
     r"v?(?P<number>1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)"
-    r"(?:[-+][0-9A-Za-z.+-]+)?"
+    r"(?:[-+][0-9A-Za-z.+-]+)?",
+    re.ASCII,
 )
 
 
@@ -65,12 +68,15 @@ def resolve(
     """
     if not row.flavor_id:
         raise exceptions.InvalidInput(
-            f"nodegroup {row.name} has no flavor: give one to the cluster "
-            "or its template"
+            f"nodegroup {exceptions.shown(row.name)} has no flavor: give "
+            "one to the cluster or its template"
         )
     found = requested.nodegroup_labels(asked, row)
-    image = _image(row, cloud.image(row.image_id), found)
-    flavor = cloud.flavor(row.flavor_id)
+    with references.named("image_id"):
+        known = cloud.image(row.image_id)
+    image = _image(row, known, found)
+    with references.named(_FLAVOR_FIELDS.get(row.role, "flavor_id")):
+        flavor = cloud.flavor(row.flavor_id)
     references.check_group(found, cloud)
     network.check_extra(found, cloud)
     if row.role == _MASTER:
@@ -107,7 +113,8 @@ def by_role(
         raise exceptions.InvalidInput("the cluster has no master nodegroup")
     if master[0].count % 2 == 0:
         raise exceptions.InvalidInput(
-            f"master_count={master[0].count}: etcd needs an odd number"
+            f"master_count={master[0].count}: etcd needs an odd number; "
+            "give 1, 3 or 5"
         )
     workers = (group for group in groups if group.role != _MASTER)
     return master[0], tuple(workers)
@@ -134,12 +141,27 @@ def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
     if minimum is None:
         minimum = count if row.is_default or maximum is None else 0
     maximum = count if maximum is None else maximum
-    if not minimum <= count <= maximum:
-        raise exceptions.InvalidInput(
-            f"nodegroup {row.name}: node_count {count} is not between the "
-            f"autoscaler's bounds {minimum} and {maximum}"
-        )
+    _check_bounds(row, minimum, maximum)
     return minimum, maximum
+
+
+def _check_bounds(row: Any, minimum: int, maximum: int) -> None:
+    """Refuse bounds that leave the count out, or everything.
+
+    A bound that is the count may be one that nobody gave.
+    """
+    count = row.node_count
+    if minimum > maximum and count not in (minimum, maximum):
+        wrong = f"min_node_count {minimum} is above max_node_count {maximum}"
+    elif count < minimum:
+        wrong = f"node_count {count} is below min_node_count {minimum}"
+    elif count > maximum:
+        wrong = f"node_count {count} is above max_node_count {maximum}"
+    else:
+        return
+    raise exceptions.InvalidInput(
+        f"nodegroup {exceptions.shown(row.name)}: {wrong}"
+    )
 
 
 def _image(row: Any, image: spec.Image, found: labels.Values) -> spec.Image:
@@ -147,29 +169,31 @@ def _image(row: Any, image: spec.Image, found: labels.Values) -> spec.Image:
 
     :raises InvalidInput: it has none, or not those that the user expects
     """
+    name = exceptions.shown(image.name)
     if image.os_distro not in _DISTROS:
         raise exceptions.InvalidInput(
-            f"image {image.name} has os_distro={image.os_distro}: this "
-            f"driver runs {', '.join(_DISTROS)}"
+            f"image {name} has os_distro="
+            f"{exceptions.shown(image.os_distro)}: this driver runs "
+            f"{', '.join(_DISTROS)}"
         )
     tag = found[nodes.KUBE_TAG]
     if not image.kube_version and not tag:
         raise exceptions.InvalidInput(
-            f"image {image.name} has no property kube_version; set it with "
+            f"image {name} has no property kube_version; set it with "
             "`openstack image set --property kube_version=v1.34.2 "
             f"{image.id}`, or give the label kube_tag"
         )
     version = image.kube_version or _number(tag)
     if not _VERSION.fullmatch(version):
         raise exceptions.InvalidInput(
-            f"image {image.name} has kube_version={version}: it takes a "
-            "Kubernetes version such as v1.34.2"
+            f"image {name} has kube_version={exceptions.shown(version)}: it "
+            "takes a Kubernetes version such as v1.34.2"
         )
     # Other groups may have an older image than the cluster.
     if tag and row.is_default and _number(tag) != _number(version):
         raise found.refused(
             nodes.KUBE_TAG,
-            f"the version of image {image.name}, v{version}, or choose "
+            f"the version of image {name}, v{version}, or choose "
             "another image",
         )
     return dataclasses.replace(
@@ -186,18 +210,20 @@ def _number(version: str) -> str:
 def _check_root_disk(
     flavor: spec.Flavor, image: spec.Image, boot_disk: spec.Disk
 ) -> None:
+    name = exceptions.shown(flavor.name)
     if boot_disk.size:
-        size, what = boot_disk.size, "the boot volume"
+        size, what = boot_disk.size, "boot_volume_size is"
     elif flavor.disk:
-        size, what = flavor.disk, f"the disk of flavor {flavor.name}"
+        size, what = flavor.disk, f"the disk of flavor {name} has"
     else:
         raise exceptions.InvalidInput(
-            f"flavor {flavor.name} has no disk: give the label "
+            f"flavor {name} has no disk: give the label "
             "boot_volume_size, or choose another flavor"
         )
     if size < image.min_disk:
         raise exceptions.InvalidInput(
-            f"{what} has {size} GB: image {image.name} needs {image.min_disk}"
+            f"{what} {size} GB, and image "
+            f"{exceptions.shown(image.name)} needs {image.min_disk} GB"
         )
 
 
@@ -216,7 +242,7 @@ def _node_labels(row: Any, found: labels.Values) -> node_types.Pairs:
         )
     except ValueError as error:
         raise exceptions.InvalidInput(
-            f"node_labels of nodegroup {row.name}: {error}"
+            f"node_labels of nodegroup {exceptions.shown(row.name)}: {error}"
         ) from error
     labelled = found[nodes.NODE_LABELS]
     return tuple({**dict(labelled), **dict(checked)}.items())
@@ -241,7 +267,7 @@ def _taints(row: Any, found: labels.Values) -> node_types.Taints:
         )
     except ValueError as error:
         raise exceptions.InvalidInput(
-            f"node_taints of nodegroup {row.name}: {error}"
+            f"node_taints of nodegroup {exceptions.shown(row.name)}: {error}"
         ) from error
     merged = {
         (each.key, each.effect): each

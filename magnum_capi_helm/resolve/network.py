@@ -22,6 +22,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import networking
+from magnum_capi_helm.resolve import references
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
@@ -37,24 +38,31 @@ def network(cluster: Any, cloud: catalogue.Cloud) -> spec.Network:
     external = template.external_network_id
     fixed = cluster.fixed_network or template.fixed_network
     subnet = cluster.fixed_subnet or template.fixed_subnet
-    fixed_id = cloud.network(fixed) if fixed else None
-    chosen = cloud.subnet(subnet) if subnet else None
+    with references.named("fixed_network"):
+        fixed_id = cloud.network(fixed) if fixed else None
+    with references.named("fixed_subnet"):
+        chosen = cloud.subnet(subnet) if subnet else None
     if chosen is not None:
         if fixed_id not in (None, chosen.network_id):
             raise exceptions.InvalidInput(
-                f"fixed_subnet={subnet} is not in fixed_network={fixed}: "
-                f"it belongs to network {chosen.network_id}"
+                f"fixed_subnet={exceptions.shown(subnet)} is not in "
+                f"fixed_network={exceptions.shown(fixed)}: it belongs "
+                f"to network {chosen.network_id}"
             )
         used: tuple[networks.Subnet, ...] = (chosen,)
     else:
         used = cloud.subnets_of(fixed_id) if fixed_id else ()
     if used or fixed_id:
         where = (
-            f"fixed_subnet={subnet}" if subnet else f"fixed_network={fixed}"
+            f"fixed_subnet={exceptions.shown(subnet)}"
+            if subnet
+            else f"fixed_network={exceptions.shown(fixed)}"
         )
         _check_families(where, used)
+    with references.named("external_network_id"):
+        external_id = cloud.external_network(external) if external else None
     return spec.Network(
-        external_id=cloud.external_network(external) if external else None,
+        external_id=external_id,
         fixed_id=fixed_id,
         fixed_subnet_id=chosen.id if chosen else None,
         dns_nameservers=_name_servers(template.dns_nameserver),
@@ -67,8 +75,9 @@ def check_extra(group: labels.Values, cloud: catalogue.Cloud) -> None:
 
     :raises InvalidInput: not there, or several have that name
     """
-    for ref in group[networking.EXTRA_NETWORKS]:
-        cloud.network(ref)
+    with references.named(f"label {networking.EXTRA_NETWORKS.name}"):
+        for ref in group[networking.EXTRA_NETWORKS]:
+            cloud.network(ref)
 
 
 def _check_families(where: str, subnets: Sequence[networks.Subnet]) -> None:
@@ -95,7 +104,7 @@ def _name_servers(given: str | None) -> tuple[str, ...]:
             ipaddress.ip_address(each)
         except ValueError as error:
             raise exceptions.InvalidInput(
-                f"dns_nameserver={each} is not allowed: give IP addresses "
-                "separated by commas"
+                f"dns_nameserver={exceptions.shown(each)} is not allowed: "
+                "give IP addresses separated by commas"
             ) from error
     return servers

@@ -18,9 +18,11 @@ Only what users gave is looked up: a default of the operator, or 1.4.0's zone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+import contextlib
 from typing import TYPE_CHECKING, Any
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
 from magnum_capi_helm.features import disks
 from magnum_capi_helm.features import etcd
@@ -30,6 +32,19 @@ from magnum_capi_helm.features import storage
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
+
+
+@contextlib.contextmanager
+def named(field: str) -> Iterator[None]:
+    """Say of what the cloud does not have which field or label names it.
+
+    :raises InvalidInput: in place of one that was raised inside
+    """
+    try:
+        yield
+    except exceptions.InvalidInput as error:
+        raise exceptions.InvalidInput(f"{field}: {error}") from error
+
 
 _OF_GROUPS = (
     (placement.ZONE, "compute_zones"),
@@ -74,7 +89,8 @@ def _check(
         known: Callable[[], tuple[str, ...]] = getattr(cloud, question)
         for name in several:
             if name and name not in known():
-                there = ", ".join(known()) or "none"
                 raise found.refused(
-                    label, f"{label.allowed} that is there ({there})"
+                    label,
+                    f"{label.allowed}; {exceptions.shown(name)} is none of "
+                    f"those that are there ({', '.join(known()) or 'none'})",
                 )

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 import dataclasses
 from typing import Any
 
@@ -24,6 +25,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
+from magnum_capi_helm import strangers
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import ignored
@@ -55,23 +57,55 @@ def nodegroup_labels(found: labels.Values, nodegroup: Any) -> labels.Values:
 
 
 def check_unknown(cluster: Any) -> None:
-    """Warn of labels that mean nothing, or refuse them.
+    """Warn of labels of a new cluster that have no effect, or refuse them.
 
     :raises InvalidInput: with ``[capi_helm] unknown_labels = reject``
     """
-    given = {
-        name
-        for source in (
-            cluster.cluster_template,
-            cluster,
-            *cluster.nodegroups,
-        )
-        for name in (getattr(source, "labels", None) or {})
+    template = cluster.cluster_template.labels or {}
+    own = _own(cluster.labels, template)
+    for text in strangers.outdated(features.LABELS, {*template, *own}):
+        LOG.warning("cluster %s: %s", cluster.uuid, text)
+    _without_effect(
+        cluster,
+        strangers.unknown(features.LABELS, ignored.LABELS, {*template, *own}),
+        strangers.misplaced(features.LABELS, own, labels.Scope.CLUSTER),
+    )
+
+
+def check_unknown_of_group(cluster: Any, nodegroup: Any) -> None:
+    """Warn of labels of a new nodegroup that have no effect, or refuse them.
+
+    Its cluster is not looked at again: nobody can change its labels.
+
+    :raises InvalidInput: with ``[capi_helm] unknown_labels = reject``
+    """
+    template = cluster.cluster_template.labels or {}
+    own = _own(nodegroup.labels, template, cluster.labels or {})
+    _without_effect(
+        cluster,
+        strangers.unknown(features.LABELS, ignored.LABELS, own),
+        strangers.misplaced(features.LABELS, own, labels.Scope.NODEGROUP),
+    )
+
+
+def _own(
+    given: Mapping[str, str] | None, *wider: Mapping[str, str]
+) -> dict[str, str]:
+    """The labels that somebody gave in this place.
+
+    Magnum copies the template's into clusters and those into nodegroups.
+    """
+    return {
+        name: text
+        for name, text in (given or {}).items()
+        if all(each.get(name) != text for each in wider)
     }
-    found = labels.unknown(features.LABELS, ignored.LABELS, given)
-    if not found:
+
+
+def _without_effect(cluster: Any, *found: Iterable[object]) -> None:
+    text = "; ".join(str(each) for kind in found for each in kind)
+    if not text:
         return
-    text = "; ".join(map(str, found))
     if conf.CONF.capi_helm.unknown_labels == "reject":
         raise exceptions.InvalidInput(text)
     LOG.warning("cluster %s: %s", cluster.uuid, text)

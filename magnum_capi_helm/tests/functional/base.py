@@ -207,9 +207,16 @@ class LabCase(base.BaseTestCase):
         }
         made = (magnum or self.magnum).call("POST", "/clusters", body)
         self.addCleanup(self.delete, made["uuid"])
-        # Accepted is not made: the row comes a moment later.
-        self.until(lambda: self.magnum.find(made["uuid"]), 30)
+        # Accepted is not made: the row comes a moment later, and its
+        # nodegroups after it, without which the API can't show it.
+        self.until(lambda: self._shown(made["uuid"]), 30)
         return str(made["uuid"])
+
+    def _shown(self, cluster: str) -> bool:
+        try:
+            return self.magnum.find(cluster) is not None
+        except ka_exceptions.BadRequest:
+            return False
 
     def unique(self, prefix: str) -> str:
         """A name that no other test uses."""
@@ -221,6 +228,21 @@ class LabCase(base.BaseTestCase):
             self.magnum.call("DELETE", f"/clusters/{cluster}")
             # Kubernetes' own controllers take minutes after an outage.
             self.until(lambda: self.magnum.find(cluster) is None, 360)
+
+    def resize(
+        self, cluster: str, count: int, nodegroup: str | None = None
+    ) -> dict[str, Any]:
+        """Resize a group, by default the workers; the cluster afterwards."""
+        body: dict[str, Any] = {"node_count": count}
+        if nodegroup:
+            body["nodegroup"] = nodegroup
+        path = f"/clusters/{cluster}/actions/resize"
+        self.magnum.call("POST", path, body)
+        # Complete is what it was before, too.
+        self.until_status(cluster, ("UPDATE_IN_PROGRESS",), 30)
+        done = self.until_status(cluster, ("UPDATE_COMPLETE", "UPDATE_FAILED"))
+        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
+        return done
 
     # Waiting
 

@@ -51,18 +51,10 @@ class FrozenTest(base.LabCase):
             {"capi_helm": _OPTIONS, "capi_helm_cluster_labels": _labels()}
         )
         self.assertEqual([], self._diff(cluster))
-        self.magnum.call(
-            "POST", f"/clusters/{cluster}/actions/resize", {"node_count": 2}
-        )
-        self.until(lambda: self._status(cluster) == "UPDATE_IN_PROGRESS", 30)
-        done = self.until_status(cluster, ("UPDATE_COMPLETE", "UPDATE_FAILED"))
-        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
+        self.resize(cluster, 2)
         self.assertEqual([], self._diff(cluster))
         self.assertEqual(templates, self._templates(made["stack_id"]))
         self.assertLessEqual(machines, self._machines(made["stack_id"]))
-
-    def _status(self, cluster: str) -> str:
-        return str((self.magnum.find(cluster) or {}).get("status"))
 
     def _diff(self, cluster: str) -> list[dict[str, Any]]:
         """What ``magnum-capi-helm diff`` finds."""

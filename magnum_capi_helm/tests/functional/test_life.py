@@ -48,7 +48,7 @@ class LifeTest(base.LabCase):
         self._assert_no_more_rights_than_the_user(cluster)
         self._assert_own_service_account_key(made["stack_id"])
 
-        self._resize(cluster, 3)
+        self.assertEqual(3, self.resize(cluster, 3)["node_count"])
         self.assertEqual(4, len(self._ready_nodes(made)))
         groups = self.magnum.nodegroups(cluster)
         self.assertEqual(
@@ -61,30 +61,13 @@ class LifeTest(base.LabCase):
                 for name, group in groups.items()
             },
         )
-        self._resize(cluster, 1)
+        self.resize(cluster, 1)
         self.assertEqual(2, len(self._ready_nodes(made)))
 
         self.delete(cluster)
         self.assertEqual([], self.left_of(made["stack_id"]))
         self.assertEqual([], self.credentials_of(cluster))
         self.assertEqual(certificates, _certificate_rows())
-
-    def _resize(self, cluster: str, count: int) -> None:
-        self.magnum.call(
-            "POST",
-            f"/clusters/{cluster}/actions/resize",
-            {"node_count": count},
-        )
-        self.until(
-            lambda: (
-                self.magnum.find(cluster)["status"]  # type: ignore[index]
-                == "UPDATE_IN_PROGRESS"
-            ),
-            30,
-        )
-        done = self.until_status(cluster, ("UPDATE_COMPLETE", "UPDATE_FAILED"))
-        self.assertEqual("UPDATE_COMPLETE", done["status"])
-        self.assertEqual(count, done["node_count"])
 
     def _assert_no_more_rights_than_the_user(self, cluster: str) -> None:
         (credential,) = self.credentials_of(cluster)

@@ -21,9 +21,12 @@ import os
 import subprocess
 from typing import Any
 
+from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
+
+_TAINTED = ("--node-taints", "only=me:PreferNoSchedule")
 
 
 class NodegroupTest(base.LabCase):
@@ -87,38 +90,48 @@ class NodegroupTest(base.LabCase):
         spec = view.spec_of(self.deployments()[group])
         return str(spec["template"]["spec"]["bootstrap"]["configRef"]["name"])
 
-    def test_a_group_from_creation_to_deletion(self) -> None:
-        self.add("gpu", "--node-count", "2", "--min-nodes", "1")
-        groups = self.until_done()
-        self.assertEqual("CREATE_COMPLETE", groups["gpu"]["status"])
-        self.assertEqual(2, len(groups["gpu"]["node_addresses"]))
-        self.assertEqual({"default-worker", "gpu"}, set(self.deployments()))
+    def chart_name(self, name: str) -> str:
+        """The chart's name of a group."""
+        return names.node_group(name, self.release)
 
-        self._resize("gpu", 1)
-        self.assertEqual(1, len(self.until_done()["gpu"]["node_addresses"]))
-
-        self.coe("delete", self.uuid, "gpu")
-        self.until(lambda: "gpu" not in self.magnum.nodegroups(self.uuid), 180)
-        self.until_done()
-        self.assertEqual({"default-worker"}, set(self.deployments()))
-
-    def _resize(self, group: str, count: int) -> None:
-        uuid = self.magnum.nodegroups(self.uuid)[group]["uuid"]
-        self.magnum.call(
-            "POST",
-            f"/clusters/{self.uuid}/actions/resize",
-            {"node_count": count, "nodegroup": uuid},
+    def registration(self, name: str) -> dict[str, Any]:
+        """How the kubelets of a group register their nodes."""
+        found = self.plane.get(
+            kinds.CONFIG_TEMPLATE,
+            self.namespace,
+            self.bootstrap(self.chart_name(name)),
         )
+        assert found is not None
+        spec = found["spec"]["template"]["spec"]
+        return dict(spec["joinConfiguration"]["nodeRegistration"])
+
+    def test_groups_come_change_and_go(self) -> None:
+        # One cluster for all: making one takes most of the time.
+        self.two_at_once_with_names_alike()
+        self.bounds_that_no_autoscaler_uses_roll_nothing()
+        self.labels_roll_their_group_and_no_other()
+        self.a_resize_of_one_group()
+        self.a_refused_group_can_be_removed()
+        self.a_deleted_group_is_gone()
+
+    def a_resize_of_one_group(self) -> None:
+        uuid = self.magnum.nodegroups(self.uuid)["worker-1"]["uuid"]
+        self.resize(self.uuid, 2, uuid)
+        groups = self.magnum.nodegroups(self.uuid)
+        self.assertEqual(2, len(groups["worker-1"]["node_addresses"]))
+        self.assertEqual(1, len(groups["worker_1"]["node_addresses"]))
+
+    def a_deleted_group_is_gone(self) -> None:
+        self.coe("delete", self.uuid, "worker-1")
         self.until(
-            lambda: (
-                view.spec_of(self.deployments()[group]).get("replicas")
-                == count
-            ),
-            60,
+            lambda: "worker-1" not in self.magnum.nodegroups(self.uuid), 180
         )
+        self.until_done()
+        self.assertNotIn("worker-1", self.deployments())
+        self.assertEqual(2, len(self.deployments()))
 
-    def test_two_groups_at_once_with_names_alike(self) -> None:
-        self.add("worker_1")
+    def two_at_once_with_names_alike(self) -> None:
+        self.add("worker_1", *_TAINTED)
         self.add("worker-1")
         groups = self.until_done()
         self.assertEqual(
@@ -126,35 +139,34 @@ class NodegroupTest(base.LabCase):
             {groups[each]["status"] for each in ("worker_1", "worker-1")},
         )
         self.assertEqual(3, len(self.deployments()))
-
-    def test_labels_roll_their_group_and_no_other(self) -> None:
-        self.add("gpu")
-        group = self.until_done()["gpu"]
-        if "node_labels" not in group:
-            self.skipTest("this Magnum has no labels of nodes")
-        before = {each: self.bootstrap(each) for each in self.deployments()}
-        self.coe("update", "--node-labels", "tier=gpu", self.uuid, "gpu")
-        self.until(lambda: self.bootstrap("gpu") != before["gpu"], 60)
-        self.until_done()
         self.assertEqual(
-            before["default-worker"], self.bootstrap("default-worker")
+            {"key": "only", "value": "me", "effect": "PreferNoSchedule"},
+            self.registration("worker_1")["taints"][0],
         )
 
-    def test_bounds_that_no_autoscaler_uses_roll_nothing(self) -> None:
-        self.add("gpu")
+    def labels_roll_their_group_and_no_other(self) -> None:
+        before = {each: self.bootstrap(each) for each in self.deployments()}
+        group = self.chart_name("worker_1")
+        self.coe("update", "--node-labels", "tier=a", self.uuid, "worker_1")
+        self.until(lambda: self.bootstrap(group) != before[group], 60)
         self.until_done()
-        before = self.bootstrap("gpu")
-        self.coe("update", "--max-nodes", "3", self.uuid, "gpu")
-        groups = self.until(self._with_maximum, 30)
+        after = {each: self.bootstrap(each) for each in self.deployments()}
+        self.assertEqual(
+            {group}, {each for each in after if after[each] != before[each]}
+        )
+
+    def bounds_that_no_autoscaler_uses_roll_nothing(self) -> None:
+        before = self.bootstrap("worker-1")
+        self.coe("update", "--max-nodes", "3", self.uuid, "worker-1")
+        self.until(self._with_maximum, 30)
         self.until_done()
-        self.assertEqual(3, groups["gpu"]["max_node_count"])
-        self.assertEqual(before, self.bootstrap("gpu"))
+        self.assertEqual(before, self.bootstrap("worker-1"))
 
-    def _with_maximum(self) -> dict[str, dict[str, Any]] | None:
-        groups = self.magnum.nodegroups(self.uuid)
-        return groups if groups["gpu"]["max_node_count"] else None
+    def _with_maximum(self) -> bool:
+        group = self.magnum.nodegroups(self.uuid)["worker-1"]
+        return bool(group["max_node_count"] == 3)
 
-    def test_a_refused_group_can_be_removed(self) -> None:
+    def a_refused_group_can_be_removed(self) -> None:
         self.add("odd", "--labels", "boot_volume_size=big", "--merge-labels")
         group = self.until(lambda: self._failed("odd"), 30)
         self.assertIn("boot_volume_size", group["status_reason"])

@@ -30,10 +30,10 @@ class RefusalsTest(base.LabCase):
         cases = {
             self.cluster(
                 self.template(image_id="ubuntu-no-version")
-            ): "image ubuntu-no-version has no property kube_version; set it",
+            ): "image 'ubuntu-no-version' has no property kube_version; set",
             self.cluster(
                 self.template(flavor_id="m1.tiny")
-            ): "flavor m1.tiny (1 VCPUs, 512 MiB) is too small",
+            ): "flavor 'm1.tiny' (1 VCPUs, 512 MiB) is too small",
             self.cluster(
                 self.template(labels={"capi_helm_chart_version": "9.9.9"})
             ): "chart openstack-cluster 9.9.9 is not in the chart store",

@@ -61,6 +61,7 @@ REFUSED: list[tuple[Any, Any]] = [
     (ARGUMENTS, "--v=4 v=5"),
     (ARGUMENTS, "--max_pods=200"),
     (ARGUMENTS, "--V=4"),
+    (ARGUMENTS, f"--{'v' * 81}=4"),
     (ARGUMENTS, (("a", "b c"),)),
     (SUITES, "ECDHE-RSA-AES128-GCM-SHA256"),
     (SUITES, f"{RSA},TLS_RSA_WITH_AES_128_GCM_SHA256"),

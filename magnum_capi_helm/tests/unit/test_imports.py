@@ -38,6 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "option_types",
             "packed",
             "spec",
+            "strangers",
             "wanted",
         }
     ),

@@ -91,6 +91,36 @@ class ParseTest(base.BaseTestCase):
             (error.name, error.value, error.allowed),
         )
 
+    def test_an_error_says_what_is_wrong_where_the_type_knows_it(self) -> None:
+        def odd(text: str) -> int:
+            if int(text) % 2:
+                return int(text)
+            raise labels.Reason(f"{text} is even")
+
+        label = labels.Label("count", odd, 1, "an odd number", "A count.")
+        self.assertEqual(
+            "label count='4' is not allowed: give an odd number; 4 is even",
+            str(self.assertRaises(exceptions.LabelError, label.parse, "4")),
+        )
+        self.assertEqual(
+            "label count='x' is not allowed: give an odd number",
+            str(self.assertRaises(exceptions.LabelError, label.parse, "x")),
+        )
+
+    def test_an_error_cuts_a_long_value_and_stays_one_line(self) -> None:
+        for text, shown in (
+            ("x" * 98, f"'{'x' * 98}'"),
+            ("x" * 99, f"'{'x' * 95}...'"),
+            ("x" * 60000, f"'{'x' * 95}...'"),
+            ("a\nb\u2028c", r"'a\nb\u2028c'"),
+        ):
+            error = self.assertRaises(exceptions.LabelError, SIZE.parse, text)
+            self.assertEqual(
+                f"label size={shown} is not allowed: give a size in GB",
+                str(error),
+            )
+            self.assertEqual(text, error.value)
+
     def test_an_error_names_the_alias_that_the_user_wrote(self) -> None:
         error = self.assertRaises(
             exceptions.LabelError, resolve, {"old_size": "big"}, {}
@@ -103,6 +133,12 @@ class ParseTest(base.BaseTestCase):
 
 
 class ValuesTest(base.BaseTestCase):
+    def test_what_is_settled_was_given_by_nobody(self) -> None:
+        values = resolve({"size": "1"}, {})
+        self.assertEqual(values, values.settled())
+        self.assertEqual(("size", "1"), values.given(SIZE))
+        self.assertIsNone(values.settled().given(SIZE))
+
     def test_equal_values_are_equal_and_hash_alike(self) -> None:
         one, two = resolve({"size": "1"}, {}), resolve({"old_size": "1"}, {})
         self.assertEqual(one, two)

@@ -55,6 +55,10 @@ ACCEPTED: list[tuple[Any, Any, Any]] = [
 REFUSED: list[tuple[Any, Any]] = [
     (NETWORK, "10.0.0.1/24"),
     (NETWORK, "10.0.0.0/33"),
+    (NETWORK, "0.0.0.0/8"),
+    (NETWORK, "127.0.0.0/24"),
+    (NETWORK, "169.0.0.0/8"),
+    (NETWORK, "224.0.0.0/24"),
     (NETWORK, "fd00::/64"),
     (NETWORK, ""),
     (SMALL, "10.0.0.0/23"),
@@ -72,6 +76,7 @@ REFUSED: list[tuple[Any, Any]] = [
     (CLUSTER, "10.0.0.0/24,fd00::/65"),
     (CLUSTER, "10.0.0.0/24,fd00::/64,fd01::/64"),
     (CLUSTER, "10.0.0.0/24,,"),
+    (CLUSTER, "0.0.0.0/8"),
     (CLUSTER, "127.0.0.0/16"),
     (CLUSTER, "169.254.0.0/16"),
     (CLUSTER, "224.0.0.0/16"),

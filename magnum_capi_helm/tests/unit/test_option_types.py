@@ -22,6 +22,10 @@ from magnum_capi_helm import option_types
 WORDS = option_types.Words()
 RESOURCES = option_types.ApiResources()
 VERSION = option_types.Version()
+INTEGER = option_types.Integer(min=0, max=65536)
+SHARE = option_types.Share()
+DURATION = option_types.Duration("1m")
+COUNT = option_types.CountOrPercentage()
 
 ACCEPTED: list[tuple[Any, Any, Any]] = [
     (WORDS, "", ()),
@@ -38,6 +42,16 @@ ACCEPTED: list[tuple[Any, Any, Any]] = [
     (VERSION, "0.27.0", "0.27.0"),
     (VERSION, "v0.27.0", "v0.27.0"),
     (VERSION, "0.27.1-dev.0.main.3+abc", "0.27.1-dev.0.main.3+abc"),
+    (INTEGER, " 65536 ", 65536),
+    (INTEGER, "+7", 7),
+    (INTEGER, 0, 0),
+    (SHARE, "0.5", 0.5),
+    (SHARE, " .25 ", 0.25),
+    (SHARE, "1", 1.0),
+    (SHARE, 0.5, 0.5),
+    (DURATION, "1h30m", "1h30m"),
+    (COUNT, "40%", "40%"),
+    (COUNT, "3", 3),
 ]
 
 REFUSED: list[tuple[Any, Any]] = [
@@ -48,6 +62,23 @@ REFUSED: list[tuple[Any, Any]] = [
     (VERSION, "0.27"),
     (VERSION, "0.27.0; rm"),
     (VERSION, "0.27.0\n"),
+    (VERSION, "0.\u0662\u0667.0"),
+    (INTEGER, ""),
+    (INTEGER, "-1"),
+    (INTEGER, "65537"),
+    (INTEGER, "99999999999999"),
+    (INTEGER, "1_0"),
+    (INTEGER, "\u0661\u0660"),
+    (INTEGER, "1.0"),
+    (SHARE, "nan"),
+    (SHARE, "inf"),
+    (SHARE, "1.5"),
+    (SHARE, "-0.5"),
+    (SHARE, "0.1_5"),
+    (SHARE, ""),
+    (DURATION, "\u0669\u0660s"),
+    (COUNT, "\u0664\u0660%"),
+    (COUNT, "\u0663"),
 ]
 
 

@@ -220,8 +220,9 @@ class ApiServerTest(base.BaseTestCase):
             ),
             (
                 _alone({}, BARE_HIDDEN),
-                "master_lb_floating_ip_enabled=false without a load "
-                "balancer: give master_lb_enabled, or api_server_fixed_ip "
+                "the Kubernetes API has neither a load balancer nor a "
+                "floating IP: give master_lb_enabled, "
+                "master_lb_floating_ip_enabled=true, or api_server_fixed_ip "
                 "with the address of an existing port",
             ),
         ]

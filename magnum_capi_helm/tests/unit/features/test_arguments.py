@@ -181,7 +181,7 @@ class ComponentsTest(base.BaseTestCase):
             (
                 "kubelet_options",
                 "node-labels",
-                "see the node labels of the nodegroup",
+                "see node_labels",
             ),
             (
                 "kubelet_options",
@@ -217,7 +217,7 @@ class ComponentsTest(base.BaseTestCase):
         self.assertEqual(set(), named - declared)
 
     def test_a_value_that_somebody_would_interpret_is_refused(self) -> None:
-        characters = "letters, digits and _ . , : = / + @ % * < [ ] - alone"
+        characters = "letters, digits and _ . , : = / + @ % * < [ ] -"
         for label in (
             "kubeapi_options",
             "kubecontroller_options",
@@ -227,7 +227,7 @@ class ComponentsTest(base.BaseTestCase):
         ):
             for value in ("{{ds}}", "$(HOSTNAME)", "`id`", "'a'"):
                 self.assertEqual(
-                    f"{label}: feature-gates as {characters}",
+                    f"{label}: feature-gates a value of only {characters}",
                     self._refusal({label: f"--feature-gates={value}"}),
                 )
 
@@ -279,13 +279,14 @@ class KubeProxyTest(base.BaseTestCase):
         rows = [
             (
                 "kubeconfig=a",
-                f"none but {', '.join(kube_proxy.ARGUMENTS)}",
+                f"it without kubeconfig; kube-proxy takes "
+                f"{', '.join(kube_proxy.ARGUMENTS)}",
             ),
             (
                 "proxy-mode=userspace",
-                "proxy-mode as iptables or ipvs or nftables",
+                "proxy-mode as iptables, ipvs or nftables",
             ),
-            ("conntrack-min=many", "conntrack-min as a number"),
+            ("conntrack-min=many", "conntrack-min as a whole number"),
             ("ipvs-strict-arp=yes", "ipvs-strict-arp as true or false"),
             (
                 "ipvs-sync-period=30",

@@ -180,10 +180,30 @@ class OidcTest(base.BaseTestCase):
             "https://user:secret@id.example.org",
             "https://id.example.org/\n",
             "id.example.org",
+            "https://:443",
+            "https://id.example.org:https",
+            "https://id.example.org/{{ds}}",
+            "https://id.example.org/$(HOME)",
+            "https://$(HOME)",
+            'https://id.example.org/"',
         ):
             with testtools.ExpectedException(exceptions.LabelError):
                 specs.parsed({"oidc_issuer_url": url})
+        specs.parsed({"oidc_issuer_url": "https://id.example.org/~k8s/a%20b"})
         specs.parsed({"oidc_issuer_url": "https://[2001:db8::1]:8443/k8s/"})
+
+    def test_no_text_is_more_than_text_on_its_way(self) -> None:
+        for name in (
+            "oidc_client_id",
+            "oidc_username_claim",
+            "oidc_username_prefix",
+            "oidc_groups_claim",
+            "oidc_groups_prefix",
+        ):
+            for text in ("{{ds}}", "$(HOME)", 'a"b', "`id`", "a b", "a\n"):
+                with testtools.ExpectedException(exceptions.LabelError):
+                    specs.parsed({name: text})
+            specs.parsed({name: "https://example.org/groups:a_b-c*"})
 
     def _refused(self, given: dict[str, str]) -> str:
         return str(

@@ -116,18 +116,19 @@ class BoundsTest(base.BaseTestCase):
         self.assertEqual((1, None), (off.minimum, off.maximum))
 
     def test_bounds_that_leave_the_count_out_are_refused(self) -> None:
-        rows: list[tuple[tuple[Any, ...], str, str]] = [
-            (({"min_node_count": "3"}, DEFAULT, 2, 0, 5), "2", "3 and 5"),
-            (({"max_node_count": "1"}, DEFAULT, 2, 0, None), "2", "2 and 1"),
-            (({}, OTHER, 6, 1, 5), "6", "1 and 5"),
+        above = "node_count 2 is above max_node_count 1"
+        below = "node_count 2 is below min_node_count 3"
+        crossed = "min_node_count 5 is above max_node_count 3"
+        rows: list[tuple[tuple[Any, ...], str]] = [
+            (({"min_node_count": "3"}, DEFAULT, 2, 0, 5), below),
+            (({"min_node_count": "3"}, DEFAULT, 2, 0, None), below),
+            (({"max_node_count": "1"}, DEFAULT, 2, 0, None), above),
+            (({}, OTHER, 2, 0, 1), above),
+            (({}, OTHER, 2, 5, 3), crossed),
         ]
-        for row, count, between in rows:
+        for row, wrong in rows:
             error = self.assertRaises(exceptions.InvalidInput, bounds, *row)
-            self.assertEqual(
-                f"nodegroup pool: node_count {count} is not between the "
-                f"autoscaler's bounds {between}",
-                str(error),
-            )
+            self.assertEqual(f"nodegroup 'pool': {wrong}", str(error))
 
 
 class GroupTest(base.BaseTestCase):

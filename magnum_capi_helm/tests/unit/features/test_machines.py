@@ -85,8 +85,8 @@ class ClusterTest(base.BaseTestCase):
             specs.cluster(node_groups=(group,)),
         )
         self.assertEqual(
-            "label boot_volume_type='fast': boot_volume_type needs "
-            "boot_volume_size, without which machines boot from the "
+            "label boot_volume_type='fast' is not allowed: give it together "
+            "with boot_volume_size, without which machines boot from the "
             "flavor's own disk",
             str(error),
         )
@@ -202,6 +202,41 @@ class GroupTest(base.BaseTestCase):
             },
             values["kubeadmConfigSpec"],
         )
+
+
+class JoinTest(base.BaseTestCase):
+    """Workers whose image is another one than the control plane's."""
+
+    def _cluster(self, **image: Any) -> spec.Cluster:
+        other = dataclasses.replace(specs.IMAGE, name="other", **image)
+        return specs.cluster(node_groups=(specs.group(image=other),))
+
+    def test_a_cluster_has_one_distribution(self) -> None:
+        error = self.assertRaises(
+            exceptions.InvalidInput,
+            nodes.TOPIC.check,
+            self._cluster(os_distro="flatcar"),
+        )
+        self.assertEqual(
+            "image 'other' has os_distro=flatcar: this cluster's machines "
+            "are ubuntu",
+            str(error),
+        )
+
+    def test_a_kubelet_may_be_three_minor_versions_older(self) -> None:
+        for version in ("1.34.9", "1.33.0", "1.31.0", "1.34.0-rc.1", ""):
+            nodes.TOPIC.check(self._cluster(kube_version=version))
+        for version in ("1.35.0", "1.30.12", "1.35.0-rc.1"):
+            error = self.assertRaises(
+                exceptions.InvalidInput,
+                nodes.TOPIC.check,
+                self._cluster(kube_version=version),
+            )
+            self.assertEqual(
+                f"image 'other' has Kubernetes {version}: the control plane "
+                "has 1.34.2, with which nodes of 1.31 to 1.34 work",
+                str(error),
+            )
 
 
 class AutoscalingTest(base.BaseTestCase):

@@ -114,9 +114,9 @@ class NetworksTest(base.BaseTestCase):
                 specs.cluster(network=made, chart=chart),
             )
             self.assertEqual(
-                f"dns_nameserver=192.0.2.1,192.0.2.2: chart {version} would "
-                "ignore it, those that apply it are up to 0.10.1, 0.16.0 and "
-                "later",
+                "dns_nameserver=192.0.2.1,192.0.2.2 is not allowed: give it "
+                "with a chart version that applies it (up to 0.10.1, 0.16.0 "
+                f"and later), not with {version}",
                 str(error),
             )
 

@@ -130,12 +130,12 @@ class RangesTest(base.BaseTestCase):
         four = dataclasses.replace(four, count=4)
         networking.TOPIC.check(specs.cluster(small, node_groups=(four,)))
         self.assertEqual(
-            "pods_cidr (10.100.0.0/23) is a /26 for 8 nodes, and the cluster "
-            "can have 9 with the one that an upgrade adds: give a larger "
-            "network",
+            "pods_cidr (10.100.0.0/23) has room for 8 nodes of a /26 each, "
+            "and the cluster can have 9 with the one that an upgrade adds: "
+            "give a larger network",
             _refusal(small, node_groups=(five,)),
         )
         self.assertIn(
-            "is a /24 for 2 nodes",
+            "has room for 2 nodes of a /24 each",
             _refusal(small, node_groups=(four,), cni="cilium"),
         )

@@ -222,6 +222,7 @@ class NodegroupTest(RefusedTestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        self.openstack.images += nodegroups.IMAGES
         self.created()
 
     def send(self, given: bad_inputs.Input) -> None:

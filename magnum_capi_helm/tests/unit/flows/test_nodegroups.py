@@ -19,6 +19,7 @@ from typing import Any
 import fixtures
 from magnum.common import exception
 
+from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm.resolve import quota
@@ -41,6 +42,37 @@ class AddTest(base.NodegroupTestCase):
         for values in (before, after):
             del values["clusterAnnotations"]
         self.assertEqual(before, after)
+
+    def test_only_its_own_labels_are_looked_at(self) -> None:
+        self.add("old", labels={"boot_volume_sise": "20"})
+        row = self.row()
+        row.labels = {"owner": "me", "capi_helm_chart_version": "0.1.0"}
+        row.save()
+        conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
+        # Magnum copies the cluster's labels.
+        self.add("gpu", labels=dict(row.labels))
+        self.assertIn("gpu", self.names())
+
+    def test_a_label_without_effect_is_warned_of(self) -> None:
+        self.add("gpu", labels={"pods_cidr": "banana", "owner": "me"})
+        self.assertIn("gpu", self.names())
+        self.assertEqual(
+            [
+                f"WARNING cluster {base.UUID}: label 'owner' is not known; "
+                "label pods_cidr is read from the template and the cluster "
+                "alone"
+            ],
+            self.warnings(),
+        )
+
+    def test_a_cluster_that_is_there_keeps_what_would_be_refused(
+        self,
+    ) -> None:
+        row = self.row()
+        row.labels = {"audit_log_policy_level": "Request"}
+        row.save()
+        self.add("gpu")
+        self.assertIn("gpu", self.names())
 
     def test_it_is_in_progress_until_its_machines_are_there(self) -> None:
         self.add("gpu", node_count=2)

@@ -34,7 +34,9 @@ class ReferencesTest(test_resolve_groups.GroupsTestCase):
             text = self.refused(labels={label: "mars"})
             self.assertIn(f"label {label}='mars'", text)
             self.assertIn(what, text)
-            self.assertIn(f"that is there ({there})", text)
+            self.assertIn(
+                f"'mars' is none of those that are there ({there})", text
+            )
 
     def test_labels_of_the_cluster_are_looked_up_for_the_master(self) -> None:
         for label, value, there in (

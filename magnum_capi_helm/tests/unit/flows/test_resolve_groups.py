@@ -85,7 +85,7 @@ class ImageTest(GroupsTestCase):
 
     def test_a_distribution_without_support(self) -> None:
         self.assertIn(
-            "os_distro=fedora-coreos: this driver runs ubuntu, flatcar",
+            "os_distro='fedora-coreos': this driver runs ubuntu, flatcar",
             self.refused(image_id="fedora"),
         )
 
@@ -117,7 +117,7 @@ class ImageTest(GroupsTestCase):
     def test_a_label_that_contradicts_the_image(self) -> None:
         self.assertEqual(
             "label kube_tag='v1.33.6' is not allowed: give the version of "
-            "image ubuntu-1.34, v1.34.2, or choose another image",
+            "image 'ubuntu-1.34', v1.34.2, or choose another image",
             self.refused({"labels": {"kube_tag": "v1.33.6"}}, is_default=True),
         )
 
@@ -128,7 +128,7 @@ class ImageTest(GroupsTestCase):
         self.assertEqual("1.33.6", found.image.kube_version)
 
     def test_a_version_that_is_none(self) -> None:
-        self.assertIn("kube_version=main", self.refused(image_id="odd"))
+        self.assertIn("kube_version='main'", self.refused(image_id="odd"))
 
 
 class DisksTest(GroupsTestCase):
@@ -136,7 +136,7 @@ class DisksTest(GroupsTestCase):
 
     def test_a_flavor_without_a_disk_needs_a_volume(self) -> None:
         self.assertEqual(
-            "flavor diskless has no disk: give the label boot_volume_size, "
+            "flavor 'diskless' has no disk: give the label boot_volume_size, "
             "or choose another flavor",
             self.refused(flavor_id="diskless"),
         )
@@ -147,11 +147,12 @@ class DisksTest(GroupsTestCase):
 
     def test_a_disk_that_the_image_does_not_fit_on(self) -> None:
         self.assertEqual(
-            "the disk of flavor tight has 8 GB: image ubuntu-1.34 needs 10",
+            "the disk of flavor 'tight' has 8 GB, and image 'ubuntu-1.34' "
+            "needs 10 GB",
             self.refused(flavor_id="tight"),
         )
         self.assertEqual(
-            "the boot volume has 5 GB: image ubuntu-1.34 needs 10",
+            "boot_volume_size is 5 GB, and image 'ubuntu-1.34' needs 10 GB",
             self.refused(labels={"boot_volume_size": "5"}),
         )
 
@@ -236,15 +237,15 @@ class NodesTest(GroupsTestCase):
         for fields, words in (
             (
                 {"node_labels": {"node-role.kubernetes.io/x": ""}},
-                "node_labels of nodegroup more: node-role.kubernetes.io/x is",
+                "nodegroup 'more': node-role.kubernetes.io/x is Kubernetes'",
             ),
             (
                 {"node_taints": [{"key": "a", "effect": "Never"}]},
-                "node_taints of nodegroup more: 'Never' is no effect",
+                "node_taints of nodegroup 'more': 'Never' is no effect",
             ),
             (
                 {"node_taints": [{"effect": "NoSchedule"}]},
-                "node_taints of nodegroup more: '' is no key",
+                "node_taints of nodegroup 'more': '' is no key",
             ),
         ):
             error = self.assertRaises(

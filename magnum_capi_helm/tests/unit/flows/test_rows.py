@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 from magnum_capi_helm import rows
@@ -48,6 +49,27 @@ class ReadTest(base.FlowTestCase):
         assert wanted.master is not None
         self.assertEqual(1, wanted.master.count)
         self.assertEqual(2, len(nodegroups))
+
+    def test_a_taint_that_lacks_something_keeps_no_poll_from_reading(
+        self,
+    ) -> None:
+        group = types.SimpleNamespace(
+            uuid="u-1",
+            name="gpu",
+            role="worker",
+            status="CREATE_COMPLETE",
+            is_default=False,
+            stack_id=base.RELEASE,
+            node_count=1,
+            flavor_id="f",
+            image_id="i",
+            min_node_count=0,
+            max_node_count=None,
+            node_taints=[{"value": "yes"}],
+        )
+        self.assertEqual(
+            (("", "yes", ""),), rows.group(group, base.RELEASE).node_taints
+        )
 
     def test_which_groups_are_part_of_a_cluster(self) -> None:
         row = self.saved(stack_id=base.RELEASE, status="CREATE_COMPLETE")

@@ -18,37 +18,45 @@ from magnum_capi_helm.tests.unit.flows import bad_inputs
 
 RANGES: bad_inputs.Table = {
     "pods: no network": bad_inputs.Input(
-        "label pods_cidr='banana' is not allowed: give an IPv4 network (/8 "
-        "to /24), for dual-stack followed by an IPv6 network (/48 to /64)",
+        "label pods_cidr='banana' is not allowed: give an IPv4 network "
+        "without host bits, such as 10.100.0.0/16 (/8 to /24), for "
+        "dual-stack followed by an IPv6 network (/48 to /64)",
         labels={"pods_cidr": "banana"},
     ),
     "pods: host bits": bad_inputs.Input(
         "label pods_cidr='10.100.0.1/16' is not allowed: give an IPv4 "
-        "network (/8 to /24), for dual-stack followed by an IPv6 network "
-        "(/48 to /64)",
+        "network without host bits, such as 10.100.0.0/16 (/8 to /24), for "
+        "dual-stack followed by an IPv6 network (/48 to /64)",
         labels={"pods_cidr": "10.100.0.1/16"},
     ),
     "pods: too small, by an alias": bad_inputs.Input(
         "label calico_ipv4pool='10.100.0.0/25' is not allowed: give an IPv4 "
-        "network (/8 to /24), for dual-stack followed by an IPv6 network "
-        "(/48 to /64)",
+        "network without host bits, such as 10.100.0.0/16 (/8 to /24), for "
+        "dual-stack followed by an IPv6 network (/48 to /64)",
         labels={"calico_ipv4pool": "10.100.0.0/25"},
     ),
     "pods: no room for a node": bad_inputs.Input(
-        "pods_cidr (10.100.0.0/23) is a /24 for 2 nodes, and the cluster can "
-        "have 4 with the one that an upgrade adds: give a larger network",
+        "pods_cidr (10.100.0.0/23) has room for 2 nodes of a /24 each, and "
+        "the cluster can have 4 with the one that an upgrade adds: give a "
+        "larger network",
         labels={"pods_cidr": "10.100.0.0/23"},
         template={"network_driver": "cilium"},
     ),
     "services: too large": bad_inputs.Input(
-        "label service_cluster_ip_range='10.0.0.0/8' is not allowed: give an "
-        "IPv4 network (/12 to /28), for dual-stack followed by an IPv6 "
-        "network (/108 to /124)",
+        "label service_cluster_ip_range='10.0.0.0/8' is not allowed: give "
+        "an IPv4 network without host bits, such as 10.254.0.0/16 (/12 to "
+        "/28), for dual-stack followed by an IPv6 network (/108 to /124)",
         labels={"service_cluster_ip_range": "10.0.0.0/8"},
+    ),
+    "nodes: multicast": bad_inputs.Input(
+        "label fixed_subnet_cidr='224.0.0.0/24' is not allowed: give an IPv4 "
+        "network without host bits, such as 10.0.0.0/24 (/8 to /28); "
+        "224.0.0.0/4 is for no machine and no pod",
+        labels={"fixed_subnet_cidr": "224.0.0.0/24"},
     ),
     "nodes: IPv6": bad_inputs.Input(
         "label fixed_subnet_cidr='fd00::/64' is not allowed: give an IPv4 "
-        "network such as 10.0.0.0/24 (/8 to /28)",
+        "network without host bits, such as 10.0.0.0/24 (/8 to /28)",
         labels={"fixed_subnet_cidr": "fd00::/64"},
     ),
     "who may reach the API: host bits": bad_inputs.Input(
@@ -58,7 +66,7 @@ RANGES: bad_inputs.Table = {
         labels={"api_master_lb_allowed_cidrs": "192.0.2.1/24"},
     ),
     "name servers: a name": bad_inputs.Input(
-        "dns_nameserver=dns.example.org is not allowed: give IP addresses "
+        "dns_nameserver='dns.example.org' is not allowed: give IP addresses "
         "separated by commas",
         template={"dns_nameserver": "192.0.2.53,dns.example.org"},
     ),
@@ -140,9 +148,9 @@ API: bad_inputs.Table = {
         options={"api_load_balancer": "requested"},
     ),
     "neither a load balancer nor a floating IP": bad_inputs.Input(
-        "master_lb_floating_ip_enabled=false without a load balancer: give "
-        "master_lb_enabled, or api_server_fixed_ip with the address of an "
-        "existing port",
+        "the Kubernetes API has neither a load balancer nor a floating IP: "
+        "give master_lb_enabled, master_lb_floating_ip_enabled=true, or "
+        "api_server_fixed_ip with the address of an existing port",
         labels={"master_lb_floating_ip_enabled": "false"},
         fields={"master_lb_enabled": False},
         options={"api_load_balancer": "requested"},

@@ -14,41 +14,76 @@
 
 from __future__ import annotations
 
+from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.flows import bad_inputs
 
 #: One character more than Kubernetes takes.
 LONG = "x" * 64
 
+#: Images beside the one of the cluster.
+IMAGES = [
+    openstack.image("flatcar", os_distro="flatcar"),
+    openstack.image("ubuntu-1.30", kube_version="v1.30.4"),
+    openstack.image("ubuntu-1.35", kube_version="v1.35.0"),
+]
+
 GROUPS: bad_inputs.Table = {
     "a size in words": bad_inputs.Input(
-        "label boot_volume_size='big' is not allowed: give a size in GB; 0 "
-        "boots from the flavor's own disk",
+        "label boot_volume_size='big' is not allowed: give a size in GB up "
+        "to 65536; 0 boots from the flavor's own disk",
         labels={"boot_volume_size": "big"},
     ),
     "a type of volumes that is not there": bad_inputs.Input(
         "label boot_volume_type='gold' is not allowed: give the name of a "
-        "Cinder volume type that is there (fast, slow)",
+        "Cinder volume type; 'gold' is none of those that are there (fast, "
+        "slow)",
         labels={"boot_volume_size": "20", "boot_volume_type": "gold"},
     ),
     "an argument with a command": bad_inputs.Input(
         "label kubelet_options='--max-pods=$(id)' is not allowed: give "
-        "max-pods as letters, digits and _ . , : = / + @ % * < [ ] - alone",
+        "max-pods a value of only letters, digits and _ . , : = / + @ % * < "
+        "[ ] -",
         labels={"kubelet_options": "--max-pods=$(id)"},
     ),
     "a node label with a key of 64 characters": bad_inputs.Input(
-        "node_labels of nodegroup gpu: "
-        "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' "
+        f"node_labels of nodegroup 'gpu': '{LONG}' "
         "is no key: up to 63 of A-Z a-z 0-9 - _ . , a letter or digit at "
         "both ends",
         fields={"name": "gpu", "node_labels": {LONG: "1"}},
     ),
     "a node label that is not ASCII": bad_inputs.Input(
-        "node_labels of nodegroup größe: 'größe' is no value: up to 63 of "
+        "node_labels of nodegroup 'größe': 'größe' is no value: up to 63 of "
         "A-Z a-z 0-9 - _ . , a letter or digit at both ends",
         fields={"name": "größe", "node_labels": {"tier": "größe"}},
     ),
+    "an image of another distribution": bad_inputs.Input(
+        "image 'flatcar' has os_distro=flatcar: this cluster's machines are "
+        "ubuntu",
+        fields={"image_id": "flatcar"},
+    ),
+    "an image that is newer than the control plane": bad_inputs.Input(
+        "image 'ubuntu-1.35' has Kubernetes 1.35.0: the control plane has "
+        "1.34.2, with which nodes of 1.31 to 1.34 work",
+        fields={"image_id": "ubuntu-1.35"},
+    ),
+    "an image that is much older than the control plane": bad_inputs.Input(
+        "image 'ubuntu-1.30' has Kubernetes 1.30.4: the control plane has "
+        "1.34.2, with which nodes of 1.31 to 1.34 work",
+        fields={"image_id": "ubuntu-1.30"},
+    ),
+    "a label that nobody knows": bad_inputs.Input(
+        "label 'boot_volume_sise' is not known (did you mean "
+        "boot_volume_size?)",
+        labels={"boot_volume_sise": "20"},
+        options={"unknown_labels": "reject"},
+    ),
+    "a label of the cluster": bad_inputs.Input(
+        "label pods_cidr is read from the template and the cluster alone",
+        labels={"pods_cidr": "banana"},
+        options={"unknown_labels": "reject"},
+    ),
     "a taint with an effect that is none": bad_inputs.Input(
-        "node_taints of nodegroup tainted: 'Never' is no effect: one of "
+        "node_taints of nodegroup 'tainted': 'Never' is no effect: one of "
         "NoSchedule, PreferNoSchedule, NoExecute",
         fields={
             "name": "tainted",

@@ -28,8 +28,8 @@ CONTRADICTIONS: bad_inputs.Table = {
         labels={"oidc_client_id": "me"},
     ),
     "a maximum below the minimum": bad_inputs.Input(
-        "nodegroup default-worker: node_count 2 is not between the "
-        "autoscaler's bounds 5 and 3",
+        "nodegroup 'default-worker': min_node_count 5 is above "
+        "max_node_count 3",
         labels={
             "auto_scaling_enabled": "true",
             "min_node_count": "5",
@@ -57,10 +57,55 @@ CONTRADICTIONS: bad_inputs.Table = {
         labels={"kubeproxy_options": "--proxy-mode=ipvs"},
         template={"network_driver": "cilium"},
     ),
+    "a type of etcd's volume that is not made": bad_inputs.Input(
+        "label etcd_volume_type='fast' is not allowed: give it together with "
+        "etcd_blockdevice_size",
+        labels={"etcd_volume_type": "fast"},
+    ),
+    "a type of etcd's disk, which is no volume": bad_inputs.Input(
+        "label etcd_blockdevice_volume_type='fast' is not allowed: give it "
+        "with etcd_blockdevice_type=volume",
+        labels={
+            "etcd_blockdevice_size": "10",
+            "etcd_blockdevice_type": "local",
+            "etcd_blockdevice_volume_type": "fast",
+        },
+    ),
+    "a level of no audit log": bad_inputs.Input(
+        "label audit_log_policy_level='Request' is not allowed: give it "
+        "together with audit_log_enabled=true",
+        labels={"audit_log_policy_level": "Request"},
+    ),
+    "a rotation of no audit log, by an alias": bad_inputs.Input(
+        "label audit_log_maxage='7' is not allowed: give it together with "
+        "audit_log_enabled=true",
+        labels={"audit_log_maxage": "7"},
+    ),
+    "namespaces that are exempt from nothing": bad_inputs.Input(
+        "label pod_security_exempt_namespaces='legacy' is not allowed: give "
+        "it together with pod_security_enforce, pod_security_audit or "
+        "pod_security_warn",
+        labels={"pod_security_exempt_namespaces": "legacy"},
+    ),
+    "a threshold of no autoscaler": bad_inputs.Input(
+        "label auto_scaling_utilization_threshold='0.7' is not allowed: give "
+        "it together with auto_scaling_enabled=true",
+        labels={"auto_scaling_utilization_threshold": "0.7"},
+    ),
+    "port security in no extra network": bad_inputs.Input(
+        "label extra_network_port_security='false' is not allowed: give it "
+        "together with extra_network_names",
+        labels={"extra_network_port_security": "false"},
+    ),
+    "a zone of volumes that are not made": bad_inputs.Input(
+        "label boot_volume_availability_zone='nova' is not allowed: give it "
+        "together with boot_volume_size or docker_volume_size",
+        labels={"boot_volume_availability_zone": "nova"},
+    ),
     "a type of a volume that is not made": bad_inputs.Input(
-        "label boot_volume_type='fast': boot_volume_type needs "
-        "boot_volume_size, without which machines boot from the flavor's own "
-        "disk",
+        "label boot_volume_type='fast' is not allowed: give it together "
+        "with boot_volume_size, without which machines boot from the "
+        "flavor's own disk",
         labels={"boot_volume_type": "fast"},
     ),
 }
@@ -80,8 +125,9 @@ CHARTS: bad_inputs.Table = {
         chart="0.15.0",
     ),
     "name servers": bad_inputs.Input(
-        "dns_nameserver=192.0.2.53: chart 0.12.0 would ignore it, those that "
-        "apply it are up to 0.10.1, 0.16.0 and later",
+        "dns_nameserver=192.0.2.53 is not allowed: give it with a chart "
+        "version that applies it (up to 0.10.1, 0.16.0 and later), not with "
+        "0.12.0",
         template={"dns_nameserver": "192.0.2.53"},
         chart="0.12.0",
     ),
@@ -99,9 +145,14 @@ CHARTS: bad_inputs.Table = {
 
 UNKNOWN: bad_inputs.Table = {
     "a label that is almost another": bad_inputs.Input(
-        "label auto_scaling_enable is not known (did you mean "
+        "label 'auto_scaling_enable' is not known (did you mean "
         "auto_scaling_enabled?)",
         labels={"auto_scaling_enable": "true"},
+        options={"unknown_labels": "reject"},
+    ),
+    "a label that is read from templates": bad_inputs.Input(
+        "label capi_helm_chart_version is read from the template alone",
+        labels={"capi_helm_chart_version": "0.26.1"},
         options={"unknown_labels": "reject"},
     ),
 }

@@ -50,22 +50,24 @@ SYNTAX: bad_inputs.Table = {
     ),
     "API server: a variable": bad_inputs.Input(
         "label kubeapi_options='--event-ttl=$(TTL)' is not allowed: give "
-        "event-ttl as letters, digits and _ . , : = / + @ % * < [ ] - alone",
+        "event-ttl a value of only letters, digits and _ . , : = / + @ % * "
+        "< [ ] -",
         labels={"kubeapi_options": "--event-ttl=$(TTL)"},
     ),
     "controller manager: a template": bad_inputs.Input(
-        "label kubecontroller_options='--v={{ds}}' is not allowed: give v as "
-        "letters, digits and _ . , : = / + @ % * < [ ] - alone",
+        "label kubecontroller_options='--v={{ds}}' is not allowed: give v a "
+        "value of only letters, digits and _ . , : = / + @ % * < [ ] -",
         labels={"kubecontroller_options": "--v={{ds}}"},
     ),
     "scheduler: quotes": bad_inputs.Input(
-        "label kubescheduler_options='--v=\"4\"' is not allowed: give v as "
-        "letters, digits and _ . , : = / + @ % * < [ ] - alone",
+        "label kubescheduler_options='--v=\"4\"' is not allowed: give v a "
+        "value of only letters, digits and _ . , : = / + @ % * < [ ] -",
         labels={"kubescheduler_options": '--v="4"'},
     ),
     "OIDC: a template": bad_inputs.Input(
         "label oidc_client_id='{{ ds }}' is not allowed: give the client ID "
-        "that tokens are issued for, without blanks",
+        "that tokens are issued for, of only letters, digits and _ . , : = "
+        "/ + @ % * < [ ] -",
         labels={
             "oidc_issuer_url": "https://sso.example.org",
             "oidc_client_id": "{{ ds }}",
@@ -73,7 +75,8 @@ SYNTAX: bad_inputs.Table = {
     ),
     "OIDC: a second line": bad_inputs.Input(
         "label oidc_client_id='me\\n- x' is not allowed: give the client ID "
-        "that tokens are issued for, without blanks",
+        "that tokens are issued for, of only letters, digits and _ . , : = "
+        "/ + @ % * < [ ] -",
         labels={
             "oidc_issuer_url": "https://sso.example.org",
             "oidc_client_id": "me\n- x",
@@ -81,7 +84,7 @@ SYNTAX: bad_inputs.Table = {
     ),
     "volumes: a template": bad_inputs.Input(
         "label csi_cinder_availability_zone='{{ x }}' is not allowed: give "
-        "the name of a Cinder availability zone",
+        "the name of a Cinder availability zone, without { and }",
         labels={"csi_cinder_availability_zone": "{{ x }}"},
     ),
     "profile: a path": bad_inputs.Input(
@@ -99,30 +102,44 @@ SYNTAX: bad_inputs.Table = {
 
 NAMES: bad_inputs.Table = {
     "node label: a key of 64 characters": bad_inputs.Input(
-        f"label node_labels='{LONG}=1' is not allowed: "
-        "give key=value pairs that a kubelet may set, separated by commas",
+        f"label node_labels='{LONG}=1' "
+        "is not allowed: give key=value pairs that a kubelet may set, "
+        "separated by commas; "
+        f"'{LONG}' "
+        "is no key: up to 63 of A-Z a-z 0-9 - _ . , a letter or digit at "
+        "both ends",
         labels={"node_labels": LONG + "=1"},
     ),
     "node label: a value of 64 characters": bad_inputs.Input(
-        f"label node_labels='tier={LONG}' is not allowed: "
-        "give key=value pairs that a kubelet may set, separated by commas",
+        f"label node_labels='tier={LONG}' "
+        "is not allowed: give key=value pairs that a kubelet may set, "
+        "separated by commas; "
+        f"'{LONG}' "
+        "is no value: up to 63 of A-Z a-z 0-9 - _ . , a letter or digit at "
+        "both ends",
         labels={"node_labels": "tier=" + LONG},
     ),
     "node label: a key that is not ASCII": bad_inputs.Input(
         "label node_labels='größe=1' is not allowed: give key=value pairs "
-        "that a kubelet may set, separated by commas",
+        "that a kubelet may set, separated by commas; 'größe' is no key: up "
+        "to 63 of A-Z a-z 0-9 - _ . , a letter or digit at both ends",
         labels={"node_labels": "größe=1"},
     ),
     "taint: a key of 64 characters": bad_inputs.Input(
-        f"label node_taints='{LONG}:NoSchedule' is not allowed: "
-        "give key=value:effect or key:effect, separated by commas, with the "
-        "effects NoSchedule, PreferNoSchedule, NoExecute",
+        f"label node_taints='{LONG}:NoSchedule' "
+        "is not allowed: give key=value:effect or key:effect, separated by "
+        "commas, with the effects NoSchedule, PreferNoSchedule, NoExecute; "
+        f"'{LONG}' "
+        "is no key: up to 63 of A-Z a-z 0-9 - _ . , a letter or digit at "
+        "both ends",
         labels={"node_taints": LONG + ":NoSchedule"},
     ),
     "taint: a value that is not ASCII": bad_inputs.Input(
         "label node_taints='size=größe:NoSchedule' is not allowed: give "
         "key=value:effect or key:effect, separated by commas, with the "
-        "effects NoSchedule, PreferNoSchedule, NoExecute",
+        "effects NoSchedule, PreferNoSchedule, NoExecute; 'größe' is no "
+        "value: up to 63 of A-Z a-z 0-9 - _ . , a letter or digit at both "
+        "ends",
         labels={"node_taints": "size=größe:NoSchedule"},
     ),
     "domain: not ASCII": bad_inputs.Input(

@@ -19,7 +19,7 @@ from magnum_capi_helm.tests.unit.flows import bad_inputs
 TYPES: bad_inputs.Table = {
     "a size with a unit": bad_inputs.Input(
         "label etcd_blockdevice_size='10GB' is not allowed: give a size in "
-        "GB; 0 keeps etcd on the root disk",
+        "GB up to 65536; 0 keeps etcd on the root disk",
         labels={"etcd_blockdevice_size": "10GB"},
     ),
     "a switch that is neither on nor off": bad_inputs.Input(
@@ -78,15 +78,15 @@ CHOICES: bad_inputs.Table = {
         labels={"kubelet_tls_cipher_suites": "TLS_RSA_WITH_RC4_128_SHA"},
     ),
     "a CNI that the chart does not have": bad_inputs.Input(
-        "network_driver=weave: choose one of calico, cilium",
+        "network_driver='weave': choose one of calico, cilium",
         template={"network_driver": "weave"},
     ),
 }
 
 BOUNDS: bad_inputs.Table = {
     "a negative size by an alias": bad_inputs.Input(
-        "label etcd_volume_size='-5' is not allowed: give a size in GB; 0 "
-        "keeps etcd on the root disk",
+        "label etcd_volume_size='-5' is not allowed: give a size in GB up "
+        "to 65536; 0 keeps etcd on the root disk",
         labels={"etcd_volume_size": "-5"},
     ),
     "a log level above the last": bad_inputs.Input(
@@ -104,8 +104,39 @@ BOUNDS: bad_inputs.Table = {
         "a duration such as 20m or 1h30m, from 5m",
         labels={"auto_healing_node_startup_timeout": "10s"},
     ),
+    "a share that is no number": bad_inputs.Input(
+        "label auto_scaling_utilization_threshold='nan' is not allowed: give "
+        "a number from 0 to 1",
+        labels={
+            "auto_scaling_enabled": "true",
+            "auto_scaling_utilization_threshold": "nan",
+        },
+    ),
+    "a disk that nobody has": bad_inputs.Input(
+        "label boot_volume_size='99999999999999' is not allowed: give a size "
+        "in GB up to 65536; 0 boots from the flavor's own disk",
+        labels={"boot_volume_size": "99999999999999"},
+    ),
+    "a log that is kept for ever": bad_inputs.Input(
+        "label audit_log_max_age='99999999999999' is not allowed: give a "
+        "number of days from 1 to 100000",
+        labels={
+            "audit_log_enabled": "true",
+            "audit_log_max_age": "99999999999999",
+        },
+    ),
+    "a number as Python writes it": bad_inputs.Input(
+        "label etcd_volume_size='1_0' is not allowed: give a size in GB up "
+        "to 65536; 0 keeps etcd on the root disk",
+        labels={"etcd_volume_size": "1_0"},
+    ),
+    "a number in other digits": bad_inputs.Input(
+        "label boot_volume_size='\u0661\u0660' is not allowed: give a size "
+        "in GB up to 65536; 0 boots from the flavor's own disk",
+        labels={"boot_volume_size": "\u0661\u0660"},
+    ),
     "an even number of masters": bad_inputs.Input(
-        "master_count=2: etcd needs an odd number",
+        "master_count=2: etcd needs an odd number; give 1, 3 or 5",
         masters=2,
     ),
 }

@@ -1,0 +1,105 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Labels that have no effect where they were given, or not for long."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+import dataclasses
+import difflib
+from typing import Any
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
+
+
+@dataclasses.dataclass(frozen=True)
+class Unknown:
+    """A label that no driver knows, and the known one most like it."""
+
+    name: str
+    nearest: str | None
+
+    def __str__(self) -> str:
+        hint = f" (did you mean {self.nearest}?)" if self.nearest else ""
+        return f"label {exceptions.shown(self.name)} is not known{hint}"
+
+
+def unknown(
+    declared: Iterable[labels.Label[Any]],
+    ignored: Collection[str],
+    given: Iterable[str],
+) -> tuple[Unknown, ...]:
+    """The labels that mean nothing here.
+
+    :param ignored: labels of other drivers that are accepted all the same
+    :param given: names of labels that users gave
+    """
+    names = _by_name(declared)
+    strange = sorted(set(given) - names.keys() - set(ignored))
+    return tuple(Unknown(name, _nearest(name, names)) for name in strange)
+
+
+#: Scope -> where its labels are read.
+_READ = {
+    labels.Scope.TEMPLATE: "the template",
+    labels.Scope.CLUSTER: "the template and the cluster",
+}
+
+
+def misplaced(
+    declared: Iterable[labels.Label[Any]],
+    given: Iterable[str],
+    place: labels.Scope,
+) -> tuple[str, ...]:
+    """Who reads the known labels that nobody reads where they were given.
+
+    :param given: names of labels that users gave in one place
+    """
+    wider = list(labels.Scope)[: list(labels.Scope).index(place)]
+    scopes = {name: each.scope for name, each in _by_name(declared).items()}
+    return tuple(
+        f"label {name} is read from {_READ[scopes[name]]} alone"
+        for name in sorted(given)
+        if scopes.get(name) in wider
+    )
+
+
+def outdated(
+    declared: Iterable[labels.Label[Any]], given: Iterable[str]
+) -> tuple[str, ...]:
+    """What to use in place of labels that are there for old templates.
+
+    :param given: names of labels that users gave
+    """
+    known = _by_name(declared)
+    return tuple(
+        f"label {name} is deprecated: {known[name].deprecated}"
+        for name in sorted(set(given) & known.keys())
+        if known[name].deprecated
+    )
+
+
+def _by_name(
+    declared: Iterable[labels.Label[Any]],
+) -> dict[str, labels.Label[Any]]:
+    return {
+        name: label
+        for label in declared
+        for name in (label.name, *label.aliases)
+    }
+
+
+def _nearest(name: str, names: Iterable[str]) -> str | None:
+    found = difflib.get_close_matches(name, sorted(names), n=1)
+    return found[0] if found else None

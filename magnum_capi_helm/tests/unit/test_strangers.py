@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Labels that have no effect where they were given."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from oslotest import base
+
+from magnum_capi_helm import labels
+from magnum_capi_helm import strangers
+from magnum_capi_helm.tests.unit import test_labels
+
+
+class WithoutEffectTest(base.BaseTestCase):
+    def test_a_label_that_nobody_knows(self) -> None:
+        found = strangers.unknown(
+            (test_labels.SIZE,),
+            ("theirs",),
+            ("sise", "theirs", "a\nb", "y" * 200),
+        )
+        self.assertEqual(
+            [
+                "label 'a\\nb' is not known",
+                "label 'sise' is not known (did you mean size?)",
+                f"label '{'y' * 95}...' is not known",
+            ],
+            [str(each) for each in found],
+        )
+
+    def test_a_label_where_nobody_reads_it(self) -> None:
+        group = labels.Label(
+            "own", str, "", "", "", scope=labels.Scope.NODEGROUP
+        )
+        declared = (test_labels.SIZE, test_labels.VERSION, group)
+        given = ("version", "old_size", "own", "other")
+        template = "label version is read from the template alone"
+        cluster = (
+            "label old_size is read from the template and the cluster alone"
+        )
+        self.assertEqual(
+            [(), (template,), (cluster, template)],
+            [
+                strangers.misplaced(declared, given, place)
+                for place in labels.Scope
+            ],
+        )
+
+    def test_a_label_that_is_there_for_old_templates(self) -> None:
+        old = dataclasses.replace(
+            test_labels.SIZE, deprecated="give the size of the flavor"
+        )
+        self.assertEqual(
+            (
+                "label old_size is deprecated: give the size of the flavor",
+                "label size is deprecated: give the size of the flavor",
+            ),
+            strangers.outdated((old,), ("size", "old_size", "other")),
+        )
+        self.assertEqual(
+            (), strangers.outdated((test_labels.SIZE,), ("size",))
+        )

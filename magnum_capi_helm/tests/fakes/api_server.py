@@ -20,7 +20,6 @@ collection by owner reference.
 from __future__ import annotations
 
 from collections.abc import Iterator
-import copy
 import itertools
 import threading
 from typing import Any, TypeAlias
@@ -34,6 +33,15 @@ Names: TypeAlias = list[str]
 Key: TypeAlias = tuple[str, str, str]
 
 _STAMP = "2026-01-01T00:00:00Z"
+
+
+def _copied(value: Any) -> Any:
+    """A deep copy of what JSON can hold: much faster than deepcopy."""
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    return value
 
 
 class ApiServer:
@@ -51,9 +59,7 @@ class ApiServer:
     ) -> Object | None:
         """The object, or None."""
         with self._lock:
-            return copy.deepcopy(
-                self._objects.get((kind.name, namespace, name))
-            )
+            return _copied(self._objects.get((kind.name, namespace, name)))
 
     def list(
         self, kind: kinds.Kind, namespace: str | None, selector: str = ""
@@ -62,7 +68,7 @@ class ApiServer:
         wanted = _parse(selector)
         with self._lock:
             return [
-                copy.deepcopy(obj)
+                _copied(obj)
                 for key, obj in sorted(self._objects.items())
                 if key[0] == kind.name
                 and namespace in (None, key[1])
@@ -80,7 +86,7 @@ class ApiServer:
             self._need_namespace(kind, key[1])
             if key in self._objects:
                 raise exceptions.Conflict(f"{kind.name} {key[2]} exists (409)")
-            new = copy.deepcopy(obj)
+            new = _copied(obj)
             new.update(apiVersion=_version(kind), kind=kind.name)
             new["metadata"].update(
                 uid=str(uuid.uuid4()), generation=1, creationTimestamp=_STAMP
@@ -101,20 +107,20 @@ class ApiServer:
                 raise exceptions.Conflict(
                     f"{kind.name} {key[2]} has been modified (409)"
                 )
-            return self._change(key, old, copy.deepcopy(obj))
+            return self._change(key, old, _copied(obj))
 
     def apply(self, kind: kinds.Kind, obj: Object) -> Object:
         """Server-side apply by one manager: what it leaves out, goes."""
         with self._lock:
             key = _key(kind, obj)
             before = self._applied.get(key, {})
-            self._applied[key] = copy.deepcopy(obj)
+            self._applied[key] = _copied(obj)
             old = self._objects.get(key)
             if old is None:
                 return self.create(kind, obj)
             if "type" in obj and old.get("type") != obj["type"]:
                 raise exceptions.ManagementError("type is immutable (422)")
-            new = copy.deepcopy(old)
+            new = _copied(old)
             prune(new, before, obj)
             merge(new, obj)
             return self._change(key, old, new)
@@ -128,7 +134,7 @@ class ApiServer:
             old = self._objects.get(key)
             if old is None:
                 return None
-            new = copy.deepcopy(old)
+            new = _copied(old)
             merge(new, change)
             return self._change(key, old, new)
 
@@ -165,7 +171,7 @@ class ApiServer:
         new.update(apiVersion=old["apiVersion"], kind=old["kind"])
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         if new == old:
-            return copy.deepcopy(old)
+            return _copied(old)
         if new.get("spec") != old.get("spec"):
             new["metadata"]["generation"] += 1
         return self._keep(key, new)
@@ -173,7 +179,7 @@ class ApiServer:
     def _keep(self, key: Key, new: Object) -> Object:
         new["metadata"]["resourceVersion"] = str(next(self._counter))
         self._objects[key] = new
-        result = copy.deepcopy(new)
+        result = _copied(new)
         meta = new["metadata"]
         if meta.get("deletionTimestamp") and not meta.get("finalizers"):
             self._remove(key)
@@ -213,7 +219,7 @@ def merge(target: Object, change: Object) -> None:
                 target[key] = {}
             merge(target[key], value)
         else:
-            target[key] = copy.deepcopy(value)
+            target[key] = _copied(value)
 
 
 def prune(target: Object, before: Object, now: Object) -> None:

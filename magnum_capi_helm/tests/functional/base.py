@@ -19,6 +19,7 @@ the test deletes it at the end, whatever happened before.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+import contextlib
 import logging
 import os
 import pathlib
@@ -125,8 +126,14 @@ class Magnum:
         """The nodegroups of a cluster, by name."""
         path = f"/clusters/{cluster}/nodegroups"
         listed = self.call("GET", path)["nodegroups"]
-        whole = [self.call("GET", f"{path}/{each['uuid']}") for each in listed]
-        return {each["name"]: each for each in whole}
+        found = {}
+        for each in listed:
+            # One that is deleted in between is gone.
+            with contextlib.suppress(ka_exceptions.NotFound):
+                found[each["name"]] = self.call(
+                    "GET", f"{path}/{each['uuid']}"
+                )
+        return found
 
 
 class LabCase(base.BaseTestCase):

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import itertools
 import threading
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 import uuid
 
 from magnum_capi_helm import exceptions
@@ -31,17 +31,19 @@ from magnum_capi_helm.management import kinds
 Object: TypeAlias = dict[str, Any]
 Names: TypeAlias = list[str]
 Key: TypeAlias = tuple[str, str, str]
+T = TypeVar("T")
 
 _STAMP = "2026-01-01T00:00:00Z"
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: T) -> T:
     """A deep copy of what JSON can hold: much faster than deepcopy."""
+    copy: Any = value
     if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_copied(item) for item in value]
-    return value
+        copy = {key: _copied(item) for key, item in value.items()}
+    elif isinstance(value, list):
+        copy = [_copied(item) for item in value]
+    return cast("T", copy)
 
 
 class ApiServer:

@@ -170,19 +170,23 @@ def _finish(
 def _prepare(rt: runtime.Runtime, cluster: Any, plan: _Plan) -> wanted.Rows:
     """Write all that helm, and whoever goes on later, needs."""
     scope = (plan.namespace, plan.release)
-    credentials.ensure(
-        rt.management,
-        *scope,
-        cluster=cluster,
-        session=plan.session,
-        labels=plan.labels,
-        files=plan.files,
-    )
-    for secret in plan.certificates:
-        rt.management.apply(kinds.SECRET, secret)
-    if encryption.needs_key(plan.values):
-        encryption_key.ensure(rt.management, *scope, plan.labels)
-    values_now = _with_server_groups(rt, plan)
+    # Keystone takes its time for a credential: the rest is written meanwhile.
+    with futures.ThreadPoolExecutor(1) as pool:
+        credential = pool.submit(
+            credentials.ensure,
+            rt.management,
+            *scope,
+            cluster=cluster,
+            session=plan.session,
+            labels=plan.labels,
+            files=plan.files,
+        )
+        for secret in plan.certificates:
+            rt.management.apply(kinds.SECRET, secret)
+        if encryption.needs_key(plan.values):
+            encryption_key.ensure(rt.management, *scope, plan.labels)
+        values_now = _with_server_groups(rt, plan)
+        credential.result()
     rows_now, _ = rows.read(cluster)
     operation.write_intent(
         rt,

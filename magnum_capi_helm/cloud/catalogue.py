@@ -14,6 +14,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from concurrent import futures
+import contextlib
 from typing import Any
 
 from magnum_capi_helm import conf
@@ -40,6 +43,17 @@ class Cloud(
 
     def __init__(self, session: Any) -> None:
         super().__init__(session)
+
+    def prefetch(self, images: Iterable[str]) -> None:
+        """Ask Glance for images while Nova lists its flavors.
+
+        What can't be had is left to who asks for it: he knows what for.
+        """
+        with futures.ThreadPoolExecutor(1) as pool:
+            pool.submit(lambda: self._flavors)
+            for ref in images:
+                with contextlib.suppress(exceptions.CapiHelmError):
+                    self.image(ref)
 
     def endpoint(self, service: str, interface: str) -> str:
         """URL of a service in the catalogue."""

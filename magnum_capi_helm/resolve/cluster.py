@@ -49,13 +49,15 @@ def resolve(
     :raises CloudError: OpenStack did not answer
     """
     found = requested.cluster_labels(cluster)
-    # Glance and Nova, Neutron, Cinder: three services at the same time.
+    nodegroups = list(cluster.nodegroups)
+    # Glance, Nova, Neutron and Cinder: four services at the same time.
     with futures.ThreadPoolExecutor(2) as pool:
         looked_up = pool.submit(network.network, cluster, cloud)
         classes = pool.submit(storage.storage_classes, cloud, found)
+        cloud.prefetch({each.image_id for each in nodegroups})
         rows = [
             groups.resolve(cluster, each, cloud, release, found)
-            for each in cluster.nodegroups
+            for each in nodegroups
         ]
     control_plane, workers = groups.by_role(rows)
     wanted = dataclasses.replace(

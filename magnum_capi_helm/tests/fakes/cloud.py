@@ -17,6 +17,7 @@ The same methods as :class:`magnum_capi_helm.cloud.catalogue.Cloud`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import dataclasses
 from typing import TypeVar
 
@@ -47,6 +48,9 @@ class FakeCloud:
     #: Of all services together; what is not here is plenty.
     quotas: dict[str, demand.Quota] = dataclasses.field(default_factory=dict)
     identity: str = "http://keystone.test/v3"
+
+    def prefetch(self, images: Iterable[str]) -> None:
+        """As the real one: nothing that shows."""
 
     def image(self, ref: str) -> spec.Image:
         """As the real one."""

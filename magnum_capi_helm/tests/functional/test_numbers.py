@@ -29,7 +29,9 @@ from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.tests.functional import base
 
-CREATED = re.compile(r"created release .*driver ([\d.]+) s, helm")
+CREATED = re.compile(
+    r"^\S+ \S+ (\d+) INFO .*created release .*driver ([\d.]+) s, helm", re.M
+)
 
 
 class _Counted:
@@ -61,11 +63,12 @@ class NumbersTest(base.LabCase):
     """Ceilings that a change must not break."""
 
     def test_what_a_create_and_a_settled_cluster_cost(self) -> None:
-        cluster = self.cluster(self.template())
+        template = self.template()
+        cluster = self.cluster(template)
         self.until_status(cluster, ("CREATE_COMPLETE",))
+        self.until_status(self.cluster(template), ("CREATE_COMPLETE",))
         # The last few: one alone says more of what else the machine does.
-        times = [float(each) for each in CREATED.findall(base.magnum_log())]
-        self.assertLessEqual(statistics.median(times[-5:]), 1.0)
+        self.assertLessEqual(statistics.median(_create_times()[-5:]), 1.0)
 
         row, counted, admin = self._own_driver(cluster)
         driver.Driver().update_cluster_status(admin, row)
@@ -102,3 +105,17 @@ class NumbersTest(base.LabCase):
         admin = context.make_admin_context(all_tenants=True)
         row = cluster_object.Cluster.get_by_uuid(admin, cluster)
         return row, counted, admin
+
+
+def _create_times() -> list[float]:
+    """Seconds of the driver for each create but a process's first.
+
+    The first loads what talks to OpenStack, once in a conductor's life.
+    """
+    times: list[float] = []
+    started: set[str] = set()
+    for process, seconds in CREATED.findall(base.magnum_log()):
+        if process in started:
+            times.append(float(seconds))
+        started.add(process)
+    return times

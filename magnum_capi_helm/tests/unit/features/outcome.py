@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import dataclasses
 import types
 from typing import Any
@@ -27,6 +28,9 @@ from magnum_capi_helm.tests.unit.features import specs
 
 class _Cloud:
     """A cloud in which every name is found."""
+
+    def prefetch(self, images: Iterable[str]) -> None:
+        """Nothing to wait for."""
 
     def image(self, name: str) -> spec.Image:
         if name == "bare":

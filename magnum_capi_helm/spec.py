@@ -196,6 +196,8 @@ class Site:
         registries, each below its own name; None: none
     :param audit_policy: policy of the API's audit log, as YAML; None: the
         driver's own
+    :param addon_repository: URL of a helm repository that has the charts of
+        all addons; None: each addon's own
     """
 
     metadata: tuple[tuple[str, str], ...] = ()
@@ -204,6 +206,7 @@ class Site:
     trusted_cas: tuple[tuple[str, str], ...] = ()
     registry_mirror: str | None = None
     audit_policy: str | None = None
+    addon_repository: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -36,18 +36,15 @@ _CEPHFS = "cephfs"
 
 #: Mounts NFS shares for Manila's driver, at the socket where that one looks
 #: by default (``/var/lib/kubelet/plugins/csi-nfsplugin``), in its namespace.
-_NFS_MOUNTER: topic.Values = {
-    "kind": "HelmRelease",
-    "spec": {
-        "namespace": "openstack-system",
-        "chart": {
-            "repo": "https://raw.githubusercontent.com/kubernetes-csi/"
-            "csi-driver-nfs/master/charts",
-            "name": "csi-driver-nfs",
-            "version": "4.13.1",
-        },
-        "values": {},
+NFS_MOUNTER: topic.Values = {
+    "namespace": "openstack-system",
+    "chart": {
+        "repo": "https://raw.githubusercontent.com/kubernetes-csi/"
+        "csi-driver-nfs/master/charts",
+        "name": "csi-driver-nfs",
+        "version": "4.13.1",
     },
+    "values": {},
 }
 
 ENABLED = labels.Label(
@@ -114,6 +111,17 @@ def _check_class(found: labels.Values) -> None:
         )
 
 
+def _mounter(site: spec.Site) -> topic.Values:
+    """The release of the NFS driver, from the operator's repository if any.
+
+    The chart's own addons are redirected elsewhere; it knows nothing of this.
+    """
+    chart = dict(NFS_MOUNTER["chart"])
+    if site.addon_repository:
+        chart["repo"] = site.addon_repository
+    return {"kind": "HelmRelease", "spec": {**NFS_MOUNTER, "chart": chart}}
+
+
 def _values(cluster: spec.Cluster) -> topic.Values:
     found = cluster.labels
     if not found[ENABLED]:
@@ -130,7 +138,7 @@ def _values(cluster: spec.Cluster) -> topic.Values:
         },
     }
     mounter: topic.Values = (
-        {"custom": {"csi-driver-nfs": _NFS_MOUNTER}}
+        {"custom": {"csi-driver-nfs": _mounter(cluster.site)}}
         if protocol == _NFS
         else {"csi": {"cephfs": {"enabled": True}}}
     )

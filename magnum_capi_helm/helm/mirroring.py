@@ -31,6 +31,7 @@ import yaml
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import supported
+from magnum_capi_helm.features import shared_storage
 from magnum_capi_helm.helm import image_names
 from magnum_capi_helm.helm import packages
 
@@ -126,7 +127,11 @@ def contents(
     ]
     found = dict.fromkeys(_released(objects))
     if everything:
-        known = _known(package.values.get("addons") or {}, package.version)
+        addons = package.values.get("addons") or {}
+        # The driver knows one more than the chart.
+        known = _known(
+            {**addons, "nfs": shared_storage.NFS_MOUNTER}, package.version
+        )
         found |= dict.fromkeys(each for each in known if each not in found)
     return Contents(
         addons=tuple(sorted(found, key=lambda each: each.name)),

@@ -70,6 +70,7 @@ def site(found: labels.Values) -> spec.Site:
             _keystone_policy() if found[authentication.KEYSTONE] else None
         ),
         registry_mirror=_registry_mirror(),
+        addon_repository=options.addon_repository or None,
         registry_auth=_registry_auth(),
         trusted_cas=_openstack_cas() + _trusted_cas(),
         audit_policy=_audit_policy() if found[audit.ENABLED] else None,

@@ -133,8 +133,10 @@ class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignor
                 self.helm, str(self.chart), {}, everything=True
             ).addons
         }
-        # One network, one ingress controller.
-        self.assertLessEqual(known - on, {"cilium", "ingress-nginx"})
+        # One network, one ingress controller; and the driver's own for NFS.
+        self.assertLessEqual(
+            known - on, {"cilium", "ingress-nginx", "csi-driver-nfs"}
+        )
 
     def test_without_the_mirrors_there_are_many(self) -> None:
         cluster = specs.cluster()

@@ -187,6 +187,16 @@ class ManilaTest(base.BaseTestCase):
     def test_it_is_off_by_default(self) -> None:
         self.assertEqual({}, self._values({}))
 
+    def test_the_nfs_driver_comes_from_the_operators_repository(self) -> None:
+        given = {"manila_csi_enabled": "true", "manila_csi_share_type": "a"}
+        site = spec.Site(addon_repository="https://charts.example.org")
+        addons = shared_storage.TOPIC.cluster(specs.cluster(given, site=site))
+        chart = addons["addons"]["custom"]["csi-driver-nfs"]["spec"]["chart"]
+        self.assertEqual("https://charts.example.org", chart["repo"])
+        self.assertNotEqual(
+            chart["repo"], shared_storage.NFS_MOUNTER["chart"]["repo"]
+        )
+
     def test_nfs_shares_are_mounted_by_a_driver_of_their_own(self) -> None:
         self.assertEqual(
             {

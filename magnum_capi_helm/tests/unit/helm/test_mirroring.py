@@ -22,6 +22,7 @@ import fixtures
 from oslotest import base
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.features import shared_storage
 from magnum_capi_helm.helm import mirroring
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 
@@ -187,10 +188,12 @@ class ContentsTest(MirroringTestCase):
 
     def test_everything_is_what_the_defaults_have(self) -> None:
         found = self.contents(everything=True).addons
-        self.assertEqual((CERTS, CILIUM, ETCD, CALICO), found)
+        nfs = shared_storage.NFS_MOUNTER["chart"]
+        mounter = mirroring.Addon(nfs["name"], nfs["version"], nfs["repo"])
+        self.assertEqual((CERTS, CILIUM, mounter, ETCD, CALICO), found)
         self.assertEqual({"crds": {"enabled": True}}, found[0].values)
         self.assertEqual("cert-manager", found[0].namespace)
-        self.assertEqual({"a": 1}, found[2].values)
+        self.assertEqual({"a": 1}, found[3].values)
 
     def test_images_are_those_of_the_management_cluster(self) -> None:
         self.assertEqual(

@@ -39,7 +39,7 @@ _UUID = strategies.uuids().map(str)
 _CLOSE = strategies.text(alphabet="aA1_-. ä", min_size=1, max_size=8)
 
 _settings = hypothesis.settings(
-    max_examples=150, deadline=None, derandomize=True, database=None
+    max_examples=60, deadline=None, derandomize=True, database=None
 )
 
 

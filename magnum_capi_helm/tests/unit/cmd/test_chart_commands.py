@@ -184,7 +184,11 @@ class MirrorTest(ChartTestCase):
     def test_all_has_the_addons_that_are_off_as_well(self) -> None:
         rows = self.rows(mirror.Mirror, "--list", "--all")
         self.assertEqual(
-            {"etcd-defrag": "0.27.0", "tigera-operator": "v3.31.5"},
+            {
+                "etcd-defrag": "0.27.0",
+                "tigera-operator": "v3.31.5",
+                "csi-driver-nfs": "4.13.1",
+            },
             {
                 row["Chart"]: row["Version"]
                 for row in rows

@@ -364,6 +364,8 @@ class FlowTestCase(base.DbTestCase):
     def change(self, name: str, **fields: Any) -> None:
         """``coe nodegroup update``, through the handler."""
         group = self.groups()[name]
+        if strange := fields.keys() - group.fields.keys():
+            self.skipTest(f"nodegroups of this Magnum have no {strange}")
         for field, value in fields.items():
             setattr(group, field, value)
         nodegroup_conductor.Handler().nodegroup_update(

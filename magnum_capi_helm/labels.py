@@ -25,6 +25,8 @@ import dataclasses
 import enum
 from typing import Any, Generic, TypeVar
 
+from oslo_config import types
+
 from magnum_capi_helm import chart_versions
 from magnum_capi_helm import exceptions
 
@@ -93,6 +95,16 @@ class Label(Generic[T]):
                 name or self.name, value, self.allowed + why
             ) from error
         return parsed
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Switch(Label[bool]):
+    """A label that is true or false."""
+
+    type: Callable[[str], Any] = dataclasses.field(
+        default_factory=types.Boolean, compare=False, repr=False
+    )
+    allowed: str = dataclasses.field(default="true or false", compare=False)
 
 
 class Values:

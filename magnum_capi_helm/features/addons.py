@@ -26,16 +26,12 @@ from magnum_capi_helm import spec
 from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
 
-_TRUE_OR_FALSE = "true or false"
-
 #: Charts up to 0.22.0 know nginx alone.
 _WITH_TRAEFIK = (chart_versions.Range(since="0.23.0"),)
 
-DASHBOARD = labels.Label(
+DASHBOARD = labels.Switch(
     name="kube_dashboard_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed=_TRUE_OR_FALSE,
     help="Install the Kubernetes dashboard. Charts from 0.20.0 on no longer "
     "have it: no effect there.",
     becomes=("addons.kubernetesDashboard.enabled",),
@@ -43,11 +39,9 @@ DASHBOARD = labels.Label(
     harmless=True,
     deprecated="charts from 0.20.0 on have no dashboard",
 )
-HEADLAMP = labels.Label(
+HEADLAMP = labels.Switch(
     name="headlamp_enabled",
-    type=types.Boolean(),
     default=False,
-    allowed=_TRUE_OR_FALSE,
     help="Install Headlamp, a web interface of Kubernetes.",
     becomes=("addons.headlamp.enabled",),
     charts=(chart_versions.Range(since="0.28.0"),),
@@ -64,46 +58,36 @@ INGRESS = labels.Label(
         "addons.ingress.traefik.enabled",
     ),
 )
-METRICS_SERVER = labels.Label(
+METRICS_SERVER = labels.Switch(
     name="metrics_server_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed=_TRUE_OR_FALSE,
     help="Install metrics-server, which kubectl top and the horizontal pod "
     "autoscaler ask.",
     becomes=("addons.metricsServer.enabled",),
 )
-PROBLEM_DETECTOR = labels.Label(
+PROBLEM_DETECTOR = labels.Switch(
     name="npd_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed=_TRUE_OR_FALSE,
     help="Install node-problem-detector, which reports problems of a node "
     "as its conditions and events.",
     becomes=("addons.nodeProblemDetector.enabled",),
 )
-CERT_MANAGER = labels.Label(
+CERT_MANAGER = labels.Switch(
     name="cert_manager_enabled",
-    type=types.Boolean(),
     default=False,
-    allowed=_TRUE_OR_FALSE,
     help="Install cert-manager. The AMD and Intel operators bring it along.",
     becomes=("addons.certManager.enabled",),
     charts=(chart_versions.Range(since="0.15.0"),),
 )
-ETCD_DEFRAG = labels.Label(
+ETCD_DEFRAG = labels.Switch(
     name="etcd_defrag_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed=_TRUE_OR_FALSE,
     help="Defragment etcd every night.",
     becomes=("addons.etcdDefrag.enabled",),
 )
-RELOADER = labels.Label(
+RELOADER = labels.Switch(
     name="reloader_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed=_TRUE_OR_FALSE,
     help="Restart the OpenStack controllers of the cluster when their "
     "credentials change. Without it they keep a credential that was "
     "rotated until somebody restarts them.",

@@ -26,11 +26,9 @@ from magnum_capi_helm import spec
 from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import topic
 
-FLOATING_IP = labels.Label(
+FLOATING_IP = labels.Switch(
     name="master_lb_floating_ip_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed="true or false",
     help="Give the Kubernetes API a floating IP. Where nobody sets it, "
     "Magnum's floating_ip_enabled decides.",
     becomes=("apiServer.associateFloatingIP",),

@@ -27,11 +27,9 @@ _LOG = "/var/log/kubernetes/audit/audit.log"
 
 _API_SERVER = "controlPlane.kubeadmConfigSpec.clusterConfiguration.apiServer"
 
-ENABLED = labels.Label(
+ENABLED = labels.Switch(
     name="audit_log_enabled",
-    type=types.Boolean(),
     default=False,
-    allowed="true or false",
     help=f"Log requests to the Kubernetes API in {_LOG} of each control "
     "plane machine.",
     becomes=(

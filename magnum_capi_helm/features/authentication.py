@@ -52,11 +52,9 @@ _ALGORITHMS = tuple(
 #: The charts that have the values ``oidc``.
 _WITH_OIDC = (chart_versions.Range(since="0.11.0"),)
 
-KEYSTONE = labels.Label(
+KEYSTONE = labels.Switch(
     name="keystone_auth_enabled",
-    type=types.Boolean(),
     default=False,
-    allowed="true or false",
     help="Accept Keystone tokens at the Kubernetes API "
     "(k8s-keystone-auth webhook). What users may do is said by the policy "
     "in [kubernetes] keystone_auth_default_policy.",

@@ -50,11 +50,9 @@ _TAGS = {
 }
 _MINOR = re.compile(r"1\.(\d+)\.")
 
-ENABLED = labels.Label(
+ENABLED = labels.Switch(
     name="auto_scaling_enabled",
-    type=types.Boolean(),
     default=False,
-    allowed="true or false",
     help="Let the cluster autoscaler choose the node count of each group "
     "whose maximum is above its minimum.",
     becomes=("nodeGroups[].autoscale",),

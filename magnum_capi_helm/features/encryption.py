@@ -36,11 +36,9 @@ _CHARTS = (chart_versions.Range(since="0.16.0"),)
 #: ``*.*``, as an EncryptionConfiguration has them.
 _RESOURCE = r"\A([a-z][a-z0-9-]*(\.[a-z0-9.-]+)?|\*\.(\*|[a-z0-9.-]*))\Z"
 
-ENABLED = labels.Label(
+ENABLED = labels.Switch(
     name="etcd_encryption_enabled",
-    type=types.Boolean(),
     default=False,
-    allowed="true or false",
     help="Encrypt resources in etcd, with a key that the driver makes for "
     "each cluster.",
     becomes=("etcd.encryption.enabled",),

@@ -14,47 +14,35 @@
 
 from __future__ import annotations
 
-from oslo_config import types
-
 from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
 
-_TRUE_OR_FALSE = "true or false"
-
-NVIDIA = labels.Label(
+NVIDIA = labels.Switch(
     name="nvidia_gpu_operator_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed=_TRUE_OR_FALSE,
     help="Install NVIDIA's GPU operator: drivers and device plugin on nodes "
     "that have such a GPU.",
     becomes=("addons.nvidiaGPUOperator.enabled",),
 )
-MELLANOX = labels.Label(
+MELLANOX = labels.Switch(
     name="mellanox_network_operator_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed=_TRUE_OR_FALSE,
     help="Install NVIDIA's network operator for Mellanox cards.",
     becomes=("addons.mellanoxNetworkOperator.enabled",),
 )
-AMD = labels.Label(
+AMD = labels.Switch(
     name="amd_gpu_operator_enabled",
-    type=types.Boolean(),
     default=False,
-    allowed=_TRUE_OR_FALSE,
     help="Install AMD's GPU operator, and cert-manager, which it needs.",
     becomes=("addons.amdGPUOperator.enabled",),
     charts=(chart_versions.Range(since="0.27.0"),),
 )
-INTEL = labels.Label(
+INTEL = labels.Switch(
     name="intel_device_plugin_enabled",
-    type=types.Boolean(),
     default=False,
-    allowed=_TRUE_OR_FALSE,
     help="Install Intel's device plugin for GPUs, and cert-manager, which "
     "it needs.",
     becomes=(
@@ -63,11 +51,9 @@ INTEL = labels.Label(
     ),
     charts=(chart_versions.Range(since="0.15.0"),),
 )
-DISCOVERY = labels.Label(
+DISCOVERY = labels.Switch(
     name="node_feature_discovery_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed=_TRUE_OR_FALSE,
     help="Install node-feature-discovery, which labels nodes by their "
     "hardware. The operators need it: only without them it can be off.",
     becomes=("addons.nodeFeatureDiscovery.enabled",),

@@ -14,8 +14,6 @@
 
 from __future__ import annotations
 
-from oslo_config import types
-
 from magnum_capi_helm import labels
 from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
@@ -24,11 +22,9 @@ from magnum_capi_helm.features import topic
 _SPEC = "nodeGroupDefaults.healthCheck.spec"
 _CONTROL_PLANE_SPEC = "controlPlane.healthCheck.spec"
 
-ENABLED = labels.Label(
+ENABLED = labels.Switch(
     name="auto_healing_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed="true or false",
     help="Replace machines whose node stays unhealthy.",
     becomes=(
         "controlPlane.healthCheck.enabled",

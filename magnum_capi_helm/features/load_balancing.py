@@ -56,11 +56,9 @@ ALGORITHM = labels.Label(
     "which knows no other, else ROUND_ROBIN.",
     becomes=(f"{_SECTION}.lb-method",),
 )
-HEALTH_CHECK = labels.Label(
+HEALTH_CHECK = labels.Switch(
     name="octavia_lb_healthcheck",
-    type=types.Boolean(),
     default=True,
-    allowed="true or false",
     help="Create a health monitor for each load balancer of a Service.",
     becomes=(f"{_SECTION}.create-monitor",),
 )

@@ -32,11 +32,9 @@ _PROMETHEUS = f"{_STACK}.prometheus.prometheusSpec"
 _ALERTMANAGER = f"{_STACK}.alertmanager.alertmanagerSpec"
 _CLAIM = "volumeClaimTemplate.spec"
 
-ENABLED = labels.Label(
+ENABLED = labels.Switch(
     name="monitoring_enabled",
-    type=types.Boolean(),
     default=False,
-    allowed="true or false",
     help="Install Prometheus, Grafana and Loki. The other labels for "
     "monitoring have no effect without it.",
     aliases=("prometheus_monitoring",),
@@ -92,19 +90,15 @@ INTERVAL: labels.Label[int | None] = labels.Label(
     help="How often Prometheus asks its targets. Default: Prometheus' own.",
     becomes=(f"{_PROMETHEUS}.scrapeInterval",),
 )
-LOKI = labels.Label(
+LOKI = labels.Switch(
     name="monitoring_loki_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed="true or false",
     help="Collect the logs of all pods in Loki.",
     becomes=(f"{_NODE}.lokiStack.enabled",),
 )
-BLACKBOX = labels.Label(
+BLACKBOX = labels.Switch(
     name="monitoring_blackbox_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed="true or false",
     help="Watch whether the cluster reaches Keystone (blackbox exporter).",
     becomes=(f"{_NODE}.blackboxExporter.enabled",),
 )

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import re
 
-from oslo_config import types
-
 from magnum_capi_helm import chart_versions
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
@@ -60,11 +58,9 @@ EXTRA_NETWORKS: labels.Label[tuple[str, ...]] = labels.Label(
     becomes=("nodeGroups[].machineNetworking.ports",),
     charts=_PORTS,
 )
-EXTRA_PORT_SECURITY = labels.Label(
+EXTRA_PORT_SECURITY = labels.Switch(
     name="extra_network_port_security",
-    type=types.Boolean(),
     default=True,
-    allowed="true or false",
     help="Whether the ports in the extra networks have port security, and "
     "with it the security groups of the cluster. Networks that have none "
     "need false.",

@@ -47,11 +47,9 @@ NFS_MOUNTER: topic.Values = {
     "values": {},
 }
 
-ENABLED = labels.Label(
+ENABLED = labels.Switch(
     name="manila_csi_enabled",
-    type=types.Boolean(),
     default=False,
-    allowed="true or false",
     help="Install the Manila CSI driver and the StorageClass csi-manila, for "
     "volumes that many pods write to.",
     becomes=(f"{_NODE}.enabled",),

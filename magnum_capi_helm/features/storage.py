@@ -36,11 +36,9 @@ _CLASS = f"{_NODE}.defaultStorageClass"
 #: a user's text must never be a template.
 TEXT = r"\A[^{}\x00-\x1f]*\Z"
 
-ENABLED = labels.Label(
+ENABLED = labels.Switch(
     name="cinder_csi_enabled",
-    type=types.Boolean(),
     default=True,
-    allowed="true or false",
     help="Install the Cinder CSI driver, and a StorageClass for each Cinder "
     "volume type.",
     becomes=(f"{_NODE}.enabled",),
@@ -81,11 +79,9 @@ FSTYPE = labels.Label(
     former=("csi_cinder_fstype",),
     becomes=(f"{_CLASS}.fstype",),
 )
-EXPANSION = labels.Label(
+EXPANSION = labels.Switch(
     name="csi_cinder_allow_volume_expansion",
-    type=types.Boolean(),
     default=True,
-    allowed="true or false",
     help="Let claims grow.",
     former=("csi_cinder_allow_volume_expansion",),
     becomes=(f"{_CLASS}.allowVolumeExpansion",),

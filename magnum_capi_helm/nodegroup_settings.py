@@ -20,16 +20,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
-from magnum_capi_helm import node_types
 from magnum_capi_helm import rows
 from magnum_capi_helm import spec
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
-from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.resolve import registration
 from magnum_capi_helm.resolve import requested
 
 #: Fields of a nodegroup's row that an update may change. Magnum before 23
@@ -108,9 +106,6 @@ def _group(
     if maximum == theirs.maximum:
         maximum = item.get("machineCountMax") or maximum
     found = requested.nodegroup_labels(asked, row)
-    given = found[nodes.NODE_LABELS]
-    on_nodes = {**dict(given), **dict(_labels(ours))}
-    taints = (*found[nodes.NODE_TAINTS], *_taints(ours))
     return spec.NodeGroup(
         name=ours.chart_name,
         flavor="",
@@ -121,28 +116,6 @@ def _group(
         magnum_name=ours.name,
         role=row.role,
         labels=found,
-        node_labels=tuple(on_nodes.items()),
-        # The row's taints beat the label's of the same key and effect.
-        taints=tuple({(t.key, t.effect): t for t in taints}.values()),
+        node_labels=registration.node_labels(row, found),
+        taints=registration.taints(row, found),
     )
-
-
-def _labels(group: wanted.Group) -> node_types.Pairs:
-    try:
-        return node_types.checked_labels(group.node_labels)
-    except ValueError as error:
-        raise exceptions.InvalidInput(
-            f"node_labels of nodegroup {exceptions.shown(group.name)}: {error}"
-        ) from error
-
-
-def _taints(group: wanted.Group) -> node_types.Taints:
-    try:
-        return node_types.checked_taints(
-            spec.Taint(key=key, value=value, effect=effect)
-            for key, value, effect in group.node_taints
-        )
-    except ValueError as error:
-        raise exceptions.InvalidInput(
-            f"node_taints of nodegroup {exceptions.shown(group.name)}: {error}"
-        ) from error

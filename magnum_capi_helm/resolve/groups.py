@@ -23,13 +23,13 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
 from magnum_capi_helm import names
-from magnum_capi_helm import node_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import disks
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.resolve import network
 from magnum_capi_helm.resolve import references
+from magnum_capi_helm.resolve import registration
 from magnum_capi_helm.resolve import requested
 
 if TYPE_CHECKING:
@@ -72,15 +72,7 @@ def resolve(
             "one to the cluster or its template"
         )
     found = requested.nodegroup_labels(asked, row)
-    with references.named("image_id"):
-        known = cloud.image(row.image_id)
-    image = _image(row, known, found)
-    with references.named(_FLAVOR_FIELDS.get(row.role, "flavor_id")):
-        flavor = cloud.flavor(row.flavor_id)
-    references.check_group(found, cloud)
-    network.check_extra(found, cloud)
-    if row.role == _MASTER:
-        references.check_cluster(found, cloud)
+    image, flavor = _looked_up(row, found, cloud)
     minimum, maximum = _bounds(row, found)
     boot_disk = _boot_disk(found)
     _check_root_disk(flavor, image, boot_disk)
@@ -96,9 +88,25 @@ def resolve(
         labels=found,
         boot_disk=boot_disk,
         container_disk=_container_disk(cluster, row, found),
-        node_labels=_node_labels(row, found),
-        taints=_taints(row, found),
+        node_labels=registration.node_labels(row, found),
+        taints=registration.taints(row, found),
     )
+
+
+def _looked_up(
+    row: Any, found: labels.Values, cloud: catalogue.Cloud
+) -> tuple[spec.Image, spec.Flavor]:
+    """Image and flavor; whatever else the labels name is there, too."""
+    with references.named("image_id"):
+        known = cloud.image(row.image_id)
+    image = _image(row, known, found)
+    with references.named(_FLAVOR_FIELDS.get(row.role, "flavor_id")):
+        flavor = cloud.flavor(row.flavor_id)
+    references.check_group(found, cloud)
+    network.check_extra(found, cloud)
+    if row.role == _MASTER:
+        references.check_cluster(found, cloud)
+    return image, flavor
 
 
 def by_role(
@@ -225,55 +233,6 @@ def _check_root_disk(
             f"{what} {size} GB, and image "
             f"{exceptions.shown(image.name)} needs {image.min_disk} GB"
         )
-
-
-def _node_labels(row: Any, found: labels.Values) -> node_types.Pairs:
-    """Labels of the nodes of workers; the row's beat those of the label.
-
-    :raises InvalidInput: the row has one that is not allowed
-    """
-    if row.role == _MASTER:
-        return ()
-    # Magnum before 23 has no such field.
-    own = getattr(row, "node_labels", None) or {}
-    try:
-        checked = node_types.checked_labels(
-            (str(key), str(value)) for key, value in own.items()
-        )
-    except ValueError as error:
-        raise exceptions.InvalidInput(
-            f"node_labels of nodegroup {exceptions.shown(row.name)}: {error}"
-        ) from error
-    labelled = found[nodes.NODE_LABELS]
-    return tuple({**dict(labelled), **dict(checked)}.items())
-
-
-def _taints(row: Any, found: labels.Values) -> node_types.Taints:
-    """Taints of the nodes of workers; the row's beat those of the label.
-
-    :raises InvalidInput: the row has one that is not allowed
-    """
-    if row.role == _MASTER:
-        return ()
-    own = getattr(row, "node_taints", None) or []
-    try:
-        checked = node_types.checked_taints(
-            spec.Taint(
-                key=str(each.get("key", "")),
-                effect=str(each.get("effect", "")),
-                value=str(each.get("value") or ""),
-            )
-            for each in own
-        )
-    except ValueError as error:
-        raise exceptions.InvalidInput(
-            f"node_taints of nodegroup {exceptions.shown(row.name)}: {error}"
-        ) from error
-    merged = {
-        (each.key, each.effect): each
-        for each in (*found[nodes.NODE_TAINTS], *checked)
-    }
-    return tuple(merged.values())
 
 
 def _boot_disk(values: labels.Values) -> spec.Disk:

@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""With which labels and taints a group's kubelets register their nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
+from magnum_capi_helm import node_types
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import nodes
+
+
+def node_labels(row: Any, found: labels.Values) -> node_types.Pairs:
+    """Labels of the nodes of workers; the row's beat those of the label.
+
+    :raises InvalidInput: the row has one that is not allowed
+    """
+    if row.role == "master":
+        return ()
+    # Magnum before 23 has no such field.
+    own = getattr(row, "node_labels", None) or {}
+    try:
+        checked = node_types.checked_labels(
+            (str(key), str(value)) for key, value in own.items()
+        )
+    except ValueError as error:
+        raise exceptions.InvalidInput(
+            f"node_labels of nodegroup {exceptions.shown(row.name)}: {error}"
+        ) from error
+    labelled = found[nodes.NODE_LABELS]
+    return tuple({**dict(labelled), **dict(checked)}.items())
+
+
+def taints(row: Any, found: labels.Values) -> node_types.Taints:
+    """Taints of the nodes of workers; the row's beat those of the label.
+
+    :raises InvalidInput: the row has one that is not allowed
+    """
+    if row.role == "master":
+        return ()
+    own = getattr(row, "node_taints", None) or []
+    try:
+        checked = node_types.checked_taints(
+            spec.Taint(
+                key=str(each.get("key", "")),
+                effect=str(each.get("effect", "")),
+                value=str(each.get("value") or ""),
+            )
+            for each in own
+        )
+    except ValueError as error:
+        raise exceptions.InvalidInput(
+            f"node_taints of nodegroup {exceptions.shown(row.name)}: {error}"
+        ) from error
+    merged = {
+        (each.key, each.effect): each
+        for each in (*found[nodes.NODE_TAINTS], *checked)
+    }
+    return tuple(merged.values())

@@ -35,6 +35,24 @@ nodeGroupDefaults:
 controlPlane:
   nodeDrainTimeout: 7m0s
 """
+_LABELS = {
+    "api_master_lb_allowed_cidrs": "192.0.2.0/24",
+    "audit_log_enabled": "true",
+    "auto_scaling_enabled": "true",
+    "availability_zone": "nova",
+    "boot_volume_size": "30",
+    "boot_volume_type": "ssd",
+    "capi_helm_values_profiles": "patient",
+    "etcd_encryption_enabled": "true",
+    "max_node_count": "3",
+    "min_node_count": "1",
+    "node_labels": "example.org/disk=fast",
+    "node_taints": "example.org/only=me:PreferNoSchedule",
+    "oidc_client_id": "kubernetes",
+    "oidc_issuer_url": "https://issuer.example.org",
+    "registry_mirrors": "docker.io=https://mirror.example.org/v2/docker.io",
+    "server_group_policies": "soft-anti-affinity",
+}
 
 
 class DescribedTest(base.LabCase):
@@ -47,26 +65,7 @@ class DescribedTest(base.LabCase):
             self.template(
                 fixed_network=network,
                 fixed_subnet=subnet,
-                labels={
-                    "api_master_lb_allowed_cidrs": "192.0.2.0/24",
-                    "audit_log_enabled": "true",
-                    "auto_scaling_enabled": "true",
-                    "availability_zone": "nova",
-                    "boot_volume_size": "30",
-                    "boot_volume_type": "ssd",
-                    "capi_helm_values_profiles": "patient",
-                    "etcd_encryption_enabled": "true",
-                    "max_node_count": "3",
-                    "min_node_count": "1",
-                    "node_labels": "example.org/disk=fast",
-                    "node_taints": "example.org/only=me:PreferNoSchedule",
-                    "oidc_client_id": "kubernetes",
-                    "oidc_issuer_url": "https://issuer.example.org",
-                    "registry_mirrors": (
-                        "docker.io=https://mirror.example.org/v2/docker.io"
-                    ),
-                    "server_group_policies": "soft-anti-affinity",
-                },
+                labels=_LABELS,
             ),
             node_count=2,
         )

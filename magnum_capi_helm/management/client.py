@@ -165,15 +165,23 @@ class Client:
             "PUT", kind, obj, named=True, json=self._typed(kind, obj)
         )
 
-    def apply(self, kind: kinds.Kind, obj: Object) -> Object:
-        """Server-side apply: idempotent, and ours against any other."""
+    def apply(
+        self, kind: kinds.Kind, obj: Object, *, dry_run: bool = False
+    ) -> Object:
+        """Server-side apply: idempotent, and ours against any other.
+
+        :param dry_run: ask all webhooks, and write nothing
+        """
+        params = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        if dry_run:
+            params["dryRun"] = "All"
         return self._write(
             "PATCH",
             kind,
             obj,
             named=True,
             data=json.dumps(self._typed(kind, obj)),
-            params={"fieldManager": FIELD_MANAGER, "force": "true"},
+            params=params,
             headers={"Content-Type": _APPLY_PATCH},
         )
 

@@ -55,11 +55,11 @@ class Versions:
 
         :raises ManagementUnreachable: no answer
         """
+        if kind.fixed:
+            return "/".join(filter(None, (kind.group, kind.versions[0])))
         pinned = self._pinned.get(kind.name, {}).get("api_version")
         if pinned:
             return pinned
-        if kind.fixed:
-            return "/".join(filter(None, (kind.group, kind.versions[0])))
         served = self._served(kind.group)
         for version in kind.versions:
             if version in served:

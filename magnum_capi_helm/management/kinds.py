@@ -18,7 +18,9 @@ them a management cluster serves is discovered (``client.py``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Kind:
 
     :param group: API group; empty for the core group
     :param versions: versions that the driver understands, best first
-    :param fixed: part of Kubernetes itself; needs no discovery
+    :param fixed: there is one version only; needs no discovery
     :param optional: a management cluster may do without it; where any other
         kind is not served, nothing can be said about its objects
     """
@@ -126,3 +128,30 @@ KEPT = (
     OPENSTACK_MACHINE_TEMPLATE,
     CONFIG_TEMPLATE,
 )
+
+#: The other kinds that charts render, by group and plural.
+_OTHERS = {
+    "ConfigMap": ("", "configmaps"),
+    "Deployment": ("apps", "deployments"),
+    "MachineHealthCheck": ("cluster.x-k8s.io", "machinehealthchecks"),
+    "Role": ("rbac.authorization.k8s.io", "roles"),
+    "RoleBinding": ("rbac.authorization.k8s.io", "rolebindings"),
+    "ServiceAccount": ("", "serviceaccounts"),
+}
+_PLURALS = _OTHERS | {kind.name: (kind.group, kind.plural) for kind in ALL}
+
+
+def rendered(obj: Mapping[str, Any]) -> Kind | None:
+    """The kind of an object of a manifest, in the manifest's own version.
+
+    Read with it, a live object can be compared with its manifest: Cluster
+    API's other versions have other fields.
+
+    :returns: None for a kind that no known chart renders
+    """
+    group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
+    name = str(obj.get("kind", ""))
+    known = _PLURALS.get(name)
+    if known is None or known[0] != group:
+        return None
+    return Kind(name, group, known[1], (version,), fixed=True)

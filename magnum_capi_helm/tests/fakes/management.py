@@ -156,10 +156,13 @@ class FakeManagement:
         self._request("replace", kind, obj["metadata"]["name"])
         return self.server.replace(kind, obj)
 
-    def apply(self, kind: kinds.Kind, obj: client.Object) -> client.Object:
-        """As the real one."""
-        self._request("apply", kind, obj["metadata"]["name"])
-        return self.server.apply(kind, obj)
+    def apply(
+        self, kind: kinds.Kind, obj: client.Object, *, dry_run: bool = False
+    ) -> client.Object:
+        """As the real one; a dry run is a verb of its own."""
+        verb = "dry-run" if dry_run else "apply"
+        self._request(verb, kind, obj["metadata"]["name"])
+        return obj if dry_run else self.server.apply(kind, obj)
 
     def patch(
         self,

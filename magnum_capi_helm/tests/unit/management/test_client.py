@@ -438,6 +438,14 @@ class WriteTest(base.BaseTestCase):
             options,
         )
 
+    def test_a_dry_run_is_an_apply_that_writes_nothing(self) -> None:
+        management, transport = over(api.Answer(200, self.TYPED))
+        management.apply(kinds.SECRET, self.OBJECT, dry_run=True)
+        self.assertEqual(
+            {"fieldManager": "magnum", "force": "true", "dryRun": "All"},
+            transport.options[0]["params"],
+        )
+
     def test_patch_merges(self) -> None:
         management, transport = over(api.Answer(200, {"kind": "Lease"}))
         change = {"metadata": {"annotations": {"a": "b"}}}

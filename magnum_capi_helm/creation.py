@@ -36,6 +36,7 @@ from magnum_capi_helm import identity
 from magnum_capi_helm import intent
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
+from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import server_groups
@@ -233,7 +234,7 @@ def _leave(
     if row is None or rows.action(row.status) == "DELETE":
         return
     if resumable:
-        rows.save_reason(row, str(error))
+        outcome.save_reason(row, str(error))
     else:
-        rows.save_failed(row, list(row.nodegroups), str(error))
-    rows.copy_outcome(row, cluster)
+        outcome.save_failed(row, list(row.nodegroups), str(error))
+    outcome.copy_outcome(row, cluster)

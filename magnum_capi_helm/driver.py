@@ -27,6 +27,7 @@ from oslo_log import log
 from magnum_capi_helm import conf  # noqa: F401 (registers the options)
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
+from magnum_capi_helm import outcome
 
 LOG = log.getLogger(__name__)
 
@@ -52,7 +53,6 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Create the release of a new cluster; Cluster API does the rest."""
         from magnum_capi_helm import creation
-        from magnum_capi_helm import rows
         from magnum_capi_helm import runtime
 
         try:
@@ -60,7 +60,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
                 creation.create(runtime.get(), context, cluster)
         except Exception as error:
             # Magnum marks the cluster, and forgets its nodegroups.
-            rows.fail_groups(cluster, str(error))
+            outcome.fail_groups(cluster, str(error))
             raise
 
     def update_cluster_status(
@@ -109,10 +109,9 @@ class Driver(driver.Driver):  # type: ignore[misc]
     def delete_cluster(self, context: Any, cluster: Any) -> None:
         """Begin to delete a cluster, from whatever state; the polls end it."""
         from magnum_capi_helm import deletion
-        from magnum_capi_helm import rows
         from magnum_capi_helm import runtime
 
-        rows.save_deleting(cluster)
+        outcome.save_deleting(cluster)
         if not cluster.stack_id:
             return
         problem = ""

@@ -31,6 +31,7 @@ from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroups
 from magnum_capi_helm import operation
+from magnum_capi_helm import outcome
 from magnum_capi_helm import packed
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -66,7 +67,7 @@ def create(
     started = time.monotonic()
     if nodegroups.doomed(rt, cluster):
         # Refusing would leave a failed cluster that nobody deletes.
-        rows.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+        outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     item = _item(rt, context, cluster, nodegroup)
     scope = operation.scope_of(cluster)
@@ -79,9 +80,9 @@ def create(
         # change of the release.
         return
     if rows.leaving(row) or nodegroups.doomed(rt, cluster):
-        rows.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+        outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
-    rows.save_accepted(nodegroup, scope[1])
+    outcome.save_accepted(nodegroup, scope[1])
     LOG.info(
         "took on nodegroup %s of release %s: %.3f s",
         nodegroup.uuid,

@@ -28,6 +28,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import kept
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
+from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import server_groups
@@ -76,9 +77,9 @@ def settle(rt: runtime.Runtime, cluster: Any) -> None:
     } | found.parked.items.keys()
     for each in extra:
         if each.uuid in found.parked.deleted:
-            rows.save_group(each, rows.Status.DELETE_IN_PROGRESS)
+            outcome.save_group(each, rows.Status.DELETE_IN_PROGRESS)
         elif each.uuid in there and rows.undecided(each):
-            rows.save_accepted(each, cluster.stack_id)
+            outcome.save_accepted(each, cluster.stack_id)
         elif each.uuid not in there:
             _without_machines(each)
 
@@ -94,7 +95,7 @@ def _without_machines(nodegroup: Any) -> None:
         reason = _NOTHING_KNOWN
     if reason:
         LOG.warning("nodegroup %s: %s", nodegroup.uuid, reason)
-        rows.save_refused(nodegroup, reason)
+        outcome.save_refused(nodegroup, reason)
 
 
 def bury(

@@ -31,6 +31,7 @@ from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import nodegroup_settings
 from magnum_capi_helm import operation
+from magnum_capi_helm import outcome
 from magnum_capi_helm import packed
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -77,9 +78,9 @@ def update(
     if going:
         # Refusing would write UPDATE_FAILED, as if it lived on.
         _restore(nodegroup, stored)
-        rows.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+        outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
-    rows.save_group(nodegroup, rows.Status.UPDATE_IN_PROGRESS)
+    outcome.save_group(nodegroup, rows.Status.UPDATE_IN_PROGRESS)
     await_polls(context, cluster)
     apply(rt, context, cluster)
 
@@ -164,7 +165,7 @@ def delete(
     if not cluster.stack_id:
         nodegroup.destroy()
         return
-    rows.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+    outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
     await_polls(context, cluster)
     problem = ""
     try:
@@ -199,7 +200,7 @@ def await_polls(context: Any, cluster: Any) -> None:
     """
     row = rows.fresh(context, cluster)
     if row is not None:
-        rows.save_updating(row)
+        outcome.save_updating(row)
 
 
 def apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:

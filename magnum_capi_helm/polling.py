@@ -30,6 +30,7 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
+from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import wanted
@@ -160,13 +161,15 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     """
     if not cluster.stack_id:
         if rows.doomed(cluster):
-            rows.save_deleting(cluster)
+            outcome.save_deleting(cluster)
         elif rows.in_progress(cluster.status) and _create_overdue(cluster):
-            rows.save_failed(cluster, rows.all_groups(cluster), _NEVER_STARTED)
+            outcome.save_failed(
+                cluster, rows.all_groups(cluster), _NEVER_STARTED
+            )
         return
     look = _look(rt, cluster)
     if not look.matters:
-        rows.save_facts(cluster, look.nodegroups, look.verdict)
+        outcome.save_facts(cluster, look.nodegroups, look.verdict)
         return
     labels = location.object_labels(cluster, look.scope[1])
     with rt.leases.hold(*look.scope, labels) as hold:
@@ -181,8 +184,8 @@ def _decide(
     if row is None or rows.action(row.status) == "DELETE":
         return
     if hold.marked_deleted or rows.doomed(row):
-        rows.save_deleting(row)
-        rows.copy_outcome(row, cluster)
+        outcome.save_deleting(row)
+        outcome.copy_outcome(row, cluster)
         return
     nodegroup_rows.settle(rt, row)
     look = _buried(_look(rt, row, not_before=time.monotonic()))
@@ -190,7 +193,7 @@ def _decide(
         _complete(look)
     elif rows.in_progress(row.status):
         _go_on(look, hold)
-    rows.copy_outcome(row, cluster)
+    outcome.copy_outcome(row, cluster)
 
 
 def _buried(look: _Look) -> _Look:
@@ -211,14 +214,14 @@ def _complete(look: _Look) -> None:
     wait for polls of a complete cluster, and there are none.
     """
     row = look.row
-    rows.save_complete(row, look.nodegroups, look.verdict)
+    outcome.save_complete(row, look.nodegroups, look.verdict)
     rows_now, nodegroups = rows.read(row)
     if (
         rows_now.fingerprint() != look.wanted.fingerprint()
         or rows_now.leaving
         or any(map(rows.undecided, nodegroups))
     ):
-        rows.save_updating(row)
+        outcome.save_updating(row)
     LOG.info("cluster %s is %s", row.uuid, row.status)
 
 
@@ -227,7 +230,7 @@ def _go_on(look: _Look, hold: Any) -> None:
     if look.overdue:
         _fail(look, f"not done in time: {look.verdict.reason}", look.verdict)
         return
-    rows.save_facts(look.row, look.nodegroups, look.verdict)
+    outcome.save_facts(look.row, look.nodegroups, look.verdict)
     if look.behind and (failure := _apply(look, hold)):
         _fail(look, failure)
 
@@ -236,7 +239,7 @@ def _fail(
     look: _Look, reason: str, verdict: cluster_status.Verdict | None = None
 ) -> None:
     row = look.row
-    rows.save_failed(row, look.nodegroups, reason, verdict)
+    outcome.save_failed(row, look.nodegroups, reason, verdict)
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 

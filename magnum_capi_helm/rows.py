@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Magnum's rows: what they want, and what a verdict writes into them.
+"""Magnum's rows: what they want.
 
 Rows are read again before they are judged: objects that Magnum hands to a
-driver are as old as the request. Only fields that changed are saved.
+driver are as old as the request. What is written into them: ``outcome``.
 """
 
 from __future__ import annotations
@@ -27,11 +27,9 @@ from magnum.objects import fields
 
 from magnum_capi_helm import names
 from magnum_capi_helm import wanted
-from magnum_capi_helm.status import cluster as cluster_status
 
 Status = fields.ClusterStatus
 _PROGRESS = "_IN_PROGRESS"
-_COMPLETE = "_COMPLETE"
 _FAILED = "_FAILED"
 
 
@@ -158,141 +156,3 @@ def in_progress(status: str | None) -> bool:
 def failed(status: str | None) -> bool:
     """Whether only the health poll looks at it any more."""
     return (status or "").endswith(_FAILED)
-
-
-def save_facts(
-    cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
-) -> None:
-    """Write what is a fact at any time: addresses, version, reasons."""
-    _set(cluster, "api_address", verdict.api_address or cluster.api_address)
-    _set(cluster, "coe_version", verdict.coe_version or cluster.coe_version)
-    if in_progress(cluster.status):
-        _set(cluster, "status_reason", verdict.reason or None)
-    for nodegroup in nodegroups:
-        group = verdict.groups.get(nodegroup.name)
-        if group is None:
-            continue
-        _set(nodegroup, "node_addresses", list(group.addresses))
-        if in_progress(nodegroup.status):
-            _set(nodegroup, "status_reason", group.reason or None)
-        _save(nodegroup)
-    _save(cluster)
-
-
-def save_complete(
-    cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
-) -> None:
-    """Write that everything is as it was wanted. Only under the Lease."""
-    for nodegroup in nodegroups:
-        if nodegroup.name not in verdict.groups or leaving(nodegroup):
-            continue
-        _finish(nodegroup, _COMPLETE, None)
-        _set(
-            nodegroup,
-            "node_addresses",
-            list(verdict.groups[nodegroup.name].addresses),
-        )
-        _save(nodegroup)
-    _set(cluster, "api_address", verdict.api_address or cluster.api_address)
-    _set(cluster, "coe_version", verdict.coe_version or cluster.coe_version)
-    # The cluster last: whoever sees it complete sees its groups complete.
-    _finish(cluster, _COMPLETE, None)
-    _save(cluster)
-
-
-def save_failed(
-    cluster: Any,
-    nodegroups: list[Any],
-    reason: str,
-    verdict: cluster_status.Verdict | None = None,
-) -> None:
-    """Write that the operation failed, with the reason of each group."""
-    for nodegroup in nodegroups:
-        group = verdict.groups.get(nodegroup.name) if verdict else None
-        if leaving(nodegroup):
-            # It is still wanted gone, and must never look like a living one.
-            _set(nodegroup, "status_reason", group.reason if group else reason)
-        elif group is not None and group.done:
-            _finish(nodegroup, _COMPLETE, None)
-        elif in_progress(nodegroup.status):
-            why = group.reason if group else reason
-            _finish(nodegroup, _FAILED, why)
-        _save(nodegroup)
-    _finish(cluster, _FAILED, reason)
-    _save(cluster)
-
-
-def fail_groups(cluster: Any, reason: str) -> None:
-    """Write that the groups of a refused create failed with it."""
-    for nodegroup in cluster.nodegroups:
-        _finish(nodegroup, _FAILED, reason)
-        _save(nodegroup)
-
-
-def save_deleting(cluster: Any, reason: str | None = None) -> None:
-    """Write DELETE_IN_PROGRESS to the cluster and all its groups."""
-    for nodegroup in all_groups(cluster):
-        _set(nodegroup, "status", Status.DELETE_IN_PROGRESS)
-        _save(nodegroup)
-    _set(cluster, "status", Status.DELETE_IN_PROGRESS)
-    _set(cluster, "status_reason", reason)
-    _save(cluster)
-
-
-def save_group(nodegroup: Any, status: str) -> None:
-    """Write the status of a group, and fields that Magnum left unsaved."""
-    _set(nodegroup, "status", status)
-    _set(nodegroup, "status_reason", None)
-    _save(nodegroup)
-
-
-def save_accepted(nodegroup: Any, release: str) -> None:
-    """Write that the driver makes a new group."""
-    _set(nodegroup, "stack_id", release)
-    save_group(nodegroup, Status.CREATE_IN_PROGRESS)
-
-
-def save_refused(nodegroup: Any, reason: str) -> None:
-    """Write that a group will not be made, or made no more."""
-    _set(nodegroup, "stack_id", None)
-    _set(nodegroup, "status", Status.CREATE_FAILED)
-    _set(nodegroup, "status_reason", reason)
-    _save(nodegroup)
-
-
-def save_updating(cluster: Any) -> None:
-    """Write that polls have something to wait for; a deletion goes on."""
-    if action(cluster.status) != "DELETE" and not in_progress(cluster.status):
-        _set(cluster, "status", Status.UPDATE_IN_PROGRESS)
-        _save(cluster)
-
-
-def save_reason(cluster: Any, reason: str | None) -> None:
-    """Write the reason alone."""
-    _set(cluster, "status_reason", reason)
-    _save(cluster)
-
-
-def copy_outcome(source: Any, target: Any) -> None:
-    """Show Magnum, on the object it handed in, what was saved."""
-    copied = ["status", "status_reason", "api_address", "coe_version"]
-    for name in copied:
-        _set(target, name, getattr(source, name))
-    target.obj_reset_changes(copied)
-
-
-def _finish(row: Any, outcome: str, reason: str | None) -> None:
-    # A group whose deletion was refused lives on.
-    verb = action(row.status).replace("DELETE", "UPDATE")
-    _set(row, "status", verb + outcome)
-    _set(row, "status_reason", reason)
-
-
-def _set(row: Any, name: str, value: Any) -> None:
-    if getattr(row, name) != value:
-        setattr(row, name, value)
-
-
-def _save(row: Any) -> None:
-    if row.obj_what_changed():
-        row.save()

@@ -24,6 +24,7 @@ from oslo_log import log
 
 from magnum_capi_helm import deletion
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import outcome
 from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -40,7 +41,7 @@ def poll(context: Any, cluster: Any) -> None:
     if problem:
         # Not inside "except": oslo.log would append the exception again.
         LOG.warning("No verdict on cluster %s: %s", row.uuid, problem)
-    rows.copy_outcome(row, cluster)
+    outcome.copy_outcome(row, cluster)
 
 
 def _attempt(context: Any, row: Any) -> str:
@@ -70,10 +71,10 @@ def _delete(context: Any, row: Any) -> None:
     except exceptions.LeaseHeld:
         raise
     except exceptions.CapiHelmError as error:
-        rows.save_reason(row, deletion.describe(error))
+        outcome.save_reason(row, deletion.describe(error))
         raise
     if waiting:
-        rows.save_reason(row, waiting)
+        outcome.save_reason(row, waiting)
         return
     LOG.info("cluster %s is deleted", row.uuid)
     row.status = rows.Status.DELETE_COMPLETE

@@ -66,6 +66,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "helm.*",
             "identity",
             "management.*",
+            "outcome",
             "resolve.*",
             "rows",
             "server_groups",

@@ -24,6 +24,7 @@ from magnum.conductor.handlers import nodegroup_conductor
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import nodegroup_creation
+from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm import server_groups
 from magnum_capi_helm.management import kinds
@@ -103,7 +104,7 @@ class DeleteTest(base.NodegroupTestCase):
 
     def poll_while_deleting(self, name: str) -> None:
         """A poll that is about to call the cluster complete."""
-        real = rows.save_complete
+        real = outcome.save_complete
 
         def save_complete(*args: Any) -> None:
             with self.busy():

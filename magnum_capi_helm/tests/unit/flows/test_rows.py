@@ -17,6 +17,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.tests.unit.flows import base
@@ -127,7 +128,7 @@ class SaveTest(base.FlowTestCase):
     def test_facts_of_a_cluster_in_progress(self) -> None:
         row = self.saved(stack_id=base.RELEASE)
         found = verdict("waiting", default_master="", default_worker="1 of 2")
-        rows.save_facts(row, list(row.nodegroups), found)
+        outcome.save_facts(row, list(row.nodegroups), found)
         self.assertEqual("waiting", self.row().status_reason)
         self.assertEqual("https://192.0.2.9:6443", self.row().api_address)
         groups = self.groups()
@@ -139,7 +140,7 @@ class SaveTest(base.FlowTestCase):
 
     def test_facts_do_not_give_a_complete_cluster_a_reason(self) -> None:
         row = self.saved(stack_id=base.RELEASE, status="CREATE_COMPLETE")
-        rows.save_facts(row, list(row.nodegroups), verdict("not now"))
+        outcome.save_facts(row, list(row.nodegroups), verdict("not now"))
         self.assertIsNone(self.row().status_reason)
 
     def test_what_is_not_known_any_more_is_kept(self) -> None:
@@ -147,7 +148,7 @@ class SaveTest(base.FlowTestCase):
             stack_id=base.RELEASE, api_address="https://192.0.2.1:6443"
         )
         found = cluster_status.Verdict("", {}, None, None)
-        rows.save_facts(row, list(row.nodegroups), found)
+        outcome.save_facts(row, list(row.nodegroups), found)
         self.assertEqual("https://192.0.2.1:6443", self.row().api_address)
 
     def test_complete_keeps_each_rows_own_action(self) -> None:
@@ -158,7 +159,7 @@ class SaveTest(base.FlowTestCase):
         worker.status = "UPDATE_IN_PROGRESS"
         worker.save()
         found = verdict(default_master="", default_worker="")
-        rows.save_complete(row, list(row.nodegroups), found)
+        outcome.save_complete(row, list(row.nodegroups), found)
         groups = self.groups()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual("UPDATE_COMPLETE", groups["default-worker"].status)
@@ -168,13 +169,13 @@ class SaveTest(base.FlowTestCase):
         row = self.saved(stack_id=base.RELEASE, status="UPDATE_IN_PROGRESS")
         self.nodegroup(row, name="refused", status="CREATE_FAILED")
         found = verdict(default_master="", default_worker="")
-        rows.save_complete(row, list(row.nodegroups), found)
+        outcome.save_complete(row, list(row.nodegroups), found)
         self.assertEqual("CREATE_FAILED", self.groups()["refused"].status)
 
     def test_failed_tells_each_group_its_own_reason(self) -> None:
         row = self.saved(stack_id=base.RELEASE)
         found = verdict("all", default_master="", default_worker="no host")
-        rows.save_failed(row, list(row.nodegroups), "too late: all", found)
+        outcome.save_failed(row, list(row.nodegroups), "too late: all", found)
         groups = self.groups()
         self.assertEqual("CREATE_FAILED", self.row().status)
         self.assertEqual("too late: all", self.row().status_reason)
@@ -185,15 +186,15 @@ class SaveTest(base.FlowTestCase):
     def test_what_did_not_change_is_not_saved(self) -> None:
         row = self.saved(stack_id=base.RELEASE)
         found = verdict("waiting", default_master="", default_worker="x")
-        rows.save_facts(row, list(row.nodegroups), found)
+        outcome.save_facts(row, list(row.nodegroups), found)
         with self.saves() as saved:
-            rows.save_facts(self.row(), list(self.groups().values()), found)
+            outcome.save_facts(self.row(), list(self.groups().values()), found)
         self.assertEqual([], saved)
 
     def test_the_outcome_is_shown_and_will_not_be_saved_again(self) -> None:
         handed_in = self.saved(stack_id=base.RELEASE)
         row = self.row()
-        rows.save_reason(row, "because")
-        rows.copy_outcome(row, handed_in)
+        outcome.save_reason(row, "because")
+        outcome.copy_outcome(row, handed_in)
         self.assertEqual("because", handed_in.status_reason)
         self.assertEqual(set(), handed_in.obj_what_changed())

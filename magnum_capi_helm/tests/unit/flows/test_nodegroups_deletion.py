@@ -25,7 +25,6 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import nodegroup_creation
 from magnum_capi_helm import outcome
-from magnum_capi_helm import rows
 from magnum_capi_helm import server_groups
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.flows import base
@@ -111,7 +110,7 @@ class DeleteTest(base.NodegroupTestCase):
                 self.remove(name)
             real(*args)
 
-        with mock.patch.object(rows, "save_complete", save_complete):
+        with mock.patch.object(outcome, "save_complete", save_complete):
             self.poll()
 
     def test_a_busy_lease_does_not_fail_it(self) -> None:

@@ -20,7 +20,7 @@ from unittest import mock
 from magnum.common import exception
 
 from magnum_capi_helm import names
-from magnum_capi_helm import rows
+from magnum_capi_helm import outcome
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
@@ -56,7 +56,7 @@ class UnfinishedAddTest(base.NodegroupTestCase):
 
     def test_the_conductor_dies_once_the_group_is_parked(self) -> None:
         with mock.patch.object(
-            rows, "save_accepted", side_effect=management.Killed
+            outcome, "save_accepted", side_effect=management.Killed
         ):
             self.assertRaises(management.Killed, self.add, "gpu")
         self.assertIsNone(self.groups()["gpu"].stack_id)

@@ -14,6 +14,8 @@
 
 import argparse
 
+from lab import predecessor
+
 
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
@@ -41,7 +43,13 @@ def parser() -> argparse.ArgumentParser:
     stop = add("stop", "stop a service")
     stop.add_argument("service")
     stop.add_argument("--kill", action="store_true", help="with SIGKILL")
-    add("restart", "restart a service").add_argument("service")
+    restart = add("restart", "restart a service")
+    restart.add_argument("service")
+    restart.add_argument(
+        "--driver",
+        choices=[predecessor.VERSION],
+        help="run Magnum with that release of the driver until its next start",
+    )
     add("down", "stop all services")
     add("wipe", "stop all services and remove all state")
     return top

@@ -32,7 +32,7 @@ _LOG = layout.log("packages")
 _DRIVER_INPUTS = ("setup.cfg", "setup.py", "pyproject.toml")
 
 
-def _pip(python: pathlib.Path) -> list[str]:
+def pip(python: pathlib.Path) -> list[str]:
     """An installation: quiet, without questions, wheels if there are any."""
     words = ["--disable-pip-version-check", "--no-input", "-q"]
     return [str(python), "-m", "pip", "install", *words, "--prefer-binary"]
@@ -124,7 +124,7 @@ def install_packages() -> None:
     """Everything of PyPI that the lab runs; wheels only, no compiler."""
     python = create(layout.VENV, _LOG)
     tools.run(
-        [*_pip(python), "-r", REQUIREMENTS, "-c", CONSTRAINTS],
+        [*pip(python), "-r", REQUIREMENTS, "-c", CONSTRAINTS],
         log=_LOG,
         env=environment.outside(),
     )
@@ -135,7 +135,7 @@ def install_driver() -> None:
     """The driver from the checkout, editable: changes need a restart only."""
     tools.run(
         [
-            *_pip(layout.PYTHON),
+            *pip(layout.PYTHON),
             "--no-build-isolation",
             "-c",
             CONSTRAINTS,

@@ -77,6 +77,7 @@ def write(name: str) -> None:
         "database": postgres.url(name),
         "keystone": KEYSTONE,
         "password": PASSWORD,
+        "region": REGION,
         "kubeconfig": str(layout.KUBECONFIG),
         "chart_url": charts.URL,
         "chart_name": charts.NAME,

@@ -12,9 +12,11 @@
 
 """The OpenStack services as processes."""
 
+import dataclasses
 import pathlib
 
 from lab import layout
+from lab import predecessor
 from lab import service
 from lab import virtualenv
 from lab.cloud import config
@@ -59,6 +61,20 @@ def catalogue() -> dict[str, tuple[str, str]]:
 def services() -> list[service.Service]:
     """All of them, in the order of starting."""
     return [*map(_api, _APIS), _magnum()]
+
+
+def with_predecessor() -> service.Service:
+    """Magnum on the same database and options, with 1.4.0 as its driver."""
+    return dataclasses.replace(
+        _magnum(),
+        env={"PYTHONPATH": str(predecessor.FOLDER)},
+        inputs=lambda: [
+            config.path("magnum"),
+            *config.overrides().glob("*.conf"),
+            virtualenv.PACKAGES,
+            *predecessor.files(),
+        ],
+    )
 
 
 def _python(script: str) -> tuple[str, ...]:

@@ -16,9 +16,12 @@ import argparse
 import collections
 import time
 
+from lab import errors
+from lab import predecessor
 from lab import processes
 from lab import registry
 from lab import service
+from lab.cloud import services
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         case "stop":
             stop(options.service, kill=options.kill)
         case "restart":
-            restart(options.service)
+            restart(options.service, driver=options.driver)
     return 0
 
 
@@ -76,12 +79,23 @@ def stop(name: str, *, kill: bool) -> None:
     print(f"{name} is stopped." if stopped else f"{name} did not run.")
 
 
-def restart(name: str) -> None:
+def restart(name: str, *, driver: str | None = None) -> None:
     """Stop one service and start it again."""
     one = registry.get(name)
+    if driver is not None:
+        one = _with_predecessor(one)
     one.stop()
     one.start()
     print(f"{name} runs again.")
+
+
+def _with_predecessor(one: service.Service) -> service.Service:
+    if one.name != "magnum":
+        raise errors.LabError(
+            f"{one.name} has no driver", hint="Only magnum takes --driver."
+        )
+    predecessor.install()
+    return services.with_predecessor()
 
 
 def logs(name: str, *, follow: bool, lines: int) -> None:

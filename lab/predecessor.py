@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The driver before this one, as PyPI has it, for clusters that it made.
+
+It is a distribution and a package of the same name. Therefore it lies in a
+folder of its own, without dependencies: those are Magnum's, which the lab
+has. A Magnum with that folder first on its path runs it; nothing else does.
+"""
+
+import pathlib
+
+from lab import environment
+from lab import layout
+from lab import stamps
+from lab import tools
+from lab import virtualenv
+
+VERSION = "1.4.0"
+FOLDER = layout.STATE / f"driver-{VERSION}"
+_REQUIREMENT = f"magnum-capi-helm=={VERSION}"
+_STAMP = "installed.stamp"
+_LOG = layout.log("predecessor")
+
+
+def ready() -> bool:
+    """Whether it is installed."""
+    return stamps.fresh(_STAMP, _fingerprint(), FOLDER)
+
+
+def install() -> None:
+    """Fetch it from PyPI, unless it is there."""
+    if ready():
+        return
+    tools.run(
+        [
+            *virtualenv.pip(layout.PYTHON),
+            "--no-deps",
+            "--upgrade",
+            f"--target={FOLDER}",
+            _REQUIREMENT,
+        ],
+        log=_LOG,
+        env=environment.outside(),
+    )
+    stamps.write(_STAMP, _fingerprint(), FOLDER)
+
+
+def files() -> list[pathlib.Path]:
+    """What a Magnum that runs it was started from."""
+    return [FOLDER / _STAMP]
+
+
+def _fingerprint() -> str:
+    return stamps.fingerprint(_REQUIREMENT)

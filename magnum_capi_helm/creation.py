@@ -36,6 +36,7 @@ from magnum_capi_helm import identity
 from magnum_capi_helm import intent
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
+from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -69,6 +70,7 @@ class _Plan:
     values: topic.Values
     certificates: list[client.Object]
     files: identity.Files
+    origin: str
 
 
 def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
@@ -86,7 +88,7 @@ def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     with rt.leases.hold(*scope, plan.labels) as hold:
         if hold.marked_deleted:
             return
-        claimed = _claim(context, cluster, plan.release)
+        claimed = _claim(context, cluster, plan)
         helm_seconds = (
             _finish(rt, context, cluster, plan, hold) if claimed else None
         )
@@ -122,7 +124,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         quota.check_cluster(cloud, spec_now)
         rt.charts.ensure(spec_now.chart)
         # The last thing before the first write: somebody answers.
-        rt.management.identity()
+        answering = origin.identity(rt)
         return _Plan(
             release=release,
             namespace=namespace,
@@ -132,16 +134,18 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
             values=assembly.values_of(rt, spec_now),
             certificates=secrets.result(),
             files=identity.files(session),
+            origin=answering,
         )
 
 
-def _claim(context: Any, cluster: Any, release: str) -> bool:
+def _claim(context: Any, cluster: Any, plan: _Plan) -> bool:
     """Save ``stack_id``, unless the user deleted the cluster meanwhile."""
     row = rows.fresh(context, cluster)
     if row is None or rows.action(row.status) == "DELETE":
         LOG.info("cluster %s was deleted before it was made", cluster.uuid)
         return False
-    cluster.stack_id = release
+    origin.record(rows.all_groups(cluster), plan.release, plan.origin)
+    cluster.stack_id = plan.release
     cluster.save()
     return True
 

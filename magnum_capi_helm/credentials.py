@@ -21,7 +21,8 @@ whoever deletes the cluster finds the name.
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+import contextlib
 import dataclasses
 import json
 import logging
@@ -175,11 +176,33 @@ def delete(management: client.Client, namespace: str, release: str) -> None:
     if secret is None:
         return
     keystone = _keystone(sessions.service_session())
-    try:
+    with _told():
         for user, name, known_id in _known(secret):
             credential = known_id or _find(keystone, user, name)
             if credential:
                 _delete(keystone, user, credential)
+
+
+def delete_named(cluster: Any) -> None:
+    """Delete the owner's credentials that are named after a cluster.
+
+    For where the Secret that says which they are was deleted by hand.
+
+    :raises CloudError: Keystone refused; they are still there
+    """
+    prefix = f"magnum-{cluster.uuid}-"
+    keystone = _keystone(sessions.service_session())
+    with _told():
+        for each in _list(keystone, cluster.user_id):
+            if each.name.startswith(prefix):
+                _delete(keystone, cluster.user_id, each.id)
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Keystone's refusals, in words of what they mean here."""
+    try:
+        yield
     except _UNREACHABLE as error:
         raise exceptions.CloudUnreachable(
             "Keystone does not answer"
@@ -205,14 +228,17 @@ def _delete(manager: Any, user: str, credential: str) -> None:
 
 def _find(manager: Any, user: str, name: str) -> str:
     """The id of a credential by name; empty when there is none."""
-    try:
-        found = manager.list(user=user)
-    except ka_exceptions.NotFound:
-        return ""  # the user is gone, and the credential with it
-    for each in found:
+    for each in _list(manager, user):
         if each.name == name:
             return str(each.id)
     return ""
+
+
+def _list(manager: Any, user: str) -> list[Any]:
+    try:
+        return list(manager.list(user=user))
+    except ka_exceptions.NotFound:
+        return []  # the user is gone, and the credentials with it
 
 
 def _known(secret: client.Object) -> list[tuple[str, str, str]]:

@@ -28,6 +28,8 @@ from magnum_capi_helm import certificates
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
+from magnum_capi_helm import origin
+from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
@@ -48,6 +50,7 @@ def begin(rt: runtime.Runtime, cluster: Any) -> None:
     """
     started = time.monotonic()
     scope = operation.scope_of(cluster)
+    origin.ascertain(rt, scope, rows.all_groups(cluster))
     rt.leases.mark_deleted(*scope)
     labels = location.object_labels(cluster, scope[1])
     with rt.leases.hold(*scope, labels):
@@ -68,15 +71,12 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     :raises CapiHelmError: it could not go on this time
     """
     scope = operation.scope_of(cluster)
-    namespace, release = scope
-    if rt.management.get(kinds.NAMESPACE, "", namespace) is None:
-        # It is made before stack_id is saved, and never deleted.
-        raise exceptions.ManagementError(
-            f"the management cluster has no namespace {namespace}: is it the "
-            "one that the cluster was made on? If it is, create the "
-            "namespace again"
-        )
-    labels = location.object_labels(cluster, release)
+    at_home = origin.ascertain(rt, scope, rows.all_groups(cluster))
+    if rt.management.get(kinds.NAMESPACE, "", scope[0]) is None:
+        _without_namespace(scope, cluster, at_home)
+        _forget(rt, context, cluster)
+        return ""
+    labels = location.object_labels(cluster, scope[1])
     with rt.leases.hold(*scope, labels) as hold:
         if not hold.marked_deleted:
             rt.leases.mark_deleted(*scope)
@@ -85,10 +85,40 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
         _remove_server_groups(rt, scope)
         _remove_secrets(rt, scope, cluster)
     rt.leases.delete(*scope)
+    _forget(rt, context, cluster)
+    return ""
+
+
+def _without_namespace(
+    scope: snapshot.Scope, cluster: Any, at_home: bool
+) -> None:
+    """The namespace is gone, and with it everything that was in it.
+
+    The driver makes it before it saves ``stack_id``, and never deletes it.
+
+    :param at_home: whether this is the cluster's management cluster
+    :raises ManagementError: nobody knows that it is
+    """
+    if not at_home:
+        raise exceptions.ManagementError(
+            f"the management cluster has no namespace {scope[0]}: is it the "
+            "one that the cluster was made on? If it is, create the "
+            "namespace again"
+        )
+    from magnum_capi_helm import credentials
+
+    LOG.warning(
+        "Namespace %s was deleted under cluster %s", scope[0], cluster.uuid
+    )
+    credentials.delete_named(cluster)
+
+
+def _forget(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """Remove what is not on the management cluster."""
+    scope = operation.scope_of(cluster)
     certificates.delete_forgotten(context, cluster)
     rt.snapshots.forget(scope)
     rt.health_snapshots.forget(scope)
-    return ""
 
 
 def _uninstall(rt: runtime.Runtime, scope: snapshot.Scope) -> float:

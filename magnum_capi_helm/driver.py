@@ -19,6 +19,7 @@ Kubernetes, helm and OpenStack is imported when a method first needs it.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from magnum.drivers.common import driver
@@ -98,12 +99,13 @@ class Driver(driver.Driver):  # type: ignore[misc]
         nodegroup: Any = None,
     ) -> None:
         """Bring a group of workers to the count that Magnum has saved."""
+        from magnum_capi_helm import origin
         from magnum_capi_helm import resizing
-        from magnum_capi_helm import runtime
 
+        get_runtime = functools.partial(origin.runtime_of, cluster)
         with faults.translated("resize", cluster.uuid):
             resizing.resize(
-                runtime.get, context, cluster, nodegroup, nodes_to_remove
+                get_runtime, context, cluster, nodegroup, nodes_to_remove
             )
 
     def delete_cluster(self, context: Any, cluster: Any) -> None:
@@ -140,32 +142,33 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Make one more group of workers; the polls say when it is there."""
         from magnum_capi_helm import nodegroup_creation
-        from magnum_capi_helm import runtime
+        from magnum_capi_helm import origin
 
         with faults.translated("nodegroup create", cluster.uuid):
-            nodegroup_creation.create(
-                runtime.get(), context, cluster, nodegroup
-            )
+            rt = origin.runtime_of(cluster)
+            nodegroup_creation.create(rt, context, cluster, nodegroup)
 
     def update_nodegroup(
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Apply bounds, node labels and taints, which are not saved yet."""
         from magnum_capi_helm import nodegroups
-        from magnum_capi_helm import runtime
+        from magnum_capi_helm import origin
 
         with faults.translated("nodegroup update", cluster.uuid):
-            nodegroups.update(runtime.get(), context, cluster, nodegroup)
+            rt = origin.runtime_of(cluster)
+            nodegroups.update(rt, context, cluster, nodegroup)
 
     def delete_nodegroup(
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Begin to delete a group; the polls remove its row."""
         from magnum_capi_helm import nodegroups
-        from magnum_capi_helm import runtime
+        from magnum_capi_helm import origin
 
+        get_runtime = functools.partial(origin.runtime_of, cluster)
         with faults.translated("nodegroup delete", cluster.uuid):
-            nodegroups.delete(runtime.get, context, cluster, nodegroup)
+            nodegroups.delete(get_runtime, context, cluster, nodegroup)
 
     # What is not served yet is refused before anything is written.
 

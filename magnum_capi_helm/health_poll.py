@@ -19,6 +19,7 @@ from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import operation
+from magnum_capi_helm import origin
 from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -32,7 +33,14 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
 
     :raises CapiHelmError: it could not be read
     """
-    seen = rt.health_snapshots.get(operation.scope_of(cluster))
+    scope = operation.scope_of(cluster)
+    with origin.doubted(rt, cluster):
+        seen = rt.health_snapshots.get(scope)
+    nodegroups = rows.all_groups(cluster)
+    if seen.cluster is None:
+        origin.check(rt, nodegroups)
+    else:
+        origin.learn(rt, scope[1], nodegroups)
     found = health.health(seen)
     recoverable = rows.failed(cluster.status) and (
         rows.action(cluster.status) != "DELETE"

@@ -29,6 +29,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import names
+from magnum_capi_helm import origin
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import values
@@ -99,6 +100,7 @@ def apply(
     :param cluster: the row, read under the Lease
     :returns: seconds that helm took
     :raises InterruptedCreateError: there is no intent and no release
+    :raises ForeignError: this is another management cluster
     :raises HelmBusy: a helm of somebody else may still be at work
     :raises CapiHelmError: as helm or the management cluster says
     """
@@ -106,6 +108,8 @@ def apply(
         return 0.0
     if rows_now.doomed:
         return 0.0
+    # Absence is about to be believed.
+    origin.check(rt, rows.all_groups(cluster))
     scope = scope_of(cluster)
     revisions = _usable_revisions(rt, scope)
     wanted_now = _renewed(rt, cluster, rows_now, scope, revisions)

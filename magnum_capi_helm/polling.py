@@ -30,6 +30,7 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
+from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -167,13 +168,23 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
                 cluster, rows.all_groups(cluster), _NEVER_STARTED
             )
         return
-    look = _look(rt, cluster)
+    with origin.doubted(rt, cluster):
+        look = _look(rt, cluster)
+        _locate(look)
     if not look.matters:
         outcome.save_facts(cluster, look.nodegroups, look.verdict)
         return
     labels = location.object_labels(cluster, look.scope[1])
     with rt.leases.hold(*look.scope, labels) as hold:
         _decide(rt, context, cluster, hold)
+
+
+def _locate(look: _Look) -> None:
+    """Let the rows say where the cluster is; nothing is gone elsewhere."""
+    if look.seen.cluster is not None:
+        origin.learn(look.rt, look.scope[1], look.nodegroups)
+    else:
+        origin.check(look.rt, look.nodegroups)
 
 
 def _decide(

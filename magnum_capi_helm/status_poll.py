@@ -24,6 +24,7 @@ from oslo_log import log
 
 from magnum_capi_helm import deletion
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
 from magnum_capi_helm import polling
 from magnum_capi_helm import rows
@@ -50,12 +51,21 @@ def _attempt(context: Any, row: Any) -> str:
         if rows.action(row.status) == "DELETE":
             _delete(context, row)
         else:
-            polling.update(runtime.get(), context, row)
+            _update(context, row)
     except exceptions.LeaseHeld as error:
         LOG.debug("No verdict on cluster %s: %s", row.uuid, error)
     except exceptions.CapiHelmError as error:
         return str(error)
     return ""
+
+
+def _update(context: Any, row: Any) -> None:
+    try:
+        polling.update(runtime.get(), context, row)
+    except origin.ForeignError as error:
+        # Nobody but the operator can end this wait.
+        rows.save_reason(row, str(error))
+        raise
 
 
 def _delete(context: Any, row: Any) -> None:

@@ -85,6 +85,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "nodegroups",
             "observation",
             "operation",
+            "origin",
             "polling",
             "preview",
             "resizing",

@@ -1,0 +1,156 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The management cluster that a cluster was made on.
+
+Another one, a rebuilt one or an empty one has none of a cluster's objects,
+and none of its machines is gone for that. So each cluster remembers where it
+is: the identity of the management cluster (UID of ``kube-system``) is in
+Magnum's database, in the ``stack_id`` of the control plane's nodegroup, as
+``<release>@<identity>``. No client can set that column, no plan of Terraform
+has it, and 1.4.0 does not read it.
+
+It is written when a create claims its release. Magnum's handler puts the bare
+release over it afterwards, and 1.4.0 never wrote more than that: the first
+poll that sees the Cluster object writes it (again).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import contextlib
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+
+LOG = log.getLogger(__name__)
+
+#: Between release and identity; no release name has it.
+_MARK = "@"
+
+
+class ForeignError(exceptions.ManagementError):
+    """This is not the management cluster that the cluster was made on."""
+
+    retriable = True
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(
+            "the management cluster is not the one that the cluster was made "
+            f"on (UID of its kube-system: {found}, expected: {expected}): "
+            "the operator has to set [capi_helm] kubeconfig_file to that one "
+            "again"
+        )
+
+
+def recorded(nodegroups: Sequence[Any]) -> str:
+    """The identity in a cluster's rows; empty: it is not known yet."""
+    master = _master(nodegroups)
+    stack_id = (master and master.stack_id) or ""
+    return str(stack_id.partition(_MARK)[2])
+
+
+def record(nodegroups: Sequence[Any], release: str, identity: str) -> None:
+    """Write into a cluster's rows where it is."""
+    master = _master(nodegroups)
+    if master is not None:
+        master.stack_id = f"{release}{_MARK}{identity}"
+        master.save()
+
+
+def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
+    """Refuse a management cluster that is not the recorded one.
+
+    :returns: whether there is a record; without one nothing is known
+    :raises ForeignError: it is another one
+    :raises ManagementError: its identity could not be read
+    """
+    expected = recorded(nodegroups)
+    if not expected:
+        return False
+    found = identity(rt)
+    if found != expected:
+        raise ForeignError(found, expected)
+    return True
+
+
+def learn(
+    rt: runtime.Runtime, release: str, nodegroups: Sequence[Any]
+) -> None:
+    """Record this management cluster, where the Cluster object was seen."""
+    if not recorded(nodegroups):
+        found = identity(rt)
+        record(nodegroups, release, found)
+        LOG.info("release %s is on the management cluster %s", release, found)
+
+
+def ascertain(
+    rt: runtime.Runtime, scope: snapshot.Scope, nodegroups: Sequence[Any]
+) -> bool:
+    """As :func:`check`; without a record, look whether it can be made.
+
+    :returns: whether this is the management cluster of that release
+    """
+    if check(rt, nodegroups):
+        return True
+    if rt.management.get(kinds.CLUSTER, *scope) is None:
+        return False
+    learn(rt, scope[1], nodegroups)
+    return True
+
+
+def identity(rt: runtime.Runtime) -> str:
+    """The identity of the management cluster that answers now.
+
+    :raises ManagementError: it could not be read
+    """
+    found = rt.management.identity()
+    if not found:
+        raise exceptions.ManagementError(
+            "the management cluster has no namespace kube-system"
+        )
+    return found
+
+
+def runtime_of(cluster: Any) -> runtime.Runtime:
+    """The runtime to change a cluster with.
+
+    :raises ForeignError: it would be another management cluster's
+    """
+    rt = runtime.get()
+    if cluster.stack_id:
+        check(rt, rows.all_groups(cluster))
+    return rt
+
+
+@contextlib.contextmanager
+def doubted(rt: runtime.Runtime, cluster: Any) -> Iterator[None]:
+    """What can't be read, maybe can't since this is not the right place."""
+    try:
+        yield
+    except exceptions.ManagementError as error:
+        if not error.retriable:
+            check(rt, rows.all_groups(cluster))
+        raise
+
+
+def _master(nodegroups: Sequence[Any]) -> Any | None:
+    for each in nodegroups:
+        if each.role == "master":
+            return each
+    return None

@@ -325,18 +325,6 @@ class HinderedDeleteTest(DeletionTestCase):
         self.finish()
         self.assertEqual({}, self.remains())
 
-    def test_a_management_cluster_without_the_namespace_is_not_empty(
-        self,
-    ) -> None:
-        """Rebuilt, or another one: nothing that it lacks is gone."""
-        self.created()
-        self.delete()
-        self.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
-        self.poll()
-        self.assertFalse(self.gone())
-        self.assertIn("no namespace", self.row().status_reason)
-        self.assertEqual(1, len(self.openstack.credentials))
-
 
 def openstack_credentials() -> Any:
     """URLs of application credentials."""

@@ -10,23 +10,42 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+"""1.4.0 is swapped for this driver under living clusters, and back.
 
-"""1.4.0 is swapped for this driver under a living cluster."""
+1.4.0 is the real one, from PyPI, in the lab's own Magnum.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import tempfile
 from typing import Any
 
-from keystoneauth1 import adapter
+import psycopg2
 import yaml
 
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
-from magnum_capi_helm.tests.functional import legacy
+
+_PREDECESSOR = "1.4.0"
+
+#: What 1.4.0 takes: many a label, one with a value that this driver refuses
+#: for new clusters, one that means nothing to either.
+_LABELS = {
+    "api_master_lb_allowed_cidrs": "192.0.2.0/24",
+    "boot_volume_size": "30",
+    "boot_volume_type": "ssd",
+    "etcd_blockdevice_size": "10",
+    "etcd_blockdevice_volume_type": "ssd",
+    "extra_network_names": "storage",
+    "keystone_auth_enabled": "true",
+    "kube_tag": "v1.34.2",
+    "octavia_lb_healthcheck": "yup",
+}
 
 _CAPI = "cluster.x-k8s.io/v1beta1"
 _PINNED = {
@@ -69,40 +88,76 @@ _OPTIONS = {
 }
 
 
+_REFERENCES = (
+    "SELECT ca_cert_ref, magnum_cert_ref, etcd_ca_cert_ref, "
+    "front_proxy_ca_cert_ref FROM cluster WHERE uuid = %s"
+)
+_CERTIFICATES = "SELECT uuid FROM x509keypair WHERE uuid IN %s"
+
+
 class AdoptionTest(base.LabCase):
-    """1.4.0 ended while it added a nodegroup to a cluster."""
+    """One Magnum, one database, one driver after the other."""
 
-    def test_a_cluster_of_1_4_0_lives_on_and_goes_without_a_trace(
-        self,
-    ) -> None:
-        self._configure()
-        template = self.template()
-        self._assert_options_are_heard(template)
-        cluster = self._left_behind(template)
-        secrets = self._secrets()
-        self._assert_finished(cluster)
-        made_from, machines = self._made_from(), self._machines()
-        self.assertEqual(3, len(machines))
-        self.assertEqual(
-            [], json.loads(base.command("diff", cluster, "-f", "json"))
+    def test_a_cluster_of_1_4_0_lives_on_and_another_goes_back(self) -> None:
+        self._make_with_predecessor()
+        self._swap()
+        new = self._begin_another()
+        self._assert_finished()
+        self.assertEqual([], self._diff())
+        self._resize_the_group_that_1_4_0_made()
+        self._add_and_remove_a_group()
+        self._assert_healthy()
+        self._delete()
+        self._swap_back(new)
+
+    # 1.4.0
+
+    def _make_with_predecessor(self) -> None:
+        """A cluster to which 1.4.0 has just begun to add a group."""
+        # Before the clusters' own clean-up, and therefore after it.
+        self.addCleanup(base.lab, "restart", "magnum")
+        base.lab("restart", "magnum", "--driver", _PREDECESSOR)
+        self.uuid = self.cluster(
+            self.template(name=self.unique("Old")),
+            name=self.unique("Old_Web"),
+            labels=_LABELS,
         )
+        made = self.until_status(
+            self.uuid, ("CREATE_COMPLETE", "CREATE_FAILED")
+        )
+        self.assertEqual("CREATE_COMPLETE", made["status"], str(made))
+        # None of the driver under test: it takes these from the UUID.
+        self.assertFalse(made["stack_id"].endswith(self.uuid[-12:]))
+        self.release = str(made["stack_id"])
+        self.fields = made
+        self._add("worker_b")
+        self.until(lambda: self._revision() == "2", 60)
 
-        self._resize(cluster, "worker_b", 2)
-        self.assertEqual(made_from, self._made_from())
-        self.assertLess(machines, self._machines())
-        self.assertEqual(4, len(self._machines()))
-        self.assertEqual(secrets, self._secrets())
-        self._assert_release_has_one_more_machine("worker-b")
-        self._assert_healthy(cluster)
+    def _swap_back(self, new: str) -> None:
+        """1.4.0 polls and deletes what this driver made."""
+        made = self.until_status(new, ("CREATE_COMPLETE", "CREATE_FAILED"))
+        self.assertEqual("CREATE_COMPLETE", made["status"], str(made))
+        body = {"node_count": 2}
+        self.magnum.call("POST", f"/clusters/{new}/actions/resize", body)
+        self.until_status(new, ("UPDATE_IN_PROGRESS",), 30)
+        base.lab("restart", "magnum", "--driver", _PREDECESSOR)
+        done = self.until_status(new, ("UPDATE_COMPLETE", "UPDATE_FAILED"))
+        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
+        self.delete(new)
+        # The Lease is what 1.4.0 knows nothing of, and leaves.
+        release = made["stack_id"]
+        self.assertEqual([f"Lease {release}"], self.left_of(release))
+        self.assertEqual([], self.credentials_of(new))
+        self.plane.delete(kinds.LEASE, self.namespace, release)
 
-        self.delete(cluster)
-        self.assertEqual([], self.left_of(self.left.release))
-        self.assertEqual([], self.credentials_of(cluster))
+    # This driver
 
-    # Making
-
-    def _configure(self) -> None:
-        """Start Magnum on 1.4.0's configuration, with no charts in store."""
+    def _swap(self) -> None:
+        """Start this driver on the options of 1.4.0, with no chart stored."""
+        self.secrets = self._secrets()
+        self.values = self._values()
+        self.made_from = self._made_from()
+        self.machines = self._machines()
         store = tempfile.mkdtemp(prefix="charts-")
         self.addCleanup(shutil.rmtree, store)
         ours = {"chart_store": store}
@@ -110,141 +165,9 @@ class AdoptionTest(base.LabCase):
             {**_OPTIONS, "capi_helm": _OPTIONS["capi_helm"] | ours}
         )
 
-    def _left_behind(self, template: str) -> str:
-        """UUID of a cluster as 1.4.0 leaves it.
-
-        This driver refuses its label, which 1.4.0 takes: there are Magnum's
-        rows and certificates, and nothing of the driver's.
-        """
-        name = self.unique("Old_Web")
-        release = legacy.release_of(name)
-        # Before the cluster's own clean-up, and therefore after it.
-        self.addCleanup(self._remove, release)
-        cluster = self.cluster(
-            template, name=name, labels={"octavia_lb_healthcheck": "yup"}
-        )
-        refused = self.until_status(cluster, ("CREATE_FAILED",), 60)
-        self.assertIsNone(refused["stack_id"])
-        self.left = legacy.Remains(
-            cluster=cluster,
-            project=refused["project_id"],
-            user=refused["user_id"],
-            namespace=self.namespace,
-            release=release,
-        )
-        self.plane.apply(
-            kinds.NAMESPACE, {"metadata": {"name": self.namespace}}
-        )
-        for secret in self.left.secrets(self._credential()):
-            self.plane.apply(kinds.SECRET, secret)
-        self.values = self.left.install(
-            image=self._find("image", "/v2/images", "ubuntu-v1.34.2"),
-            external=self._find("network", "/v2.0/networks", "public"),
-        )
-        self.left.write_rows()
-        return cluster
-
-    def _find(self, service: str, path: str, name: str) -> str:
-        """UUID of something in Glance or Neutron."""
-        api = adapter.Adapter(self.magnum.session, service_type=service)
-        listed = api.get(path, params={"name": name}).json()
-        (found,) = listed[path.rsplit("/", 1)[-1]]
-        return str(found["id"])
-
-    def _credential(self) -> dict[str, Any]:
-        """The cluster's application credential; no other place names it."""
-        keystone = adapter.Adapter(
-            self.magnum.session, service_type="identity"
-        )
-        path = f"/users/{self.left.user}/application_credentials"
-        body = {"name": self.unique(f"magnum-{self.left.cluster}")}
-        answer = keystone.post(path, json={"application_credential": body})
-        made: dict[str, Any] = answer.json()["application_credential"]
-        self.addCleanup(
-            keystone.delete, f"{path}/{made['id']}", raise_exc=False
-        )
-        return made
-
-    def _remove(self, release: str) -> None:
-        """Remove what nothing in Magnum points to when the test failed."""
-        legacy.helm(self.namespace, "uninstall", release, "--ignore-not-found")
-        self.until(
-            lambda: (
-                self.plane.get(kinds.CLUSTER, self.namespace, release) is None
-            ),
-            180,
-        )
-        for kind in (kinds.SECRET, kinds.LEASE):
-            for each in self._owned(kind, release):
-                name = each["metadata"]["name"]
-                self.plane.delete(kind, self.namespace, name)
-
-    def _resize(self, cluster: str, group: str, count: int) -> None:
-        self.magnum.call(
-            "POST",
-            f"/clusters/{cluster}/actions/resize",
-            {"node_count": count, "nodegroup": group},
-        )
-        self.until_status(cluster, ("UPDATE_IN_PROGRESS",), 30)
-        done = self.until_status(cluster, ("UPDATE_COMPLETE", "UPDATE_FAILED"))
-        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
-
-    # Looking
-
-    def _owned(self, kind: kinds.Kind, release: str) -> list[client.Object]:
-        selector = f"cluster.x-k8s.io/cluster-name={release}"
-        return self.plane.list(kind, self.namespace, selector)
-
-    def _machines(self) -> set[str]:
-        """UIDs of the machines: a new one has another."""
-        return {
-            each["metadata"]["uid"]
-            for each in self._owned(kinds.MACHINE, self.left.release)
-        }
-
-    def _made_from(self) -> dict[str, Any]:
-        """What machines are made from, the names of templates included."""
-        release = self.left.release
-        found = {
-            each["metadata"]["name"]: each["spec"]["template"]["spec"]
-            for each in self._owned(kinds.MACHINE_DEPLOYMENT, release)
-        }
-        for each in self._owned(kinds.CONTROL_PLANE, release):
-            found[each["metadata"]["name"]] = {
-                key: each["spec"][key]
-                for key in ("kubeadmConfigSpec", "machineTemplate", "version")
-            }
-        self.assertEqual(
-            {
-                f"{release}-{component}"
-                for component in (
-                    "control-plane",
-                    "default-worker",
-                    "worker-b",
-                )
-            },
-            set(found),
-        )
-        return found
-
-    def _secrets(self) -> dict[str, Any]:
-        """What 1.4.0's Secrets hold."""
-        found = {}
-        for component in ("cloud-credentials", "ca", "etcd", "proxy", "sa"):
-            name = f"{self.left.release}-{component}"
-            secret = self.plane.get(kinds.SECRET, self.namespace, name)
-            assert secret is not None, name
-            found[component] = secret["data"]
-        return found
-
-    def _listed(self) -> dict[str, str]:
-        """The release in ``helm list``."""
-        words = ("list", "--filter", self.left.release, "--output", "json")
-        (found,) = json.loads(legacy.helm(self.namespace, *words))
-        return dict(found)
-
-    def _assert_options_are_heard(self, template: str) -> None:
-        """By clusters to come, wherever 1.4.0 had them."""
+    def _begin_another(self) -> str:
+        """A cluster of this driver; the options are heard by those."""
+        template = self.template(labels={"capi_helm_chart_version": "0.27.0"})
         values = yaml.safe_load(base.command("values", "--template", template))
         self.assertEqual(
             {"size": 20, "type": "Volume", "volumeType": "ssd"},
@@ -255,28 +178,144 @@ class AdoptionTest(base.LabCase):
         self.assertEqual("xfs", given["fstype"])
         self.assertEqual("Delete", given["reclaimPolicy"])
         self.assertIn("public", str(values["nodeGroups"]))
+        return self.cluster(template)
 
-    def _assert_finished(self, cluster: str) -> None:
+    def _assert_finished(self) -> None:
         """What 1.4.0 began is complete, and nothing was applied for it."""
-        done = self.until_status(cluster, ("UPDATE_COMPLETE", "UPDATE_FAILED"))
+        done = self.until_status(
+            self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED")
+        )
         self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
         self.assertEqual("v1.34.2", done["coe_version"])
-        groups = self.magnum.nodegroups(cluster)
+        groups = self.magnum.nodegroups(self.uuid)
         self.assertEqual(
             {"default-master", "default-worker", "worker_b"}, set(groups)
         )
         for group in groups.values():
             self.assertEqual("CREATE_COMPLETE", group["status"])
             self.assertEqual(1, len(group["node_addresses"]))
-        self.assertEqual("1", self._listed()["revision"])
+        self.assertEqual("2", self._revision())
+        self.machines |= self._machines()
+        self.assertEqual(3, len(self.machines))
+
+    def _resize_the_group_that_1_4_0_made(self) -> None:
+        self.resize(self.uuid, 2, "worker_b")
+        self._assert_same_machines(one_more=True)
+        self.assertEqual(self.secrets, self._secrets())
+        self._assert_release_has_one_more_machine("worker-b")
+
+    def _add_and_remove_a_group(self) -> None:
+        self._add("worker-c")
+        self._until_updated()
+        self._assert_same_machines(one_more=True, groups=1)
+        path = f"/clusters/{self.uuid}/nodegroups/worker-c"
+        self.magnum.call("DELETE", path)
+        self.until(
+            lambda: "worker-c" not in self.magnum.nodegroups(self.uuid), 180
+        )
+        self._until_updated()
+        self._assert_same_machines(one_more=True)
+        self.assertEqual([], self._diff())
+
+    def _assert_healthy(self) -> None:
+        """The health poll likes it; nothing else of the row has changed."""
+
+        def healthy() -> dict[str, Any] | None:
+            found = self.magnum.find(self.uuid) or {}
+            api = (found["health_status_reason"] or {}).get("api")
+            return found if api == "ok" else None
+
+        found = self.until(healthy, 120)
+        self.assertEqual("HEALTHY", found["health_status"])
+        changing = {
+            "health_status",
+            "health_status_reason",
+            "master_addresses",
+            "node_addresses",
+            "node_count",
+            "status",
+            "updated_at",
+        }
+        self.assertEqual(
+            {k: v for k, v in self.fields.items() if k not in changing},
+            {k: v for k, v in found.items() if k not in changing},
+        )
+
+    def _delete(self) -> None:
+        """No trace is left, in any service."""
+        references = self._rows(_REFERENCES, self.uuid)[0]
+        self.assertEqual(4, len(self._rows(_CERTIFICATES, references)))
+        self.assertEqual(1, len(self.credentials_of(self.uuid)))
+        self.delete(self.uuid)
+        self.assertEqual([], self.left_of(self.release))
+        self.assertEqual([], self.credentials_of(self.uuid))
+        self.assertEqual([], self._rows(_CERTIFICATES, references))
+
+    # Helpers
+
+    def _add(self, name: str) -> None:
+        """A nodegroup; its row comes a moment later."""
+        body = {"name": name, "flavor_id": "m1.worker", "node_count": 1}
+        path = f"/clusters/{self.uuid}/nodegroups"
+        self.magnum.call("POST", path, body)
+        self.until(lambda: name in self.magnum.nodegroups(self.uuid), 30)
+
+    def _until_updated(self) -> None:
+        done = self.until_status(
+            self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED")
+        )
+        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
+
+    def _diff(self) -> Any:
+        return json.loads(base.command("diff", self.uuid, "-f", "json"))
+
+    def _owned(self, kind: kinds.Kind) -> list[client.Object]:
+        selector = f"cluster.x-k8s.io/cluster-name={self.release}"
+        return self.plane.list(kind, self.namespace, selector)
+
+    def _machines(self) -> set[str]:
+        """UIDs of the machines: a new one has another."""
+        return {each["metadata"]["uid"] for each in self._owned(kinds.MACHINE)}
+
+    def _made_from(self) -> dict[str, Any]:
+        """What machines are made from, the names of templates included."""
+        found = {
+            each["metadata"]["name"]: each["spec"]["template"]["spec"]
+            for each in self._owned(kinds.MACHINE_DEPLOYMENT)
+        }
+        for each in self._owned(kinds.CONTROL_PLANE):
+            found[each["metadata"]["name"]] = {
+                key: each["spec"][key]
+                for key in ("kubeadmConfigSpec", "machineTemplate", "version")
+            }
+        return found
+
+    def _assert_same_machines(
+        self, *, one_more: bool, groups: int = 0
+    ) -> None:
+        """All are there that were, made from what they were made from."""
+        machines, made_from = self._machines(), self._made_from()
+        self.assertLess(self.machines, machines)
+        self.assertEqual(len(self.machines) + one_more + groups, len(machines))
+        self.assertEqual(
+            self.made_from, {name: made_from[name] for name in self.made_from}
+        )
+        self.assertEqual(len(self.made_from) + groups, len(made_from))
+
+    def _secrets(self) -> dict[str, Any]:
+        """What 1.4.0's Secrets hold."""
+        found = {}
+        for component in ("cloud-credentials", "ca", "etcd", "proxy", "sa"):
+            name = f"{self.release}-{component}"
+            secret = self.plane.get(kinds.SECRET, self.namespace, name)
+            assert secret is not None, name
+            found[component] = secret["data"]
+        return found
 
     def _assert_release_has_one_more_machine(self, group: str) -> None:
         """And nothing else is new in it, not even the chart."""
-        self.assertEqual(
-            f"openstack-cluster-{legacy.CHART}", self._listed()["chart"]
-        )
-        words = ("get", "values", self.left.release, "--output", "json")
-        values = json.loads(legacy.helm(self.namespace, *words))
+        self.assertEqual("openstack-cluster-0.27.0", self._listed()["chart"])
+        values = self._values()
         stamp = values.pop("clusterAnnotations")
         self.assertEqual(["magnum.openstack.org/intent"], list(stamp))
         (grown,) = (
@@ -285,12 +324,38 @@ class AdoptionTest(base.LabCase):
         grown["machineCount"] -= 1
         self.assertEqual(self.values, values)
 
-    def _assert_healthy(self, cluster: str) -> None:
-        """The health poll likes it, and leaves its status alone."""
+    def _values(self) -> dict[str, Any]:
+        """The values that the release was installed with."""
+        words = ("get", "values", self.release, "--output", "json")
+        return dict(json.loads(self._helm(*words)))
 
-        def healthy() -> dict[str, Any] | None:
-            found = self.magnum.find(cluster) or {}
-            return found if found["health_status"] == "HEALTHY" else None
+    def _listed(self) -> dict[str, str]:
+        """The release in ``helm list``."""
+        words = ("list", "--filter", self.release, "--output", "json")
+        (found,) = json.loads(self._helm(*words))
+        return dict(found)
 
-        found = self.until(healthy, 120)
-        self.assertEqual("UPDATE_COMPLETE", found["status"])
+    def _revision(self) -> str:
+        """The newest revision, once it is deployed."""
+        found = self._listed()
+        return found["revision"] if found["status"] == "deployed" else ""
+
+    def _helm(self, *words: str) -> str:
+        """What the lab's helm prints."""
+        return subprocess.run(
+            [base.LAB / "bin" / "helm", *words, "-n", self.namespace],
+            env={**os.environ, "KUBECONFIG": str(base.LAB / "kubeconfig")},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        ).stdout
+
+    def _rows(self, query: str, argument: object) -> list[Any]:
+        """What Magnum's database says."""
+        with (
+            psycopg2.connect(base.magnum_database()) as database,
+            database.cursor() as cursor,
+        ):
+            cursor.execute(query, (argument,))
+            return list(cursor.fetchall())

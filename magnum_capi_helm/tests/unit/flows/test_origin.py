@@ -214,7 +214,9 @@ class ElsewhereTest(OriginTestCase):
     def test_a_nodegroup_is_not_made_there(self) -> None:
         self.created()
         other = self.move(base.NAMESPACE)
-        refused = self.assertRaises(Exception, self.add, "extra")
+        refused = self.assertRaises(
+            exception.MagnumException, self.add, "extra"
+        )
         self.assertIn(FOREIGN, str(refused))
         self.assert_untouched(other)
 
@@ -225,7 +227,10 @@ class ElsewhereTest(OriginTestCase):
         self.poll()
         other = self.move(base.NAMESPACE)
         refused = self.assertRaises(
-            Exception, self.change, "extra", max_node_count=5
+            exception.MagnumException,
+            self.change,
+            "extra",
+            max_node_count=5,
         )
         self.assertIn(FOREIGN, str(refused))
         self.remove("extra")

@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Magnum's kubeconfig names another management cluster for a while."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import tempfile
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import connection
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.functional import base
+
+_PORT, _OTHER_PORT = "16443", "16543"
+_FOREIGN = (
+    "the management cluster is not the one that the cluster was made on"
+)
+
+
+class ElsewhereTest(base.LabCase):
+    """The other one is empty but for the project's namespace."""
+
+    def test_nothing_is_gone_because_it_is_not_there(self) -> None:
+        going = self.cluster(self.template())
+        living = self.cluster(self.template())
+        for each in (going, living):
+            self.until_status(each, ("CREATE_COMPLETE",))
+        release = str((self.magnum.find(going) or {})["stack_id"])
+        other = self._another_one()
+
+        self.magnum.call("DELETE", f"/clusters/{going}")
+        self._until_told(going, "status_reason")
+        found = self._until_told(living, "health_status_reason")
+        self.assertEqual("UNKNOWN", found["health_status"])
+        self.assertEqual("CREATE_COMPLETE", found["status"])
+        self.assertEqual(
+            "DELETE_IN_PROGRESS", (self.magnum.find(going) or {})["status"]
+        )
+        self.assertEqual(1, len(self.credentials_of(going)))
+        for kind in (kinds.SECRET, kinds.LEASE):
+            self.assertEqual([], other.list(kind, self.namespace), kind.name)
+
+        self.reset()
+        self.until(lambda: self.magnum.find(going) is None, 180)
+        self.assertEqual([], self.left_of(release))
+        self.until(lambda: self._health(living) == "HEALTHY", 120)
+
+    def _until_told(self, cluster: str, field: str) -> dict[str, object]:
+        def told() -> dict[str, object] | None:
+            found = self.magnum.find(cluster) or {}
+            return found if _FOREIGN in str(found[field]) else None
+
+        found: dict[str, object] = self.until(told, 120, field)
+        return found
+
+    def _health(self, cluster: str) -> str:
+        return str((self.magnum.find(cluster) or {})["health_status"])
+
+    def _another_one(self) -> client.Client:
+        """Start another API server, and Magnum with its kubeconfig."""
+        log = tempfile.TemporaryFile()
+        self.addCleanup(log.close)
+        server = subprocess.Popen(self._command(), stdout=log, stderr=log)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        kubeconfig = base.LAB / "elsewhere.kubeconfig"
+        text = (base.LAB / "kubeconfig").read_text()
+        kubeconfig.write_text(text.replace(_PORT, _OTHER_PORT))
+        self.addCleanup(kubeconfig.unlink)
+        other = client.Client(
+            lambda: connection.Connection(str(kubeconfig), (3.05, 10.0))
+        )
+        self.until(lambda: self._has_namespace(other), 60)
+        self.configure(kubeconfig_file=str(kubeconfig))
+        return other
+
+    def _command(self) -> list[str]:
+        """The lab's own one: another port, another corner of etcd."""
+        record = (base.LAB / "run" / "kube-apiserver.pid").read_text()
+        running = pathlib.Path("/proc", record.split()[0], "cmdline")
+        words = running.read_text().rstrip("\0").split("\0")
+        return [
+            *(each.replace(_PORT, _OTHER_PORT) for each in words),
+            f"--etcd-prefix={self.unique('/elsewhere')}",
+        ]
+
+    def _has_namespace(self, other: client.Client) -> bool:
+        try:
+            other.apply(
+                kinds.NAMESPACE, {"metadata": {"name": self.namespace}}
+            )
+            return bool(other.identity())
+        except exceptions.ManagementError:
+            return False

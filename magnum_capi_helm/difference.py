@@ -40,7 +40,13 @@ _IN_PLACE = frozenset(
 )
 
 #: Differs between any two renderings and means nothing to a machine.
-_VOLATILE = frozenset({"helm.sh/chart", "magnum.openstack.org/intent"})
+_VOLATILE = frozenset(
+    {
+        "helm.sh/chart",
+        "magnum.openstack.org/intent",
+        "magnum.openstack.org/upgrade",
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -108,6 +108,35 @@ class Driver(driver.Driver):  # type: ignore[misc]
                 get_runtime, context, cluster, nodegroup, nodes_to_remove
             )
 
+    def upgrade_cluster(
+        self,
+        context: Any,
+        cluster: Any,
+        cluster_template: Any,
+        max_batch_size: int,
+        nodegroup: Any,
+        scale_manager: Any = None,
+        rollback: bool = False,
+    ) -> None:
+        """Move a cluster to a template, or a nodegroup to the cluster's.
+
+        Magnum passes ``rollback`` in the place of ``scale_manager``.
+        """
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.upgrade import request
+
+        with faults.translated("upgrade", cluster.uuid):
+            if rollback or scale_manager:
+                _refuse_rollback()
+            request.upgrade(
+                runtime.get(),
+                context,
+                cluster,
+                cluster_template,
+                max_batch_size,
+                nodegroup,
+            )
+
     def delete_cluster(self, context: Any, cluster: Any) -> None:
         """Begin to delete a cluster, from whatever state; the polls end it."""
         from magnum_capi_helm import deletion
@@ -172,19 +201,6 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
     # What is not served yet is refused before anything is written.
 
-    def upgrade_cluster(
-        self,
-        context: Any,
-        cluster: Any,
-        cluster_template: Any,
-        max_batch_size: int,
-        nodegroup: Any,
-        scale_manager: Any = None,
-        rollback: bool = False,
-    ) -> None:
-        """Refused."""
-        _refuse("upgrading a cluster")
-
     def rotate_ca_certificate(self, context: Any, cluster: Any) -> None:
         """Refused, with the references that Magnum replaced put back."""
         from magnum_capi_helm import certificates
@@ -207,6 +223,14 @@ class Driver(driver.Driver):  # type: ignore[misc]
     def delete_federation(self, context: Any, federation: Any) -> None:
         """Refused; Magnum itself never calls it."""
         _refuse("federation")
+
+
+def _refuse_rollback() -> None:
+    raise exceptions.NotSupported(
+        "rollback=true is not supported by the driver k8s_capi_helm_v1: a "
+        "failed upgrade waits, so that its reason can be removed; an operator "
+        "takes it back with magnum-capi-helm rollback"
+    )
 
 
 def _refuse(what: str) -> None:

@@ -36,6 +36,37 @@ from magnum_capi_helm import wanted
 _FORMAT = "1"
 _HEAD = "intent.json"
 _VALUES = "values.json.gz"
+_BEFORE = "before.json"
+_BEFORE_VALUES = "before-values.json.gz"
+
+#: What an upgrade still has to write into Magnum's rows.
+MOVES = "moves.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Moves:
+    """What Magnum's rows say once an upgrade is accepted.
+
+    :param template: UUID of the cluster's template
+    :param groups: UUID of a nodegroup -> its fields
+    """
+
+    template: str
+    groups: Mapping[str, Mapping[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Before:
+    """What a release was before its last upgrade.
+
+    :param labels: as :attr:`Intent.labels`
+    :param moves: what takes the rows back
+    """
+
+    chart: spec.Chart
+    values: dict[str, Any]
+    labels: Mapping[str, str] | None
+    moves: Moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,12 +75,19 @@ class Intent:
 
     :param fingerprint: of the rows it was made from (``wanted.Rows``)
     :param since: when it was written, seconds since 1970
+    :param labels: the labels that the cluster's user gave, once the row has
+        copies of those of a former template beside them; None: as in the row
+    :param moves: what an upgrade still has to write into the rows
+    :param before: what the last upgrade can be taken back to
     """
 
     chart: spec.Chart
     values: dict[str, Any]
     fingerprint: str
     since: float
+    labels: Mapping[str, str] | None = None
+    moves: Moves | None = None
+    before: Before | None = None
 
     def to_secret(self) -> dict[str, str]:
         """The ``data`` of its Secret."""
@@ -59,10 +97,29 @@ class Intent:
             "fingerprint": self.fingerprint,
             "since": self.since,
         }
-        return {
+        if self.labels is not None:
+            head["labels"] = dict(self.labels)
+        found = {
             _HEAD: packed.plain(head),
             _VALUES: packed.pack(self.values),
         }
+        if self.moves:
+            found[MOVES] = packed.plain(dataclasses.asdict(self.moves))
+        if self.before:
+            found |= _before_to_secret(self.before)
+        return found
+
+
+def _before_to_secret(before: Before) -> dict[str, str]:
+    head = {
+        "chart": dataclasses.asdict(before.chart),
+        "labels": before.labels,
+        "moves": dataclasses.asdict(before.moves),
+    }
+    return {
+        _BEFORE: packed.plain(head),
+        _BEFORE_VALUES: packed.pack(before.values),
+    }
 
 
 def from_secret(data: dict[str, str]) -> Intent:
@@ -79,11 +136,32 @@ def from_secret(data: dict[str, str]) -> Intent:
             values=packed.unpack(data[_VALUES]),
             fingerprint=head["fingerprint"],
             since=float(head["since"]),
+            labels=head.get("labels"),
+            moves=_moves(data),
+            before=_before(data),
         )
     except packed.DAMAGED as error:
         raise exceptions.ManagementError(
             f"the stored intent can't be read: {type(error).__name__}"
         ) from error
+
+
+def _moves(data: Mapping[str, str]) -> Moves | None:
+    if MOVES not in data:
+        return None
+    return Moves(**packed.read_plain(data[MOVES]))
+
+
+def _before(data: Mapping[str, str]) -> Before | None:
+    if _BEFORE not in data:
+        return None
+    head = packed.read_plain(data[_BEFORE])
+    return Before(
+        chart=spec.Chart(**head["chart"]),
+        values=packed.unpack(data[_BEFORE_VALUES]),
+        labels=head["labels"],
+        moves=Moves(**head["moves"]),
+    )
 
 
 def has_intent(data: Mapping[str, str]) -> bool:

@@ -142,6 +142,15 @@ class Values:
             {**self._given, **stronger._given},
         )
 
+    def over(self, weaker: Values) -> Values:
+        """These values, as nobody's, and the others of ``weaker``."""
+        given = {
+            name: setting
+            for name, setting in weaker._given.items()
+            if name not in self._values
+        }
+        return Values({**weaker._values, **self._values}, given)
+
     def refused(self, label: Label[Any], allowed: str) -> Exception:
         """The error for a value that is wrong only beside something else.
 

@@ -36,6 +36,7 @@ from magnum_capi_helm import wanted
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
+from magnum_capi_helm.upgrade import moves
 
 LOG = log.getLogger(__name__)
 
@@ -61,6 +62,7 @@ def settle(rt: runtime.Runtime, cluster: Any) -> None:
 
     :param cluster: the row, read under the Lease
     """
+    moves.make(rt, cluster)
     # Before the Secret: what was taken on by now was parked before.
     extra = [each for each in rows.all_groups(cluster) if not each.is_default]
     if not extra:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from magnum_capi_helm import intent
 from magnum_capi_helm import labels
 from magnum_capi_helm import rows
 from magnum_capi_helm import spec
@@ -45,7 +46,7 @@ def change(
     new: Any,
     old: Any,
     *,
-    chart: spec.Chart,
+    known: intent.Intent,
     item: topic.Values,
     pending: topic.Values,
 ) -> topic.Values:
@@ -53,7 +54,7 @@ def change(
 
     :param new: the row as the user wants it, not saved
     :param old: the row as it is saved
-    :param chart: the chart of the release
+    :param known: what was last wanted of the release
     :param item: the group's item of ``nodeGroups`` so far
     :param pending: what the saved row changes in it and is not applied yet
     :raises InvalidInput: the user can correct it
@@ -62,16 +63,16 @@ def change(
     ours, theirs = rows.group(new, release), rows.group(old, release)
     if ours.settings == theirs.settings:
         return {}
-    asked = requested.cluster_labels(cluster)
-    group = _group(asked, new, ours, theirs, {**item, **pending})
-    outline = resolve_cluster.outline(cluster, asked, chart, release)
+    asked = requested.cluster_labels(cluster, known.labels)
+    group = _group(cluster, asked, new, ours, theirs, {**item, **pending})
+    outline = resolve_cluster.outline(cluster, asked, known.chart, release)
     made = values.node_group(outline, group)
     found = dict(pending)
     if (ours.minimum, ours.maximum) != (theirs.minimum, theirs.maximum):
         found.update({key: made.get(key) for key in _BOUNDS})
     if ours.node_labels != theirs.node_labels:
-        known = {**item.get(_LABELS, {}), **pending.get(_LABELS, {})}
-        found[_LABELS] = {**dict.fromkeys(known), **made[_LABELS]}
+        there = {**item.get(_LABELS, {}), **pending.get(_LABELS, {})}
+        found[_LABELS] = {**dict.fromkeys(there), **made[_LABELS]}
     if ours.node_taints != theirs.node_taints:
         found["kubeadmConfigSpec"] = _registration(made)
     return found
@@ -89,6 +90,7 @@ def _registration(made: topic.Values) -> topic.Values:
 
 
 def _group(
+    cluster: Any,
     asked: labels.Values,
     row: Any,
     ours: wanted.Group,
@@ -105,7 +107,7 @@ def _group(
         minimum = item.get("machineCountMin") or minimum
     if maximum == theirs.maximum:
         maximum = item.get("machineCountMax") or maximum
-    found = requested.nodegroup_labels(asked, row)
+    found = requested.nodegroup_labels(cluster, asked, row)
     return spec.NodeGroup(
         name=ours.chart_name,
         flavor="",

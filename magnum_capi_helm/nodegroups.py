@@ -117,7 +117,7 @@ def _park_change(
         cluster,
         nodegroup,
         stored,
-        chart=base.wanted.chart,
+        known=base.wanted,
         item=_item(cluster, stored, base.wanted, base.parked),
         pending=base.parked.change_of(rows.group(stored, scope[1])),
     )

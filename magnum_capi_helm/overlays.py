@@ -83,6 +83,7 @@ _RESERVED: frozenset[Path] = frozenset(
         ("addons", "global"),
         ("apiServer", "floatingIP"),
         ("clusterAnnotations", driver_values.INTENT_ANNOTATION),
+        ("clusterAnnotations", driver_values.UPGRADE_ANNOTATION),
         ("clusterAnnotations", profiles.ANNOTATION),
     }
 )

@@ -28,12 +28,14 @@ from oslo_log import log
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm import values
 from magnum_capi_helm import wanted
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
@@ -61,6 +63,8 @@ class _Look:
     wanted: wanted.Rows
     seen: view.View
     verdict: cluster_status.Verdict
+    #: Whether the release has the newest upgrade; seen in a thorough look.
+    upgraded: bool = True
 
     @property
     def undecided(self) -> bool:
@@ -74,6 +78,8 @@ class _Look:
         if newest is None or newest.status != "deployed":
             return True
         live = cluster_status.fingerprint(self.seen.cluster)
+        if not self.upgraded:
+            return True
         if live is not None:
             return live != self.wanted.fingerprint()
         # Made by 1.4.0, which leaves no fingerprint: compare the groups.
@@ -105,7 +111,7 @@ class _Look:
         if not limit:
             return False
         if self.behind:
-            looks = self.wanted.fingerprint()
+            looks = (self.wanted.fingerprint(), self.upgraded)
             return self.rt.behind.age(self.scope, looks) > limit
         newest = self.seen.newest
         return newest is not None and time.time() - newest.modified > limit
@@ -140,7 +146,27 @@ def _look(
         required=conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
         expected=_expected(rt, scope, seen) if thorough else frozenset(),
     )
-    return _Look(rt, scope, row, nodegroups, rows_now, seen, verdict)
+    return _Look(
+        rt,
+        scope,
+        row,
+        nodegroups,
+        rows_now,
+        seen,
+        verdict,
+        upgraded=not thorough or _upgraded(rt, scope, seen),
+    )
+
+
+def _upgraded(
+    rt: runtime.Runtime, scope: snapshot.Scope, seen: view.View
+) -> bool:
+    """Whether the release has had the upgrade that was last accepted."""
+    found = kept.read(rt, scope).wanted
+    if found is None or seen.cluster is None:
+        return True
+    live = view.annotations_of(seen.cluster).get(values.UPGRADE_ANNOTATION)
+    return (live or "0") == values.upgrades(found.values)
 
 
 def _expected(
@@ -200,7 +226,8 @@ def _decide(
         return
     nodegroup_rows.settle(rt, row)
     look = _buried(_look(rt, row, not_before=time.monotonic()))
-    if look.verdict.complete and not look.undecided:
+    done = look.verdict.complete and look.upgraded
+    if done and not look.undecided:
         _complete(look)
     elif rows.in_progress(row.status):
         _go_on(look, hold)

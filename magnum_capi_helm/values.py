@@ -19,7 +19,7 @@ one never wins silently.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import copy
 import dataclasses
 from typing import Any
@@ -34,21 +34,27 @@ from magnum_capi_helm.features import topic
 
 #: Annotation of the Cluster that says which intent it was made from.
 INTENT_ANNOTATION = "magnum.openstack.org/intent"
+#: Annotation of the Cluster that counts its upgrades: two templates may want
+#: the same of the rows.
+UPGRADE_ANNOTATION = "magnum.openstack.org/upgrade"
 
 
 class TwoWritersError(Exception):
     """Two topics write the same leaf: a programming error."""
 
 
-def check(cluster: spec.Cluster) -> None:
+def check(cluster: spec.Cluster, spared: Collection[str] = ()) -> None:
     """Refuse what contradicts itself, or what the chart would ignore.
 
+    :param spared: labels that nobody can change any more: the chart may
+        ignore those
     :raises InvalidInput: the user can correct it
     """
     version = cluster.chart.version
-    labels.check_chart(features.LABELS, cluster.labels, version)
+    declared = [each for each in features.LABELS if each.name not in spared]
+    labels.check_chart(declared, cluster.labels, version)
     for group in cluster.node_groups:
-        labels.check_chart(features.LABELS, group.labels, version)
+        labels.check_chart(declared, group.labels, version)
     for each in features.TOPICS:
         each.check(cluster)
     addon_templates.refuse(build(cluster).get("addons"), "addons")
@@ -142,6 +148,23 @@ def _copied(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_copied(item) for item in value]
     return value
+
+
+def upgrades(values: Mapping[str, Any]) -> str:
+    """How often the cluster that has these values was upgraded."""
+    annotations = values.get("clusterAnnotations") or {}
+    return str(annotations.get(UPGRADE_ANNOTATION) or "0")
+
+
+def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
+    """A copy that makes the live Cluster show one upgrade more.
+
+    :param before: the values of the cluster so far
+    """
+    result = copy.deepcopy(values)
+    annotations = result.setdefault("clusterAnnotations", {})
+    annotations[UPGRADE_ANNOTATION] = str(int(upgrades(before)) + 1)
+    return result
 
 
 def stamped(values: topic.Values, fingerprint: str) -> topic.Values:

@@ -26,6 +26,9 @@ from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import ranges
 from magnum_capi_helm.features import topic
 
+#: Network plugins that the chart installs.
+CNIS = ("calico", "cilium")
+
 #: Where a chart version has the name servers; those in between lost them.
 _OLD_NAME_SERVERS = chart_versions.Range(until="0.10.1")
 _NAME_SERVERS = chart_versions.Range(since="0.16.0")

@@ -49,6 +49,23 @@ def resolve(
     :raises CloudError: OpenStack did not answer
     """
     found = requested.cluster_labels(cluster)
+    chart = requested.wanted_chart(found)
+    wanted = look_up(cluster, found, chart, cloud, release)
+    values.check(wanted)
+    return wanted
+
+
+def look_up(
+    cluster: Any,
+    found: labels.Values,
+    chart: spec.Chart,
+    cloud: catalogue.Cloud,
+    release: str,
+) -> spec.Cluster:
+    """As :func:`resolve`, of labels and a chart that are known.
+
+    What the topics say of it together is not asked.
+    """
     nodegroups = list(cluster.nodegroups)
     # Glance, Nova, Neutron and Cinder: four services at the same time.
     with futures.ThreadPoolExecutor(2) as pool:
@@ -60,16 +77,14 @@ def resolve(
             for each in nodegroups
         ]
     control_plane, workers = groups.by_role(rows)
-    wanted = dataclasses.replace(
-        outline(cluster, found, requested.wanted_chart(found), release),
+    return dataclasses.replace(
+        outline(cluster, found, chart, release),
         identity_url=cloud.cluster_identity_url(),
         control_plane=control_plane,
         node_groups=workers,
         network=looked_up.result(),
         storage_classes=classes.result(),
     )
-    values.check(wanted)
-    return wanted
 
 
 #: The chart's default of ``osDistro``.

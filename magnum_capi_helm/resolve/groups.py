@@ -71,7 +71,7 @@ def resolve(
             f"nodegroup {exceptions.shown(row.name)} has no flavor: give "
             "one to the cluster or its template"
         )
-    found = requested.nodegroup_labels(asked, row)
+    found = requested.nodegroup_labels(cluster, asked, row)
     image, flavor = _looked_up(row, found, cloud)
     minimum, maximum = _bounds(row, found)
     boot_disk = _boot_disk(found)

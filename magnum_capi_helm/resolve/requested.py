@@ -29,30 +29,66 @@ from magnum_capi_helm import strangers
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import ignored
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.helm import charts
 
 LOG = log.getLogger(__name__)
 
 
-def cluster_labels(cluster: Any) -> labels.Values:
+def cluster_labels(
+    cluster: Any, own: Mapping[str, str] | None = None
+) -> labels.Values:
     """The labels of a cluster, validated.
 
+    :param own: those that its user gave, of a cluster that was upgraded: its
+        row has copies of those of a former template as well
     :raises LabelError: a value is not allowed
     """
     sources = labels.Sources(
         template=cluster.cluster_template.labels or {},
-        cluster=cluster.labels or {},
+        cluster=(cluster.labels or {}) if own is None else own,
     )
     return labels.resolve(features.LABELS, sources, conf.label_defaults())
 
 
-def nodegroup_labels(found: labels.Values, nodegroup: Any) -> labels.Values:
+def own_labels(cluster: Any) -> dict[str, str]:
+    """What the user of a cluster wants otherwise than its template.
+
+    A label with a value that is not allowed counts as none: nobody can
+    change it, and 1.4.0 took no notice. The version of Kubernetes is never
+    the cluster's own: it comes with the image.
+    """
+    own = _own(cluster.labels, cluster.cluster_template.labels or {})
+    own.pop(nodes.KUBE_TAG.name, None)
+    return {name: text for name, text in own.items() if _parses(name, text)}
+
+
+def own_labels_of_group(cluster: Any, nodegroup: Any) -> dict[str, str]:
+    """The labels of a nodegroup that are no copies of its cluster's."""
+    return _own(getattr(nodegroup, "labels", None), cluster.labels or {})
+
+
+def _parses(name: str, text: str) -> bool:
+    for label in features.LABELS:
+        if name in (label.name, *label.aliases):
+            try:
+                label.parse(text, name)
+            except exceptions.LabelError as error:
+                LOG.warning("ignored: %s", error)
+                return False
+    return True
+
+
+def nodegroup_labels(
+    cluster: Any, found: labels.Values, nodegroup: Any
+) -> labels.Values:
     """The labels of a nodegroup, with those of its cluster below them.
 
+    :param cluster: whose labels Magnum copied into those of the nodegroup
     :param found: the labels of the cluster
     :raises LabelError: a value is not allowed
     """
-    own = getattr(nodegroup, "labels", None) or {}
+    own = own_labels_of_group(cluster, nodegroup)
     return labels.narrowed(features.LABELS, found, own)
 
 
@@ -69,6 +105,14 @@ def check_unknown(cluster: Any) -> None:
         cluster,
         strangers.unknown(features.LABELS, ignored.LABELS, {*template, *own}),
         strangers.misplaced(features.LABELS, own, labels.Scope.CLUSTER),
+    )
+
+
+def check_unknown_of_template(cluster: Any) -> None:
+    """As :func:`check_unknown`, of the template that a cluster moves to."""
+    given = cluster.cluster_template.labels or {}
+    _without_effect(
+        cluster, strangers.unknown(features.LABELS, ignored.LABELS, {*given})
     )
 
 
@@ -112,20 +156,27 @@ def _without_effect(cluster: Any, *found: Iterable[object]) -> None:
 
 
 def autoscales(cluster: Any) -> bool:
-    """Whether the autoscaler is on in an existing cluster.
+    """Whether the autoscaler may be on in an existing cluster.
 
     A living cluster may carry labels that would be refused today: only this
     one is read, and a value that is none counts as the operator's default.
+    After an upgrade the cluster's may be the copy of a former template's:
+    its machines say for sure.
     """
     label = autoscaling.ENABLED
     default = bool(conf.label_defaults()[label.name])
-    for source in (cluster.labels, cluster.cluster_template.labels):
-        if label.name in (source or {}):
-            try:
-                return label.parse(source[label.name])
-            except exceptions.LabelError:
-                return default
-    return default
+    given = [
+        source[label.name]
+        for source in (cluster.labels, cluster.cluster_template.labels)
+        if label.name in (source or {})
+    ]
+    found = set()
+    for text in given:
+        try:
+            found.add(label.parse(text))
+        except exceptions.LabelError:
+            found.add(default)
+    return True in found if found else default
 
 
 def configured_chart() -> spec.Chart:

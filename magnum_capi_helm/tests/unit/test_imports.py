@@ -47,11 +47,13 @@ LAYERS: tuple[frozenset[str], ...] = (
             "demand",
             "difference",
             "features.*",
+            "frozen",
             "intent",
             "masking",
             "mirrors",
             "overlays",
             "status.*",
+            "upgrade_rules",
             "values",
         }
     ),
@@ -91,6 +93,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "resizing",
             "runtime",
             "status_poll",
+            "upgrade.*",
         }
     ),
     frozenset({"cmd.*", "driver", "monitor"}),

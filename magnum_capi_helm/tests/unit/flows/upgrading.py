@@ -1,0 +1,104 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of upgrades start with: a cluster, and images to move to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum.common import exception
+
+from magnum_capi_helm import spec
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit.flows import base
+
+_VERSIONS = ("1.33.4", "1.34.2", "1.34.3", "1.35.1", "1.36.0")
+_SHORT = {"1.34.2": "i-1", "1.35.1": "i-2"}
+
+
+class UpgradeTestCase(base.NodegroupTestCase):
+    """A cluster of Kubernetes 1.34.2 that is complete."""
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        """One image of each version, named ``ubuntu-<minor or version>``."""
+        images = {}
+        for version in _VERSIONS:
+            name = f"ubuntu-{version.rpartition('.')[0]}"
+            if name in images:
+                name = f"ubuntu-{version}"
+            id_ = _SHORT.get(version, f"i-{version}")
+            images[name] = spec.Image(id_, name, version, "ubuntu")
+        images["flatcar"] = spec.Image("i-f", "flatcar", "1.35.1", "flatcar")
+        images["bare"] = spec.Image("i-b", "bare", "", "ubuntu")
+        return fake_cloud.FakeCloud(
+            images=images,
+            flavors={name: name for name in ("m1.medium", "m1.large", "own")},
+            networks={"public": "net-1", "other": "net-2"},
+            types=("slow", "fast"),
+        )
+
+    def upgrade(
+        self, template: Any, batch: Any = 1, nodegroup: str = "default-worker"
+    ) -> None:
+        """``coe cluster upgrade``, through the handler."""
+        self.handler.cluster_upgrade(
+            self.context,
+            self.row(),
+            template,
+            batch,
+            self.groups()[nodegroup],
+        )
+
+    def refused(self, template: Any, **options: Any) -> str:
+        """The text of a refusal, which changes nothing in the rows."""
+        before = self.snapshot()
+        upgrades = len(self.helm.upgrades)
+        error = self.assertRaises(
+            exception.NotSupported, self.upgrade, template, **options
+        )
+        self.assertEqual(before, self.snapshot())
+        self.assertEqual(upgrades, len(self.helm.upgrades))
+        return str(error)
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """All fields of the rows that clients see, but for the clock."""
+        rows = [self.row(), *self.groups().values()]
+        return [
+            {
+                key: value
+                for key, value in each.as_dict().items()
+                if key not in ("updated_at", "cluster_template", "nodegroups")
+            }
+            for each in rows
+        ]
+
+    def machines(self) -> dict[str, tuple[str, str]]:
+        """Version and image of each kind of machine that helm was told of."""
+        told = self.helm.upgrades[-1].values
+        groups = [
+            {"name": "control-plane", **told["controlPlane"]},
+            *told["nodeGroups"],
+        ]
+        return {
+            each["name"]: (each["kubernetesVersion"], each["machineImageId"])
+            for each in groups
+        }
+
+    def secret(self) -> dict[str, Any]:
+        """The Secret of the intent."""
+        found = self.server.get(
+            kinds.SECRET, base.NAMESPACE, f"{base.RELEASE}-intent"
+        )
+        assert found is not None
+        return found

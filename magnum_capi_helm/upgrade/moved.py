@@ -1,0 +1,157 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Magnum's rows as they will be after an upgrade, not saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import dataclasses
+import types
+from typing import Any
+
+from magnum_capi_helm import intent
+from magnum_capi_helm import wanted
+from magnum_capi_helm.resolve import requested
+
+#: What a cluster takes along to another template.
+_FIELDS = (
+    "coe_version",
+    "docker_volume_size",
+    "fixed_network",
+    "fixed_subnet",
+    "floating_ip_enabled",
+    "keypair",
+    "master_lb_enabled",
+    "name",
+    "project_id",
+    "stack_id",
+    "user_id",
+    "uuid",
+)
+_GROUP_FIELDS = (
+    "docker_volume_size",
+    "flavor_id",
+    "image_id",
+    "is_default",
+    "max_node_count",
+    "min_node_count",
+    "name",
+    "node_count",
+    "node_labels",
+    "node_taints",
+    "role",
+    "uuid",
+)
+_MASTER = "master"
+
+
+@dataclasses.dataclass(frozen=True)
+class Moved:
+    """A cluster with another template.
+
+    :param row: like Magnum's, with the nodegroups that are remade
+    :param labels: those that the cluster's user gave
+    :param moves: what the upgrade writes into the rows
+    :param back: what takes them back
+    """
+
+    row: Any
+    labels: Mapping[str, str]
+    moves: intent.Moves
+    back: intent.Moves
+
+
+def whole(
+    cluster: Any, nodegroups: Iterable[Any], template: Any, own: Any
+) -> Moved:
+    """The default groups, and each group with the old template's image.
+
+    :param nodegroups: rows of the groups that ought to exist
+    :param own: labels that the user gave; None: the row still says it
+    """
+    old = cluster.cluster_template
+    chosen = [
+        each
+        for each in nodegroups
+        if each.is_default or each.image_id in (None, old.image_id)
+    ]
+    changes = {
+        each.uuid: {
+            "image_id": template.image_id,
+            "flavor_id": _flavor(each, old, template),
+        }
+        for each in chosen
+    }
+    return _moved(cluster, chosen, template, own, changes)
+
+
+def single(cluster: Any, nodegroup: Any, own: Any) -> Moved:
+    """One group, with the image of the cluster's template."""
+    template = cluster.cluster_template
+    change = {"image_id": template.image_id, "flavor_id": nodegroup.flavor_id}
+    changes = {nodegroup.uuid: change}
+    return _moved(cluster, [nodegroup], template, own, changes)
+
+
+def _flavor(nodegroup: Any, old: Any, new: Any) -> Any:
+    """The new template's, unless the group had one of its own."""
+    field = "master_flavor_id" if nodegroup.role == _MASTER else "flavor_id"
+    inherited = nodegroup.flavor_id in (None, getattr(old, field))
+    return getattr(new, field) if inherited else nodegroup.flavor_id
+
+
+def _moved(
+    cluster: Any,
+    chosen: list[Any],
+    template: Any,
+    own: Any,
+    changes: Mapping[str, Mapping[str, Any]],
+) -> Moved:
+    labels = requested.own_labels(cluster) if own is None else own
+    row = types.SimpleNamespace(
+        **{name: getattr(cluster, name) for name in _FIELDS},
+        labels=dict(labels),
+        cluster_template=template,
+        nodegroups=[
+            _group(cluster, each, changes[each.uuid]) for each in chosen
+        ],
+    )
+    return Moved(
+        row=row,
+        labels=labels,
+        moves=intent.Moves(template.uuid, changes),
+        back=intent.Moves(
+            cluster.cluster_template_id,
+            {
+                each.uuid: {
+                    name: getattr(each, name) for name in changes[each.uuid]
+                }
+                for each in chosen
+            },
+        ),
+    )
+
+
+def _group(cluster: Any, nodegroup: Any, change: Mapping[str, Any]) -> Any:
+    fields = {name: getattr(nodegroup, name, None) for name in _GROUP_FIELDS}
+    labels = requested.own_labels_of_group(cluster, nodegroup)
+    return types.SimpleNamespace(**{**fields, **change, "labels": labels})
+
+
+def fingerprint(rows: wanted.Rows, moves: intent.Moves) -> str:
+    """Of the rows, as they are once they are moved."""
+    groups = tuple(
+        dataclasses.replace(each, **moves.groups.get(each.uuid, {}))
+        for each in rows.groups
+    )
+    return dataclasses.replace(rows, groups=groups).fingerprint()

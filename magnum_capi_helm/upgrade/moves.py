@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Magnum's rows, brought to what an accepted upgrade wants of them.
+
+The intent says it before the rows do, in one write: whoever holds the Lease
+first makes these moves, and only then looks at the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import intent
+from magnum_capi_helm import kept
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.resolve import location
+
+LOG = log.getLogger(__name__)
+
+
+def make(rt: runtime.Runtime, cluster: Any) -> None:
+    """Make the moves that are still to be made, under the Lease.
+
+    :param cluster: the row; afterwards as it is saved
+    """
+    scope: snapshot.Scope = (
+        location.namespace(cluster.project_id),
+        str(cluster.stack_id),
+    )
+    found = kept.read(rt, scope).wanted
+    if found is None or found.moves is None:
+        return
+    _write(cluster, found.moves)
+    labels = location.object_labels(cluster, scope[1])
+    kept.park(rt, scope, labels, {intent.MOVES: None})
+
+
+def _write(cluster: Any, moves: intent.Moves) -> None:
+    for each in rows.all_groups(cluster):
+        fields = moves.groups.get(each.uuid)
+        if fields is None or rows.leaving(each):
+            continue
+        for name, value in fields.items():
+            setattr(each, name, value)
+        if not rows.in_progress(each.status):
+            each.status = rows.Status.UPDATE_IN_PROGRESS
+        each.status_reason = None
+        each.save()
+    # The template last: what the groups had is known by the old one.
+    cluster.cluster_template_id = moves.template
+    cluster.status_reason = None
+    if rows.action(cluster.status) != "DELETE":
+        cluster.status = rows.Status.UPDATE_IN_PROGRESS
+    cluster.save()
+    LOG.info("cluster %s has template %s", cluster.uuid, moves.template)

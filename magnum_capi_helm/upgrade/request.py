@@ -1,0 +1,240 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""An upgrade, as Magnum asks for it.
+
+Magnum waits for the answer, and a refusal that is not ``NotSupported`` marks
+the cluster as failed. So everything is looked at first, under the Lease:
+references, versions, frozen paths, and what the webhooks of the management
+cluster say. Then the cluster is in progress, and one write of the intent
+accepts the upgrade. What is not done from there on, the polls do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import encryption_key
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import nodegroup_rows
+from magnum_capi_helm import operation
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm import server_groups
+from magnum_capi_helm import upgrade_rules
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.features import encryption
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.upgrade import moves
+from magnum_capi_helm.upgrade import plan
+from magnum_capi_helm.upgrade import trial
+
+LOG = log.getLogger(__name__)
+
+#: Seconds that all before helm may have taken, so that Magnum, which waits
+#: for 60, gets its answer. Later, helm is left to the polls.
+_IN_TIME = 30.0
+
+
+def upgrade(
+    rt: runtime.Runtime,
+    context: Any,
+    cluster: Any,
+    template: Any,
+    batch: int | None,
+    nodegroup: Any,
+) -> None:
+    """Upgrade a cluster, or one nodegroup.
+
+    :param cluster: Magnum's object; shows the outcome afterwards
+    :param template: the row of the new template
+    :param batch: machines of a worker group that roll at once; None: 1
+    :param nodegroup: a default group stands for the whole cluster
+    :raises NotSupported: it was refused; the rows are as they were
+    """
+    started = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        with _refusals():
+            upgrade_rules.check_batch(batch)
+            hold = stack.enter_context(_lease(rt, cluster))
+            row = _living(context, cluster, hold)
+            subject = subject_of(rt, row)
+            found = _planned(subject, context, template, batch, nodegroup)
+            _accept(rt, row, _checked(rt, context, found))
+        _go_on(rt, context, row, hold, started)
+    row = rows.fresh(context, cluster)
+    if row is not None:
+        rows.copy_outcome(row, cluster)
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Each refusal as the one exception that leaves the cluster alone."""
+    try:
+        yield
+    except exceptions.LeaseHeld as error:
+        raise exceptions.NotSupported(
+            "another operation works on the cluster, try again in a moment"
+        ) from error
+    except exceptions.NotSupported:
+        raise
+    except exceptions.CapiHelmError as error:
+        again = "; try again in a moment" if error.retriable else ""
+        raise exceptions.NotSupported(f"{error}{again}") from error
+
+
+def _lease(rt: runtime.Runtime, cluster: Any) -> Any:
+    if not cluster.stack_id:
+        raise exceptions.NotSupported(
+            "the cluster has no release on the management cluster: delete "
+            "it and create it again"
+        )
+    scope = operation.scope_of(cluster)
+    return rt.leases.hold(*scope, location.object_labels(cluster, scope[1]))
+
+
+def _living(context: Any, cluster: Any, hold: Any) -> Any:
+    """The row, of a cluster that nobody deletes or changes."""
+    row = rows.fresh(context, cluster)
+    if row is None or hold.marked_deleted or rows.doomed(row):
+        raise exceptions.NotSupported("the cluster is being deleted")
+    if rows.in_progress(row.status):
+        raise exceptions.NotSupported(
+            "another operation works on the cluster, try again when it is "
+            "complete"
+        )
+    return row
+
+
+def subject_of(
+    rt: runtime.Runtime, row: Any, *, settle: bool = True
+) -> plan.Subject:
+    """The cluster, and what is wanted of it so far.
+
+    :param settle: bring the rows in line first; only under the Lease
+    :raises NotSupported: helm has not made it yet
+    """
+    scope = operation.scope_of(row)
+    if settle:
+        nodegroup_rows.settle(rt, row)
+    rows_now, nodegroups = rows.read(row)
+    revisions = releases.revisions(rt.management, *scope)
+    if not revisions:
+        raise exceptions.NotSupported(
+            "the cluster has no release on the management cluster yet: wait "
+            "until it is complete"
+        )
+    base = operation.planned(rt, row, rows_now, scope, revisions)
+    there = {str(each["name"]) for each in base.values.get("nodeGroups") or []}
+    return plan.Subject(row, nodegroups, rows_now.known_as(there), base)
+
+
+def _planned(
+    subject: plan.Subject,
+    context: Any,
+    template: Any,
+    batch: int | None,
+    nodegroup: Any,
+) -> plan.Plan:
+    cloud = catalogue.Cloud(sessions.user_session(context))
+    if nodegroup is None or nodegroup.is_default:
+        return plan.of_cluster(subject, template, cloud, batch)
+    mine = [e for e in subject.existing if e.uuid == nodegroup.uuid]
+    if not mine:
+        raise exceptions.NotSupported(
+            f"nodegroup {exceptions.shown(nodegroup.name)} is not part of the "
+            "cluster: it was refused, or is being deleted"
+        )
+    return plan.of_group(subject, mine[0], cloud, batch)
+
+
+def _checked(
+    rt: runtime.Runtime, context: Any, found: plan.Plan
+) -> intent.Intent:
+    """The new intent, once everybody who could refuse it was asked.
+
+    Server groups and the key of etcd come first, for the chart needs them.
+    A refusal after that leaves them to the next upgrade; they go with the
+    cluster.
+    """
+    row = found.subject.row
+    scope = operation.scope_of(row)
+    labels = location.object_labels(row, scope[1])
+    live = plan.live_infrastructure(rt, row)
+    before = found.subject.base.values
+    draft = found.intent(rt, live)
+    if found.whole:
+        upgrade_rules.check_encryption(before, draft.values)
+    if encryption.needs_key(draft.values):
+        encryption_key.ensure(rt.management, *scope, labels)
+    trial.check(rt, scope, draft)
+    policies = found.policies()
+    if not policies:
+        return draft
+    ids = server_groups.ensure(
+        rt.management, scope, labels, sessions.user_session(context), policies
+    )
+    return found.with_server_groups(ids).intent(rt, live)
+
+
+def _accept(rt: runtime.Runtime, row: Any, wanted: intent.Intent) -> None:
+    """One write, from which on the upgrade happens."""
+    scope = operation.scope_of(row)
+    status = row.status
+    rows.save_updating(row)
+    try:
+        labels = location.object_labels(row, scope[1])
+        operation.write_intent(rt, scope, wanted, labels)
+    except exceptions.CapiHelmError as error:
+        if not error.retriable:
+            row.status = status
+            row.save()
+        # Otherwise it may have been written: the polls find out.
+        raise
+
+
+def _go_on(
+    rt: runtime.Runtime, context: Any, row: Any, hold: Any, started: float
+) -> None:
+    """From here on nothing is raised: the status tells."""
+    problem = ""
+    helm_seconds = 0.0
+    try:
+        moves.make(rt, row)
+        spent = time.monotonic() - started
+        fresh = rows.fresh(context, row)
+        if spent < _IN_TIME and fresh is not None:
+            rows_now, _ = rows.read(fresh)
+            helm_seconds = operation.apply(rt, fresh, rows_now, hold)
+    except exceptions.CapiHelmError as error:
+        problem = str(error)
+    if problem:
+        LOG.warning(
+            "Upgrade of cluster %s goes on with the polls: %s",
+            row.uuid,
+            problem,
+        )
+        return
+    LOG.info(
+        "upgraded release %s: driver %.3f s, helm %.3f s",
+        row.stack_id,
+        time.monotonic() - started - helm_seconds,
+        helm_seconds,
+    )

@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether the management cluster would take an upgrade: asked, not done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
+
+from magnum_capi_helm import difference
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import runtime
+from magnum_capi_helm import values
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+
+Object = dict[str, Any]
+
+
+def check(
+    rt: runtime.Runtime, scope: snapshot.Scope, wanted: intent.Intent
+) -> None:
+    """Let every webhook see what is new or changed.
+
+    :raises NotSupported: one refuses, in its own words
+    :raises CapiHelmError: nobody could be asked
+    """
+    before = installed(rt, scope)
+    for obj in changed(before, rendered(rt, scope, wanted)):
+        kind = kinds.rendered(obj)
+        if kind is not None:
+            _try(rt, kind, obj, scope[0])
+
+
+def _try(
+    rt: runtime.Runtime, kind: kinds.Kind, obj: Object, namespace: str
+) -> None:
+    meta = {**obj["metadata"], "namespace": namespace}
+    try:
+        rt.management.apply(kind, {**obj, "metadata": meta}, dry_run=True)
+    except exceptions.ManagementError as error:
+        if error.retriable:
+            raise
+        raise exceptions.NotSupported(
+            f"the template does not fit this cluster: {error}"
+        ) from error
+
+
+def changed(
+    before: Iterable[Mapping[str, Any]], after: Iterable[Object]
+) -> list[Object]:
+    """Objects that are not the same in two manifests, or new."""
+    after = list(after)
+    touched = {
+        (each.kind, each.name)
+        for each in difference.changes(before, after)
+        if each.what != "removed"
+    }
+    return [
+        each
+        for each in after
+        if (each["kind"], each["metadata"]["name"]) in touched
+    ]
+
+
+def rendered(
+    rt: runtime.Runtime, scope: snapshot.Scope, wanted: intent.Intent
+) -> tuple[Object, ...]:
+    """The objects that helm would apply.
+
+    :raises HelmError: the chart does not accept the values
+    """
+    text = rt.helm.render(
+        scope[1],
+        scope[0],
+        rt.charts.ensure(wanted.chart),
+        values.stamped(wanted.values, wanted.fingerprint),
+        live=True,
+    )
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found = yaml.load_all(text, Loader=loader)
+    return tuple(each for each in found if isinstance(each, dict))
+
+
+def installed(
+    rt: runtime.Runtime, scope: snapshot.Scope
+) -> tuple[Object, ...]:
+    """The objects of the newest revision that helm deployed.
+
+    :raises NotSupported: there is none
+    """
+    for revision in reversed(releases.revisions(rt.management, *scope)):
+        if revision.status == "deployed":
+            found = releases.read(rt.management, *scope, revision.version)
+            if found is not None:
+                return found.objects
+    raise exceptions.NotSupported(
+        f"release {scope[1]} was never deployed: there is nothing to upgrade"
+    )

@@ -85,7 +85,10 @@ def of_cluster(
         _CONTROL_PLANE_SURGE,
         flavors[control_plane.flavor],
     )
-    parts += [surge, _etcd_volumes(cluster), _network(cluster)]
+    volumes = _etcd_volumes(
+        cluster, control_plane.count + _CONTROL_PLANE_SURGE
+    )
+    parts += [surge, volumes, _network(cluster)]
     return _sum([*parts, _server_groups(groups)])
 
 
@@ -95,6 +98,21 @@ def of_group(
     """What one more group of workers needs."""
     machines = _machines(cluster, group, group.count, flavor)
     return _sum([machines, _server_groups((group,))])
+
+
+def of_growth(
+    cluster: spec.Cluster, group: spec.NodeGroup, flavor: spec.Flavor, by: int
+) -> Demand:
+    """What more machines of a group need.
+
+    :param group: with the new count
+    """
+    parts = [_machines(cluster, group, by, flavor)]
+    if group is cluster.control_plane:
+        parts.append(_etcd_volumes(cluster, by))
+    # The limit of each server group is for all of its members.
+    members = _server_groups((group,)).get("server_group_members", 0)
+    return _sum([*parts, {"server_group_members": members}])
 
 
 def shortages(
@@ -137,11 +155,10 @@ def _extra_ports(cluster: spec.Cluster, group: spec.NodeGroup) -> int:
     return len(group.labels[networking.EXTRA_NETWORKS])
 
 
-def _etcd_volumes(cluster: spec.Cluster) -> Demand:
+def _etcd_volumes(cluster: spec.Cluster, count: int) -> Demand:
     size = cluster.labels[etcd.SIZE]
     if not size or cluster.labels[etcd.KIND].lower() != "volume":
         return {}
-    count = cluster.control_plane.count + _CONTROL_PLANE_SURGE
     return {"volumes": count, "gigabytes": count * size}
 
 

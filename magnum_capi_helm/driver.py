@@ -22,10 +22,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from magnum.common import exception
 from magnum.drivers.common import driver
 from oslo_log import log
 
 from magnum_capi_helm import conf  # noqa: F401 (registers the options)
+from magnum_capi_helm import control_plane_size
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
 from magnum_capi_helm import outcome
@@ -46,6 +48,17 @@ class Driver(driver.Driver):  # type: ignore[misc]
             {"server_type": "vm", "os": os_distro, "coe": "kubernetes"}
             for os_distro in ("ubuntu", "flatcar", "capi-kubeadm-cloudinit")
         ]
+
+    # Sizes, as magnum-api asks: maybe for a cluster of another driver, which
+    # shares what this one provides.
+
+    def validate_master_size(self, node_count: int) -> None:
+        """Refuse a control plane of a size that can't be, at create."""
+        _check_size(node_count, "master_count")
+
+    def validate_master_resize(self, node_count: int) -> None:
+        """Refuse a control plane of a size that can't be, at a resize."""
+        _check_size(node_count, "node_count")
 
     # Clusters
 
@@ -80,14 +93,12 @@ class Driver(driver.Driver):  # type: ignore[misc]
         rollback: bool = False,
     ) -> None:
         """``coe cluster update node_count``: a resize of default-worker."""
-        self.resize_cluster(
-            context,
-            cluster,
-            scale_manager,
-            None,
-            [],
-            cluster.default_ng_worker,
-        )
+        from magnum_capi_helm import origin
+        from magnum_capi_helm import resizing
+
+        get_runtime = functools.partial(origin.runtime_of, cluster)
+        with faults.translated("update", cluster.uuid):
+            resizing.update(get_runtime, context, cluster, rollback)
 
     def resize_cluster(
         self,
@@ -98,7 +109,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         nodes_to_remove: list[str] | None,
         nodegroup: Any = None,
     ) -> None:
-        """Bring a group of workers to the count that Magnum has saved."""
+        """Bring a group to the count that Magnum has saved."""
         from magnum_capi_helm import origin
         from magnum_capi_helm import resizing
 
@@ -122,14 +133,14 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
         Magnum passes ``rollback`` in the place of ``scale_manager``.
         """
-        from magnum_capi_helm import runtime
+        from magnum_capi_helm import origin
         from magnum_capi_helm.upgrade import request
 
         with faults.translated("upgrade", cluster.uuid):
             if rollback or scale_manager:
                 _refuse_rollback()
             request.upgrade(
-                runtime.get(),
+                origin.runtime_of(cluster),
                 context,
                 cluster,
                 cluster_template,
@@ -231,6 +242,13 @@ def _refuse_rollback() -> None:
         "failed upgrade waits, so that its reason can be removed; an operator "
         "takes it back with magnum-capi-helm rollback"
     )
+
+
+def _check_size(count: int, name: str) -> None:
+    try:
+        control_plane_size.check(count, name)
+    except exceptions.InvalidInput as error:
+        raise exception.MasterNGSizeInvalid(str(error)) from None
 
 
 def _refuse(what: str) -> None:

@@ -23,13 +23,12 @@ from magnum_capi_helm import origin
 from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
-from magnum_capi_helm.status import conditions
+from magnum_capi_helm import status_poll
 from magnum_capi_helm.status import health
-from magnum_capi_helm.status import view
 
 
 def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
-    """The health of a cluster; a failed one may be found to be complete.
+    """The health of a cluster; with a failed one, work goes on.
 
     :raises CapiHelmError: it could not be read
     """
@@ -42,13 +41,10 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     else:
         origin.learn(rt, scope[1], nodegroups)
     found = health.health(seen)
-    recoverable = rows.failed(cluster.status) and (
-        rows.action(cluster.status) != "DELETE"
-    )
-    if recoverable and _available(seen):
+    if rows.failed(cluster.status):
         # With the Lease held somebody else is about to say how it ended.
         with contextlib.suppress(exceptions.LeaseHeld):
-            polling.update(rt, context, cluster)
+            _go_on(rt, context, cluster)
     return found
 
 
@@ -57,6 +53,9 @@ def unknown(why: str) -> health.Health:
     return health.Health(health.UNKNOWN, {"api": why})
 
 
-def _available(seen: view.View) -> bool:
-    condition = conditions.available(seen.cluster)
-    return condition is not None and condition.well
+def _go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """Magnum looks at a failed cluster here alone."""
+    if rows.action(cluster.status) == "DELETE":
+        status_poll.resume(rt, context, cluster)
+    else:
+        polling.update(rt, context, cluster)

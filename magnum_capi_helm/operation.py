@@ -30,12 +30,12 @@ from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import names
 from magnum_capi_helm import origin
+from magnum_capi_helm import repair
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
 from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.resolve import location
@@ -112,7 +112,10 @@ def apply(
     origin.check(rt, rows.all_groups(cluster))
     scope = scope_of(cluster)
     revisions = _usable_revisions(rt, scope)
-    wanted_now = _renewed(rt, cluster, rows_now, scope, revisions)
+    wanted_now, found = _plan(rt, cluster, rows_now, scope, revisions)
+    changed = wanted_now is not found.wanted
+    if changed:
+        _keep(rt, cluster, rows_now, scope, wanted_now, found.parked)
     chart = rt.charts.ensure(wanted_now.chart)
     seconds = rt.helm.upgrade(
         scope[1],
@@ -120,8 +123,9 @@ def apply(
         chart,
         values.stamped(wanted_now.values, wanted_now.fingerprint),
     )
-    if revisions:
-        _repair_counts(rt, scope, wanted_now)
+    # Asked for once more, or after a failure: helm alone does not look.
+    if revisions and (not changed or repair.needed(revisions)):
+        repair.repair(rt, scope)
     LOG.info("release %s in %s: helm %.3f s", scope[1], scope[0], seconds)
     return seconds
 
@@ -129,7 +133,7 @@ def apply(
 def _usable_revisions(
     rt: runtime.Runtime, scope: snapshot.Scope
 ) -> tuple[view.Revision, ...]:
-    """The revisions, without a newest one whose helm is dead.
+    """The revisions, of which a newest one whose helm is dead has failed.
 
     :raises HelmBusy: the newest is pending and may still be worked on
     """
@@ -142,13 +146,13 @@ def _usable_revisions(
             f"helm: revision {newest.version} of {scope[1]} is {newest.status}"
         )
     LOG.warning(
-        "Removing revision %d of %s: it is %s and nobody works on it",
+        "Giving up revision %d of %s: it is %s and nobody works on it",
         newest.version,
         scope[1],
         newest.status,
     )
-    releases.forget(rt.management, *scope, newest.version)
-    return revisions[:-1]
+    releases.give_up(rt.management, *scope, newest.version)
+    return releases.revisions(rt.management, *scope)
 
 
 def planned(
@@ -197,22 +201,19 @@ def _plan(
     return renewed, found
 
 
-def _renewed(
+def _keep(
     rt: runtime.Runtime,
     cluster: Any,
     rows_now: wanted.Rows,
     scope: snapshot.Scope,
-    revisions: tuple[view.Revision, ...],
-) -> intent.Intent:
-    """The intent, with the groups and counts that the rows want by now."""
-    renewed, found = _plan(rt, cluster, rows_now, scope, revisions)
-    if renewed is found.wanted:
-        return renewed
+    renewed: intent.Intent,
+    parked: intent.Parked,
+) -> None:
+    """Store what is wanted by now, and drop what went into it."""
     labels = location.object_labels(cluster, scope[1])
     write_intent(rt, scope, renewed, labels)
-    if done := _done(cluster, rows_now, renewed, found.parked):
+    if done := _done(cluster, rows_now, renewed, parked):
         kept.park(rt, scope, labels, dict.fromkeys(done))
-    return renewed
 
 
 def _done(
@@ -235,30 +236,3 @@ def _done(
         for key in (intent.item_key(each.uuid), intent.change_key(each))
     }
     return gone | (taken & parked.keys.keys())
-
-
-def _repair_counts(
-    rt: runtime.Runtime, scope: snapshot.Scope, wanted_now: intent.Intent
-) -> None:
-    """Set counts that helm left alone.
-
-    helm patches a custom resource by the difference of two manifests and
-    never looks at the live object: after a failed revision that may differ.
-    """
-    namespace, release = scope
-    for group in wanted_now.values.get("nodeGroups") or []:
-        count = group.get("machineCount")
-        if count is None:
-            continue
-        name = names.machine_deployment(release, group["name"])
-        live: client.Object | None = rt.management.get(
-            kinds.MACHINE_DEPLOYMENT, namespace, name
-        )
-        if live and view.spec_of(live).get("replicas") != count:
-            LOG.warning("Setting replicas of %s to %d", name, count)
-            rt.management.patch(
-                kinds.MACHINE_DEPLOYMENT,
-                namespace,
-                name,
-                {"spec": {"replicas": count}},
-            )

@@ -150,8 +150,9 @@ OPTIONS: list[cfg.Opt] = [
         "operation_timeout",
         default=60,
         min=0,
-        help="Minutes after which an update, or a create without a time-out "
-        "of its own, has failed. 0: never.",
+        help="Minutes after which an update, a delete, or a create without "
+        "a time-out of its own has failed. 0: never. What has failed and "
+        "gets there after all is complete all the same.",
     ),
     cfg.StrOpt(
         "unknown_labels",
@@ -179,9 +180,10 @@ OPTIONS: list[cfg.Opt] = [
         "quota_check",
         default="off",
         choices=["off", "warn", "refuse"],
-        help="Compare what a new cluster or nodegroup needs, one more "
-        "machine for each rollout included, with the project's free quota "
-        "of Nova, Cinder and Neutron, and log or refuse what does not fit.",
+        help="Compare what a new cluster or nodegroup, or a larger one, "
+        "needs with the project's free quota of Nova, Cinder and Neutron, "
+        "one more machine for each rollout included, and log or refuse what "
+        "does not fit.",
     ),
     cfg.ListOpt(
         "values_files",

@@ -33,6 +33,7 @@ from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
+from magnum_capi_helm import repair
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import values
@@ -91,6 +92,13 @@ class _Look:
             if name not in self.seen.autoscaled()
         )
 
+    @property
+    def drifted(self) -> bool:
+        """Whether live objects may not be what their manifest says."""
+        return repair.needed(self.seen.revisions) or repair.miscounted(
+            self.seen, self.wanted
+        )
+
     def _there(self, name: str) -> bool:
         found = self.seen.deployment(name) if name else None
         return found is not None and not view.deleting(found)
@@ -119,12 +127,14 @@ class _Look:
     @property
     def matters(self) -> bool:
         """Whether something may have to be applied, or an end be written."""
-        if not rows.in_progress(self.row.status):
-            settled = self.row.status.endswith("_COMPLETE")
-            return self.verdict.complete and not settled
-        if self.verdict.complete or self.overdue:
+        if self.row.status.endswith("_COMPLETE"):
+            return False
+        if self.verdict.complete:
             return True
-        return self.behind and self.rt.backoff.ready(self.scope)
+        if rows.in_progress(self.row.status) and self.overdue:
+            return True
+        wrong = self.behind or self.drifted
+        return wrong and self.rt.backoff.ready(self.scope)
 
 
 def _look(
@@ -226,10 +236,10 @@ def _decide(
         return
     nodegroup_rows.settle(rt, row)
     look = _buried(_look(rt, row, not_before=time.monotonic()))
-    done = look.verdict.complete and look.upgraded
+    done = look.verdict.complete and look.upgraded and not look.drifted
     if done and not look.undecided:
         _complete(look)
-    elif rows.in_progress(row.status):
+    else:
         _go_on(look, hold)
     outcome.copy_outcome(row, cluster)
 
@@ -252,6 +262,7 @@ def _complete(look: _Look) -> None:
     wait for polls of a complete cluster, and there are none.
     """
     row = look.row
+    look.rt.backoff.succeeded(look.scope)
     outcome.save_complete(row, look.nodegroups, look.verdict)
     rows_now, nodegroups = rows.read(row)
     if (
@@ -264,12 +275,20 @@ def _complete(look: _Look) -> None:
 
 
 def _go_on(look: _Look, hold: Any) -> None:
-    """What is not complete: give it up, apply it again, or wait."""
-    if look.overdue:
+    """What is not complete: give it up, apply it again, or wait.
+
+    What has failed is applied again, too: what refused it may have changed.
+    """
+    if rows.in_progress(look.row.status) and look.overdue:
         _fail(look, f"not done in time: {look.verdict.reason}", look.verdict)
         return
     outcome.save_facts(look.row, look.nodegroups, look.verdict)
-    if look.behind and (failure := _apply(look, hold)):
+    failure = ""
+    if look.behind:
+        failure = _apply(look, hold)
+    elif look.drifted:
+        failure = _repair(look)
+    if failure:
         _fail(look, failure)
 
 
@@ -294,6 +313,22 @@ def _apply(look: _Look, hold: Any) -> str:
             raise
         return str(error)
     look.rt.backoff.succeeded(look.scope)
+    return ""
+
+
+def _repair(look: _Look) -> str:
+    """Put live objects right; why that can never succeed, if so.
+
+    :raises CapiHelmError: it may succeed later
+    """
+    # Until it shows: somebody may change them back, again and again.
+    look.rt.backoff.failed(look.scope)
+    try:
+        repair.repair(look.rt, look.scope)
+    except exceptions.CapiHelmError as error:
+        if error.retriable:
+            raise
+        return str(error)
     return ""
 
 

@@ -18,17 +18,21 @@ what kept the poll from a verdict, and the next one tries again.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from oslo_log import log
 
+from magnum_capi_helm import conf
 from magnum_capi_helm import deletion
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
 from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm.management import lease
 
 LOG = log.getLogger(__name__)
 
@@ -64,7 +68,7 @@ def _update(context: Any, row: Any) -> None:
         polling.update(runtime.get(), context, row)
     except origin.ForeignError as error:
         # Nobody but the operator can end this wait.
-        rows.save_reason(row, str(error))
+        outcome.save_reason(row, str(error))
         raise
 
 
@@ -76,16 +80,65 @@ def _delete(context: Any, row: Any) -> None:
         certificates.delete_forgotten(context, row)
         row.status = rows.Status.DELETE_COMPLETE
         return
+    rt = runtime.get()
     try:
-        waiting = deletion.step(runtime.get(), context, row)
+        waiting = deletion.step(rt, context, row)
     except exceptions.LeaseHeld:
         raise
     except exceptions.CapiHelmError as error:
-        outcome.save_reason(row, deletion.describe(error))
+        _save_waiting(rt, row, deletion.describe(error))
         raise
     if waiting:
-        outcome.save_reason(row, waiting)
+        _save_waiting(rt, row, waiting)
         return
     LOG.info("cluster %s is deleted", row.uuid)
     row.status = rows.Status.DELETE_COMPLETE
     row.status_reason = None
+
+
+def _save_waiting(rt: runtime.Runtime, row: Any, why: str) -> None:
+    """Write what the deletion waits for, and whether it does so too long."""
+    if not _overdue(rt, row):
+        outcome.save_reason(row, why)
+        return
+    # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.
+    row.status = rows.Status.DELETE_FAILED
+    outcome.save_reason(row, f"not done in time: {why}")
+    LOG.warning("cluster %s is %s: %s", row.uuid, row.status, why)
+
+
+def _overdue(rt: runtime.Runtime, row: Any) -> bool:
+    """Whether the deletion was asked for too long ago.
+
+    Not, where the management cluster does not say when that was: it can
+    only be waited for.
+    """
+    limit = conf.CONF.capi_helm.operation_timeout * 60
+    if not limit:
+        return False
+    try:
+        found = rt.leases.read(*operation.scope_of(row))
+    except exceptions.CapiHelmError:
+        return False
+    since = lease.marked_deleted_at(found)
+    return since is not None and time.time() - since > limit
+
+
+def resume(rt: runtime.Runtime, context: Any, row: Any) -> None:
+    """Go on with a deletion that took too long.
+
+    Magnum removes rows in its status poll alone. So a deletion that moves
+    again is in progress again, with all its time.
+    """
+    problem = ""
+    try:
+        waiting = deletion.step(rt, context, row)
+    except exceptions.CapiHelmError as error:
+        problem = str(error)
+    if problem:
+        LOG.debug("Deletion of cluster %s still waits: %s", row.uuid, problem)
+        return
+    if waiting and waiting in (row.status_reason or ""):
+        return
+    rt.leases.mark_deleted(*operation.scope_of(row))
+    outcome.save_deleting(row, waiting or None)

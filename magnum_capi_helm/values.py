@@ -178,12 +178,13 @@ def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
 def with_groups(
     values: topic.Values, rows: wanted.Rows, parked: intent.Parked
 ) -> topic.Values:
-    """A copy with the node groups that the rows want, and no others.
+    """A copy with the machines that the rows want.
 
-    Groups that are there stay in their places; of them only the count and
-    what is parked for their settings change. New ones come after them in
-    the order of the rows. A group that was refused is left alone: it may
-    have machines.
+    Of the control plane only the count changes. Node groups that are there
+    stay in their places; of them only the count and what is parked for
+    their settings change. New ones come after them in the order of the
+    rows, and those that the rows don't want go. A group that was refused is
+    left alone: it may have machines.
 
     :param rows: known by the names of the groups in ``values``
     """
@@ -206,6 +207,9 @@ def with_groups(
             _update(item, ours[item["name"]], parked)
     if kept or "nodeGroups" in result:
         result["nodeGroups"] = kept
+    if rows.master is not None:
+        own = result.setdefault("controlPlane", {})
+        own["machineCount"] = rows.master.count
     return result
 
 

@@ -59,6 +59,10 @@ class Release:
         )
 
 
+#: Label of the record of a failed revision (``view.Revision.repaired``).
+_REPAIRED = "magnum.openstack.org/repaired"
+
+
 def _selector(release: str) -> str:
     return f"owner=helm,name={release}"
 
@@ -85,6 +89,7 @@ def _revision(labels: dict[str, str]) -> view.Revision:
         modified=float(
             labels.get("modifiedAt") or labels.get("createdAt") or 0
         ),
+        repaired=_REPAIRED in labels,
     )
 
 
@@ -123,11 +128,44 @@ def _objects(manifest: str) -> tuple[dict[str, Any], ...]:
     return tuple(each for each in found if isinstance(each, dict))
 
 
-def forget(
+def give_up(
     management: client.Client, namespace: str, release: str, version: int
 ) -> None:
-    """Remove the record of a revision whose helm died.
+    """Call a revision failed whose helm died.
 
-    helm refuses to touch a release while its newest revision is pending.
+    helm refuses to touch a release while its newest revision is pending. It
+    may have changed objects by then, so its record stays, and says so.
     """
-    management.delete(kinds.SECRET, namespace, _record(release, version))
+    name = _record(release, version)
+    secret = management.get(kinds.SECRET, namespace, name)
+    if secret is None:
+        return
+    try:
+        body = packed.unpack(base64.b64decode(secret["data"]["release"]))
+        body["info"].update(status="failed", description="helm was stopped")
+    except packed.DAMAGED:
+        # helm can't read it either.
+        management.delete(kinds.SECRET, namespace, name)
+        return
+    record = base64.b64encode(packed.pack(body).encode()).decode()
+    management.patch(
+        kinds.SECRET,
+        namespace,
+        name,
+        {
+            "metadata": {"labels": {"status": "failed"}},
+            "data": {"release": record},
+        },
+    )
+
+
+def mark_repaired(
+    management: client.Client, namespace: str, release: str, version: int
+) -> None:
+    """Say that nothing is left of what a failed revision changed."""
+    management.patch(
+        kinds.SECRET,
+        namespace,
+        _record(release, version),
+        {"metadata": {"labels": {_REPAIRED: "true"}}},
+    )

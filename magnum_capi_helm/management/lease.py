@@ -49,6 +49,8 @@ PERIOD = 8
 
 DELETE_MARK = "magnum.openstack.org/delete"
 
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+
 
 class Leases:
     """The Leases of one management cluster, as this process sees them.
@@ -231,6 +233,16 @@ class Hold:
         return True
 
 
+def marked_deleted_at(lease: client.Object | None) -> float | None:
+    """When deletion was last asked for, seconds since 1970; None: never."""
+    metadata = (lease or {}).get("metadata") or {}
+    text = (metadata.get("annotations") or {}).get(DELETE_MARK)
+    if text is None:
+        return None
+    moment = datetime.datetime.strptime(text, _TIME)
+    return moment.replace(tzinfo=datetime.timezone.utc).timestamp()
+
+
 def _spec(identity: str) -> client.Object:
     return {
         "holderIdentity": identity,
@@ -242,4 +254,4 @@ def _spec(identity: str) -> client.Object:
 def _now() -> str:
     """Now as Kubernetes' MicroTime."""
     now = datetime.datetime.now(datetime.timezone.utc)
-    return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return now.strftime(_TIME)

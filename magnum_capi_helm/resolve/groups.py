@@ -20,6 +20,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm import conf
+from magnum_capi_helm import control_plane_size
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
 from magnum_capi_helm import names
@@ -119,11 +120,7 @@ def by_role(
     master = [group for group in groups if group.role == _MASTER]
     if not master:
         raise exceptions.InvalidInput("the cluster has no master nodegroup")
-    if master[0].count % 2 == 0:
-        raise exceptions.InvalidInput(
-            f"master_count={master[0].count}: etcd needs an odd number; "
-            "give 1, 3 or 5"
-        )
+    control_plane_size.check(master[0].count, "master_count")
     workers = (group for group in groups if group.role != _MASTER)
     return master[0], tuple(workers)
 

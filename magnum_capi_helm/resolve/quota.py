@@ -36,7 +36,7 @@ def check_cluster(cloud: catalogue.Cloud, cluster: spec.Cluster) -> None:
 
     :raises InvalidInput: it does not fit, and that is to be refused
     """
-    if _off():
+    if off():
         return
     groups = (cluster.control_plane, *cluster.node_groups)
     flavors = {group.flavor: cloud.flavor(group.flavor) for group in groups}
@@ -51,13 +51,30 @@ def check_group(
     :param cluster: may be an outline
     :raises InvalidInput: it does not fit, and that is to be refused
     """
-    if _off():
+    if off():
         return
     flavor = cloud.flavor(group.flavor)
     _check(cloud, cluster, demand.of_group(cluster, group, flavor))
 
 
-def _off() -> bool:
+def check_growth(
+    cloud: catalogue.Cloud,
+    cluster: spec.Cluster,
+    group: spec.NodeGroup,
+    flavor: spec.Flavor,
+    by: int,
+) -> None:
+    """Check more machines of a group that is there.
+
+    :param cluster: may be an outline
+    :param group: with the new count
+    :raises InvalidInput: they don't fit, and that is to be refused
+    """
+    _check(cloud, cluster, demand.of_growth(cluster, group, flavor, by))
+
+
+def off() -> bool:
+    """Whether the operator wants no check."""
     return bool(conf.CONF.capi_helm.quota_check == "off")
 
 

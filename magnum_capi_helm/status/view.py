@@ -30,6 +30,9 @@ CONTROL_PLANE_LABEL = "cluster.x-k8s.io/control-plane"
 AUTOSCALER_ANNOTATION = (
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
 )
+AUTOSCALER_MINIMUM = (
+    "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
+)
 DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
 
 
@@ -39,16 +42,23 @@ class Revision:
 
     :param status: helm's word: deployed, superseded, failed, pending-...
     :param modified: when its record was last written, seconds since 1970
+    :param repaired: it failed, and what it left behind was put right
     """
 
     version: int
     status: str
     modified: float = 0.0
+    repaired: bool = False
 
     @property
     def pending(self) -> bool:
         """helm began it and did not say how it ended."""
         return self.status.startswith("pending-")
+
+    @property
+    def harmful(self) -> bool:
+        """It may have changed objects, and no later manifest knows of it."""
+        return self.status == "failed" and not self.repaired
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,6 +158,13 @@ def labels_of(obj: Object) -> dict[str, str]:
 def annotations_of(obj: Object) -> dict[str, str]:
     """The object's annotations."""
     return (obj.get("metadata") or {}).get("annotations") or {}
+
+
+def autoscaler_bounds(deployment: Object) -> tuple[int, int]:
+    """Least and most machines of a group that the autoscaler owns."""
+    found = annotations_of(deployment)
+    maximum = found[AUTOSCALER_ANNOTATION]
+    return int(found.get(AUTOSCALER_MINIMUM) or 0), int(maximum)
 
 
 def deleting(obj: Object | None) -> bool:

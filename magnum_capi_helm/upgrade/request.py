@@ -33,6 +33,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
+from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import server_groups
@@ -81,7 +82,7 @@ def upgrade(
         _go_on(rt, context, row, hold, started)
     row = rows.fresh(context, cluster)
     if row is not None:
-        rows.copy_outcome(row, cluster)
+        outcome.copy_outcome(row, cluster)
 
 
 @contextlib.contextmanager
@@ -198,7 +199,7 @@ def _accept(rt: runtime.Runtime, row: Any, wanted: intent.Intent) -> None:
     """One write, from which on the upgrade happens."""
     scope = operation.scope_of(row)
     status = row.status
-    rows.save_updating(row)
+    outcome.save_updating(row)
     try:
         labels = location.object_labels(row, scope[1])
         operation.write_intent(rt, scope, wanted, labels)

@@ -216,7 +216,7 @@ class FakeHelm(repository.FakeRepository):
             kind, namespace, name = _identity(obj)
             live = self._server.get(kind, namespace, name)
             if live is None:
-                self._server.create(kind, obj)
+                self._create(kind, namespace, obj)
                 continue
             change = api_server.difference(
                 before.pop((kind, namespace, name), live), obj
@@ -228,6 +228,19 @@ class FakeHelm(repository.FakeRepository):
         for identity, obj in before.items():
             if identity not in wanted and not _kept(obj):
                 self._delete(obj)
+
+    def _create(
+        self, kind: kinds.Kind, namespace: str, obj: api_server.Object
+    ) -> None:
+        """With what helm writes on all that it makes."""
+        meta = obj["metadata"]
+        owner = {
+            "meta.helm.sh/release-name": self.upgrades[-1].release,
+            "meta.helm.sh/release-namespace": namespace,
+        }
+        annotations = {**meta["annotations"], **owner}
+        made = {**obj, "metadata": {**meta, "annotations": annotations}}
+        self._server.create(kind, made)
 
     def _delete(self, obj: api_server.Object) -> None:
         self._server.delete(*_identity(obj))

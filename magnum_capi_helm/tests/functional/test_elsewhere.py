@@ -25,9 +25,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
 
 _PORT, _OTHER_PORT = "16443", "16543"
-_FOREIGN = (
-    "the management cluster is not the one that the cluster was made on"
-)
+_FOREIGN = "the management cluster is not the one that the cluster was made on"
 
 
 class ElsewhereTest(base.LabCase):

@@ -32,6 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         {
             "addon_templates",
             "argument_types",
+            "control_plane_size",
             "labels",
             "network_types",
             "node_types",
@@ -46,6 +47,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         {
             "demand",
             "difference",
+            "drift",
             "features.*",
             "frozen",
             "intent",
@@ -79,6 +81,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "assembly",
             "creation",
             "deletion",
+            "growth",
             "health_poll",
             "kept",
             "nodegroup_creation",
@@ -90,6 +93,8 @@ LAYERS: tuple[frozenset[str], ...] = (
             "origin",
             "polling",
             "preview",
+            "removal",
+            "repair",
             "resizing",
             "runtime",
             "status_poll",

@@ -305,7 +305,7 @@ class TimeoutTest(PollTestCase):
 class ApplyTest(PollTestCase):
     """Polls finish what a request began."""
 
-    def test_a_pending_revision_is_waited_for_then_removed(self) -> None:
+    def test_a_pending_revision_is_waited_for_then_given_up(self) -> None:
         self.helm.outcomes = [helm.Outcome.KILLED]
         self.assertRaises(management.Killed, self.create)
         self.management.recover()
@@ -320,12 +320,12 @@ class ApplyTest(PollTestCase):
         self.assertEqual(["pending-install"], self.statuses_of_revisions())
         self.plane.clock.advance(31)
         self.poll()
-        self.assertEqual(["deployed"], self.statuses_of_revisions())
+        self.assertEqual(["failed", "deployed"], self.statuses_of_revisions())
         self.capi.settle()
         self.poll()
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
-    def test_a_pending_upgrade_is_removed_and_applied_again(self) -> None:
+    def test_a_pending_upgrade_is_given_up_and_applied_again(self) -> None:
         self.created()
         self.helm.outcomes = [helm.Outcome.KILLED]
         self.assertRaises(management.Killed, self.resize, 3)
@@ -339,7 +339,7 @@ class ApplyTest(PollTestCase):
         self.plane.clock.advance(331)
         self.poll()
         self.assertEqual(
-            ["superseded", "deployed"], self.statuses_of_revisions()
+            ["superseded", "failed", "deployed"], self.statuses_of_revisions()
         )
         self.assertEqual(3, self.replicas())
         self.capi.settle()

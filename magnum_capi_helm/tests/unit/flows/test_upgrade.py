@@ -24,9 +24,7 @@ class WholeTest(upgrading.UpgradeTestCase):
         new = self.template(image_id="ubuntu-1.35")
         self.upgrade(new)
         self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
-        self.assertEqual(
-            [("1.35.1", "i-2")] * 2, [*self.machines().values()]
-        )
+        self.assertEqual([("1.35.1", "i-2")] * 2, [*self.machines().values()])
         self.assertEqual(new.uuid, self.row().cluster_template_id)
         self.assertEqual(
             {"ubuntu-1.35"},

@@ -192,18 +192,35 @@ class ReadTest(_ReleasesTest):
             self.assertRaises(exceptions.HelmError, self._read)
 
 
-class ForgetTest(_ReleasesTest):
-    def test_one_record_goes_and_no_other(self) -> None:
+class GiveUpTest(_ReleasesTest):
+    def _statuses(self) -> dict[int, tuple[str, bool]]:
+        found = releases.revisions(self.management, NAMESPACE, RELEASE)
+        return {each.version: (each.status, each.repaired) for each in found}
+
+    def test_a_revision_whose_helm_died_has_failed(self) -> None:
         self._record(3, "deployed")
         self._record(4, "pending-upgrade")
-        releases.forget(self.management, NAMESPACE, RELEASE, 4)
-        releases.forget(self.management, NAMESPACE, RELEASE, 4)
+        releases.give_up(self.management, NAMESPACE, RELEASE, 4)
         self.assertEqual(
-            [3],
-            [
-                each.version
-                for each in releases.revisions(
-                    self.management, NAMESPACE, RELEASE
-                )
-            ],
+            {3: ("deployed", False), 4: ("failed", False)}, self._statuses()
         )
+        # helm looks into the record, and not at its label.
+        found = releases.read(self.management, NAMESPACE, RELEASE, 4)
+        assert found is not None
+        self.assertEqual("failed", found.status)
+        self.assertEqual(BODY["config"], found.values)
+
+    def test_one_that_is_gone_is_fine(self) -> None:
+        releases.give_up(self.management, NAMESPACE, RELEASE, 4)
+        self.assertEqual({}, self._statuses())
+
+    def test_a_record_that_helm_cannot_read_goes(self) -> None:
+        self._record(3, "deployed")
+        self._record(4, "pending-upgrade", packed([]))
+        releases.give_up(self.management, NAMESPACE, RELEASE, 4)
+        self.assertEqual({3: ("deployed", False)}, self._statuses())
+
+    def test_what_was_repaired_is_marked(self) -> None:
+        self._record(4, "failed")
+        releases.mark_repaired(self.management, NAMESPACE, RELEASE, 4)
+        self.assertEqual({4: ("failed", True)}, self._statuses())

@@ -136,7 +136,8 @@ BOUNDS: bad_inputs.Table = {
         labels={"boot_volume_size": "\u0661\u0660"},
     ),
     "an even number of masters": bad_inputs.Input(
-        "master_count=2: etcd needs an odd number; give 1, 3 or 5",
+        "master_count=2: a control plane, whose machines run etcd, has an "
+        "odd number of machines; give 1, 3, 5 or 7",
         masters=2,
     ),
 }

@@ -15,16 +15,22 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import Any
 
+from magnum_capi_helm import autoscaled
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
+from magnum_capi_helm import outcome
 from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import status_poll
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
+from magnum_capi_helm.status import view
 
 
 def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
@@ -35,17 +41,44 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     scope = operation.scope_of(cluster)
     with origin.doubted(rt, cluster):
         seen = rt.health_snapshots.get(scope)
-    nodegroups = rows.all_groups(cluster)
-    if seen.cluster is None:
-        origin.check(rt, nodegroups)
-    else:
-        origin.learn(rt, scope[1], nodegroups)
-    found = health.health(seen)
+    now = time.time()
+    found = health.health(seen, now)
+    _locate(rt, scope, cluster, seen)
+    if seen.cluster is not None and rows.action(cluster.status) != "DELETE":
+        _observe(cluster, seen, now)
+        autoscaled.follow(rt, context, cluster, seen)
     if rows.failed(cluster.status):
         # With the Lease held somebody else is about to say how it ended.
         with contextlib.suppress(exceptions.LeaseHeld):
             _go_on(rt, context, cluster)
     return found
+
+
+def _locate(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    cluster: Any,
+    seen: view.View,
+) -> None:
+    """Doubt a management cluster that lacks the Cluster; learn another."""
+    nodegroups = rows.all_groups(cluster)
+    if seen.cluster is None:
+        origin.check(rt, nodegroups)
+    else:
+        origin.learn(rt, scope[1], nodegroups)
+
+
+def _observe(cluster: Any, seen: view.View, now: float) -> None:
+    """Save what changed without any operation: addresses and versions.
+
+    Magnum saves the row after this poll, but not those of the groups, and
+    none when no health came out.
+    """
+    rows_now, nodegroups = rows.read(cluster)
+    verdict = cluster_status.verdict(
+        seen, rows_now.known_as(seen.group_names()), now=now
+    )
+    outcome.save_observed(cluster, nodegroups, verdict)
 
 
 def unknown(why: str) -> health.Health:

@@ -24,22 +24,29 @@ from magnum_capi_helm.status import cluster as cluster_status
 
 _COMPLETE = "_COMPLETE"
 _FAILED = "_FAILED"
+#: Of the column ``nodegroup.version``.
+_VERSION_WIDTH = 20
+
+
+def save_observed(
+    cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
+) -> None:
+    """Write what is true at any time: addresses and versions."""
+    _observe(cluster, nodegroups, verdict)
+    for row in (*nodegroups, cluster):
+        _save(row)
 
 
 def save_facts(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
-    """Write what is a fact at any time: addresses, version, reasons."""
-    _set(cluster, "api_address", verdict.api_address or cluster.api_address)
-    _set(cluster, "coe_version", verdict.coe_version or cluster.coe_version)
+    """As :func:`save_observed`, and what is waited for."""
+    _observe(cluster, nodegroups, verdict)
     if rows.in_progress(cluster.status):
         _set(cluster, "status_reason", verdict.reason or None)
     for nodegroup in nodegroups:
         group = verdict.groups.get(nodegroup.name)
-        if group is None:
-            continue
-        _set(nodegroup, "node_addresses", list(group.addresses))
-        if rows.in_progress(nodegroup.status):
+        if group is not None and rows.in_progress(nodegroup.status):
             _set(nodegroup, "status_reason", group.reason or None)
         _save(nodegroup)
     _save(cluster)
@@ -49,21 +56,21 @@ def save_complete(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
     """Write that everything is as it was wanted. Only under the Lease."""
+    _observe(cluster, nodegroups, verdict)
     for nodegroup in nodegroups:
         if nodegroup.name not in verdict.groups or rows.leaving(nodegroup):
             continue
         _finish(nodegroup, _COMPLETE, None)
-        _set(
-            nodegroup,
-            "node_addresses",
-            list(verdict.groups[nodegroup.name].addresses),
-        )
         _save(nodegroup)
-    _set(cluster, "api_address", verdict.api_address or cluster.api_address)
-    _set(cluster, "coe_version", verdict.coe_version or cluster.coe_version)
     # The cluster last: whoever sees it complete sees its groups complete.
     _finish(cluster, _COMPLETE, None)
     _save(cluster)
+
+
+def save_count(nodegroup: Any, count: int) -> None:
+    """Write how many machines the autoscaler chose."""
+    _set(nodegroup, "node_count", count)
+    _save(nodegroup)
 
 
 def save_failed(
@@ -143,10 +150,32 @@ def save_reason(cluster: Any, reason: str | None) -> None:
 
 def copy_outcome(source: Any, target: Any) -> None:
     """Show Magnum, on the object it handed in, what was saved."""
-    copied = ["status", "status_reason", "api_address", "coe_version"]
+    copied = [
+        "status",
+        "status_reason",
+        "api_address",
+        "coe_version",
+        "container_version",
+    ]
     for name in copied:
         _set(target, name, getattr(source, name))
     target.obj_reset_changes(copied)
+
+
+def _observe(
+    cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
+) -> None:
+    """Set what objects tell; what they don't, stays as it was."""
+    for name in ("api_address", "coe_version", "container_version"):
+        if found := getattr(verdict, name):
+            _set(cluster, name, found)
+    for nodegroup in nodegroups:
+        group = verdict.groups.get(nodegroup.name)
+        if group is None:
+            continue
+        _set(nodegroup, "node_addresses", list(group.addresses))
+        if group.version:
+            _set(nodegroup, "version", group.version[:_VERSION_WIDTH])
 
 
 def _finish(row: Any, outcome: str, reason: str | None) -> None:

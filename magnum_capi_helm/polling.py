@@ -26,6 +26,7 @@ from typing import Any
 
 from oslo_log import log
 
+from magnum_capi_helm import autoscaled
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import kept
@@ -152,6 +153,7 @@ def _look(
     verdict = cluster_status.verdict(
         seen,
         rows_now,
+        now=time.time(),
         autoscaled=seen.autoscaled(),
         required=conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
         expected=_expected(rt, scope, seen) if thorough else frozenset(),
@@ -271,6 +273,8 @@ def _complete(look: _Look) -> None:
         or any(map(rows.undecided, nodegroups))
     ):
         outcome.save_updating(row)
+    else:
+        autoscaled.save(look.rt, row, nodegroups, rows_now, look.seen)
     LOG.info("cluster %s is %s", row.uuid, row.status)
 
 

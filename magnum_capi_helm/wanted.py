@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 import dataclasses
 import hashlib
 import json
@@ -104,6 +104,18 @@ class Rows:
         DELETE_IN_PROGRESS, but not over that of the control plane's row.
         """
         return any(each.control_plane for each in self.leaving)
+
+    def counted(self, counts: Mapping[str, int]) -> Rows:
+        """With other counts, by the UUIDs of groups."""
+        return dataclasses.replace(
+            self,
+            groups=tuple(
+                dataclasses.replace(
+                    each, count=counts.get(each.uuid, each.count)
+                )
+                for each in self.groups
+            ),
+        )
 
     def counts(self) -> dict[str, int]:
         """Wanted machines by the chart's name of each worker group."""

@@ -22,12 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
-import re
 
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import nodegroup
+from magnum_capi_helm.status import plain_words
+from magnum_capi_helm.status import reachability
 from magnum_capi_helm.status import reasons
 from magnum_capi_helm.status import view
 
@@ -40,11 +41,13 @@ class GroupVerdict:
 
     :param reason: why it is not done; empty when it is
     :param fault: whether the reason is an error, and not mere progress
+    :param version: the oldest that its nodes run, or None
     """
 
     reason: str
     addresses: tuple[str, ...]
     fault: bool = False
+    version: str | None = None
 
     @property
     def done(self) -> bool:
@@ -60,12 +63,14 @@ class Verdict:
     :param groups: by Magnum's name of each nodegroup
     :param api_address: URL of the Kubernetes API, or None
     :param coe_version: what really runs, such as v1.34.2, or None
+    :param container_version: such as containerd://2.1.4, or None
     """
 
     reason: str
     groups: Mapping[str, GroupVerdict]
     api_address: str | None
     coe_version: str | None
+    container_version: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -77,12 +82,14 @@ def verdict(
     seen: view.View,
     rows: wanted.Rows,
     *,
+    now: float,
     autoscaled: frozenset[str] = frozenset(),
     required: Sequence[str] = (),
     expected: frozenset[str] = frozenset(),
 ) -> Verdict:
     """Judge a release.
 
+    :param now: seconds since 1970
     :param autoscaled: chart names of groups whose count is not ours
     :param required: conditions that the control plane must have true
     :param expected: names of the addon objects that the manifest has
@@ -94,12 +101,15 @@ def verdict(
     return Verdict(
         reason=_release(seen, rows)
         or _infrastructure(seen)
-        or _worst(groups.values())
+        or _first(each.reason for each in groups.values() if each.fault)
+        or reachability.why_not(seen, now)
+        or _first(each.reason for each in groups.values())
         or _cluster(seen)
         or _addons(seen, expected),
         groups=groups,
-        api_address=api_address(seen.cluster),
+        api_address=reachability.api_address(seen.cluster),
         coe_version=coe_version(seen),
+        container_version=nodegroup.runtime(seen.control_plane_machines()),
     )
 
 
@@ -113,6 +123,8 @@ def _release(seen: view.View, rows: wanted.Rows) -> str:
         return "the Cluster object does not exist"
     if view.deleting(seen.cluster):
         return "the Cluster object is being deleted"
+    if conditions.paused(seen.cluster):
+        return "the operator has paused the cluster: nothing is changed"
     live = fingerprint(seen.cluster)
     if live is not None and live != rows.fingerprint():
         return "the latest change is still to be applied"
@@ -153,6 +165,7 @@ def _group(
         reason=fault or (f"{what}: {why}" if why else ""),
         addresses=tuple(nodegroup.addresses(machines)),
         fault=bool(fault),
+        version=nodegroup.version(machines),
     )
 
 
@@ -175,6 +188,8 @@ def _leaving(seen: view.View, group: wanted.Group) -> GroupVerdict:
     machines = seen.machines_of(group.chart_name)
     if seen.deployment(group.chart_name) is not None:
         return GroupVerdict(f"{what}: still to be removed", ())
+    if fault := reasons.of_machines(what, machines, seen):
+        return GroupVerdict(fault, (), fault=True)
     left = ", ".join(map(view.name_of, machines[:3]))
     return GroupVerdict(
         f"{what}: {len(machines)} machines still to be deleted: {left}",
@@ -182,11 +197,9 @@ def _leaving(seen: view.View, group: wanted.Group) -> GroupVerdict:
     )
 
 
-def _worst(groups: Iterable[GroupVerdict]) -> str:
-    """A machine's fault before mere progress, in the rows' order."""
-    waiting = [each for each in groups if not each.done]
-    waiting.sort(key=lambda each: not each.fault)
-    return waiting[0].reason if waiting else ""
+def _first(found: Iterable[str]) -> str:
+    """The first that is not empty, in the rows' order."""
+    return next(filter(None, found), "")
 
 
 def _cluster(seen: view.View) -> str:
@@ -202,7 +215,7 @@ def _cluster(seen: view.View) -> str:
     for name in required:
         condition = known.get(name)
         if condition is None or not condition.well:
-            message = reasons.one_line(condition.message if condition else "")
+            message = plain_words.plain(condition.message if condition else "")
             return f"cluster: {message or 'not available yet'}"
     return ""
 
@@ -226,16 +239,6 @@ def _addons(seen: view.View, expected: frozenset[str]) -> str:
     return reasons.of_addon(waiting[0], seen.release) if waiting else ""
 
 
-def api_address(cluster: view.Object | None) -> str | None:
-    """URL of the Kubernetes API. An endpoint without a host is none yet."""
-    endpoint = view.spec_of(cluster).get("controlPlaneEndpoint") or {}
-    host, port = endpoint.get("host"), endpoint.get("port")
-    if not host or not port:
-        return None
-    shown = f"[{host}]" if ":" in host else host
-    return f"https://{shown}:{port}"
-
-
 def coe_version(seen: view.View) -> str | None:
     """The oldest version that the control plane runs."""
     status = view.status_of(seen.control_plane)
@@ -244,10 +247,8 @@ def coe_version(seen: view.View) -> str | None:
         for each in status.get("versions") or []
         if each.get("version")
     ]
-    found = status.get("version") or min(running, key=_order, default=None)
-    return str(found) if found else None
-
-
-def _order(version: str) -> tuple[int, ...]:
-    """v1.34.9 comes before v1.34.10."""
-    return tuple(int(each) for each in re.findall(r"\d+", version))
+    return (
+        nodegroup.version(seen.control_plane_machines())
+        or status.get("version")
+        or nodegroup.oldest(running)
+    )

@@ -21,12 +21,19 @@ there. Source: Cluster API book, "v1beta1 to v1beta2" migration notes.
 
 from __future__ import annotations
 
+import calendar
 import dataclasses
+import re
 
 from magnum_capi_helm.status import view
 
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
 TRUE = "True"
 FALSE = "False"
+
+#: Stops the controllers of one object, whatever its value.
+PAUSED_ANNOTATION = "cluster.x-k8s.io/paused"
 
 #: Conditions of the new set that are well when False.
 NEGATIVE = frozenset(
@@ -44,12 +51,16 @@ NEGATIVE = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class Condition:
-    """One condition; ``status`` is True, False or Unknown, as text."""
+    """One condition; ``status`` is True, False or Unknown, as text.
+
+    :param since: when it became what it is, seconds since 1970; 0: unknown
+    """
 
     type: str
     status: str
     reason: str = ""
     message: str = ""
+    since: float = dataclasses.field(default=0.0, compare=False)
 
     @property
     def well(self) -> bool:
@@ -107,9 +118,25 @@ def _parsed(holder: view.Object) -> dict[str, Condition]:
             status=str(each.get("status", "Unknown")),
             reason=str(each.get("reason") or ""),
             message=str(each.get("message") or ""),
+            since=moment(each.get("lastTransitionTime")),
         )
         for each in holder.get("conditions") or []
     }
+
+
+def paused(cluster: view.Object | None) -> bool:
+    """Whether Cluster API was told to leave a cluster alone."""
+    return bool(
+        view.spec_of(cluster).get("paused")
+    ) or PAUSED_ANNOTATION in view.annotations_of(cluster or {})
+
+
+def moment(text: object) -> float:
+    """A time as Kubernetes writes it, in seconds since 1970; 0: none."""
+    if _MOMENT.fullmatch(str(text)) is None:
+        return 0.0
+    found = [int(each) for each in re.findall(r"\d+", str(text))]
+    return float(calendar.timegm((*found[:6], 0, 0, 0)))
 
 
 def current(obj: view.Object) -> bool:

@@ -15,20 +15,57 @@
 The map has the keys that users of Magnum's own monitor know: ``api``, and
 ``<node>.Ready`` for each node. The API's reachability is what Cluster API
 sees from the management cluster, so it holds for private endpoints too.
+
+What is new, on its way out or being replaced is no illness: an ordinary
+create, resize or upgrade is never UNHEALTHY.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import dataclasses
+import enum
 
-from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import conditions
-from magnum_capi_helm.status import reasons
+from magnum_capi_helm.status import nodegroup
+from magnum_capi_helm.status import plain_words
+from magnum_capi_helm.status import reachability
 from magnum_capi_helm.status import view
 
 HEALTHY = "HEALTHY"
 UNHEALTHY = "UNHEALTHY"
 UNKNOWN = "UNKNOWN"
+
+#: Nodes that are listed one by one; the column holds 64 KiB.
+MOST_NODES = 100
+#: Seconds that a new machine has until its node must be ready: the chart's
+#: health check replaces it after as long.
+_TO_START = 1800.0
+
+
+class _Level(enum.IntEnum):
+    WELL = 0
+    UNKNOWN = 1
+    ILL = 2
+
+
+_WORDS = {
+    _Level.WELL: HEALTHY,
+    _Level.UNKNOWN: UNKNOWN,
+    _Level.ILL: UNHEALTHY,
+}
+_API = {
+    reachability.Api.OK: _Level.WELL,
+    reachability.Api.STARTING: _Level.UNKNOWN,
+    reachability.Api.UNKNOWN: _Level.UNKNOWN,
+    reachability.Api.UNREACHABLE: _Level.ILL,
+}
+_NODE = {
+    "True": _Level.WELL,
+    "starting": _Level.WELL,
+    "Unknown": _Level.UNKNOWN,
+    "False": _Level.ILL,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,52 +76,79 @@ class Health:
     reason: dict[str, str]
 
 
-def health(seen: view.View) -> Health:
-    """The health of a cluster by what Cluster API reports."""
+@dataclasses.dataclass(frozen=True)
+class _Entry:
+    key: str
+    value: str
+    level: _Level
+
+
+def health(seen: view.View, now: float) -> Health:
+    """The health of a cluster by what Cluster API reports.
+
+    :param now: seconds since 1970
+    """
     if seen.cluster is None:
-        return Health(UNKNOWN, {"cluster": "no Cluster object"})
-    reason = {"api": _api(seen)}
-    reason.update(_nodes(seen))
-    if paused(seen.cluster):
-        return Health(UNKNOWN, {**reason, "cluster": "paused"})
-    reason.update(_objects(seen))
-    good = {"ok", "True"}
-    unknown = {"Unknown", "unknown"}
-    if all(each in good for each in reason.values()):
-        return Health(HEALTHY, reason)
-    if all(each in good | unknown for each in reason.values()):
-        return Health(UNKNOWN, reason)
-    return Health(UNHEALTHY, reason)
-
-
-def paused(cluster: view.Object) -> bool:
-    """Whether Cluster API was told to leave the cluster alone."""
-    return bool(view.spec_of(cluster).get("paused"))
-
-
-def _api(seen: view.View) -> str:
-    """Whether the management cluster reaches the Kubernetes API."""
-    known = conditions.new(seen.cluster)
-    probe = known.get("RemoteConnectionProbe")
-    if probe is None:
-        initialized = conditions.of(seen.cluster).get(
-            "ControlPlaneInitialized"
+        return Health(
+            UNKNOWN,
+            {
+                "cluster": f"the Cluster object {seen.release} is not on the "
+                "management cluster"
+            },
         )
-        return "ok" if initialized and initialized.well else "unknown"
-    if probe.well:
-        return "ok"
-    address = cluster_status.api_address(seen.cluster) or "no address yet"
-    if probe.bad:
-        return f"not reachable from the management cluster: {address}"
-    return "unknown"
+    if view.deleting(seen.cluster):
+        return Health(UNKNOWN, {"cluster": "being deleted"})
+    entries = [
+        _api(seen, now),
+        *_nodes(seen, now),
+        *_groups(seen),
+    ]
+    worst = max(each.level for each in entries)
+    if conditions.paused(seen.cluster):
+        # Nobody keeps the conditions up to date.
+        entries.append(_Entry("cluster", "paused", _Level.UNKNOWN))
+        worst = _Level.UNKNOWN
+    return Health(_WORDS[worst], {each.key: each.value for each in entries})
 
 
-def _nodes(seen: view.View) -> dict[str, str]:
-    return {
-        f"{_node_name(machine)}.Ready": _node(machine)
+def _api(seen: view.View, now: float) -> _Entry:
+    """Whether the management cluster reaches the Kubernetes API."""
+    found = reachability.api(seen, now)
+    value = found.value
+    if found is reachability.Api.UNREACHABLE:
+        address = reachability.api_address(seen.cluster)
+        value = f"{value}: {address or 'no address yet'}"
+    return _Entry("api", value, _API[found])
+
+
+def _nodes(seen: view.View, now: float) -> list[_Entry]:
+    """One for each node; of very many the well ones are only counted."""
+    found = [
+        _node(machine, now)
         for machine in sorted(seen.machines, key=view.name_of)
         if not view.deleting(machine)
-    }
+    ]
+    if len(found) <= MOST_NODES:
+        return found
+    found.sort(key=lambda each: -each.level)
+    rest = found[MOST_NODES:]
+    well = sum(1 for each in rest if each.level is _Level.WELL)
+    more = _Entry("more nodes", f"{well} of {len(rest)} well", rest[0].level)
+    return [*found[:MOST_NODES], more]
+
+
+def _node(machine: view.Object, now: float) -> _Entry:
+    known = {**conditions.old(machine), **conditions.new(machine)}
+    condition = known.get("NodeReady") or known.get("NodeHealthy")
+    value = condition.status if condition else "Unknown"
+    if value != conditions.TRUE and _starting(machine, now):
+        value = "starting"
+    return _Entry(f"{_node_name(machine)}.Ready", value, _NODE[value])
+
+
+def _starting(machine: view.Object, now: float) -> bool:
+    meta = machine.get("metadata") or {}
+    return now - conditions.moment(meta.get("creationTimestamp")) < _TO_START
 
 
 def _node_name(machine: view.Object) -> str:
@@ -92,27 +156,25 @@ def _node_name(machine: view.Object) -> str:
     return str(ref.get("name") or view.name_of(machine))
 
 
-def _node(machine: view.Object) -> str:
-    known = {**conditions.old(machine), **conditions.new(machine)}
-    condition = known.get("NodeReady") or known.get("NodeHealthy")
-    return condition.status if condition else "Unknown"
-
-
-def _objects(seen: view.View) -> dict[str, str]:
+def _groups(seen: view.View) -> Iterator[_Entry]:
     """What is wrong above the nodes, by object; nothing when all is well."""
-    found = {}
-    available = conditions.available(seen.control_plane)
-    if available is None:
-        found["controlplane"] = "unknown"
-    elif available.bad:
-        found["controlplane"] = (
-            reasons.one_line(available.message) or "not available"
-        )
+    if conditions.available(seen.control_plane) is None:
+        yield _Entry("controlplane", "unknown", _Level.UNKNOWN)
+    elif seen.control_plane is not None:
+        yield from _group("controlplane", seen.control_plane)
     for deployment in seen.deployments:
-        condition = conditions.available(deployment)
-        if condition is not None and condition.bad:
-            name = view.name_of(deployment).removeprefix(f"{seen.release}-")
-            found[f"nodegroup.{name}"] = (
-                reasons.one_line(condition.message) or "not available"
-            )
-    return found
+        name = view.name_of(deployment).removeprefix(f"{seen.release}-")
+        yield from _group(f"nodegroup.{name}", deployment)
+
+
+def _group(key: str, obj: view.Object) -> Iterator[_Entry]:
+    condition = conditions.available(obj)
+    if condition is None or condition.well or view.deleting(obj):
+        return
+    message = plain_words.plain(condition.message) or "not available"
+    if not condition.bad:
+        yield _Entry(key, f"unknown: {message}", _Level.UNKNOWN)
+    elif nodegroup.moving(obj):
+        yield _Entry(key, f"changing: {message}", _Level.UNKNOWN)
+    else:
+        yield _Entry(key, message, _Level.ILL)

@@ -19,8 +19,9 @@ nothing on its way in or out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
+import re
 
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
@@ -109,8 +110,19 @@ def control_plane_unsettled(
     return ""
 
 
+def moving(obj: view.Object) -> bool:
+    """Whether machines of a group are on their way in or out."""
+    numbers = replicas(obj)
+    known = conditions.new(obj)
+    return (
+        not conditions.current(obj)
+        or not numbers.wanted == numbers.existing == numbers.up_to_date
+        or any(name in known and known[name].bad for name in _MOVING)
+    )
+
+
 def addresses(machines: Sequence[view.Object]) -> list[str]:
-    """One address of each machine: internal before external."""
+    """One address of each machine that stays: internal before external."""
     found = []
     for machine in machines:
         known = {
@@ -120,6 +132,41 @@ def addresses(machines: Sequence[view.Object]) -> list[str]:
             )
         }
         address = known.get("InternalIP") or known.get("ExternalIP")
-        if address:
+        if address and not view.deleting(machine):
             found.append(str(address))
     return found
+
+
+def version(machines: Sequence[view.Object]) -> str | None:
+    """The oldest Kubernetes that runs on a group's nodes, as v1.34.2."""
+    running = [
+        found
+        for machine in machines
+        if view.status_of(machine).get("nodeRef")
+        and (found := _version_of(machine))
+    ]
+    return oldest(running)
+
+
+def runtime(machines: Sequence[view.Object]) -> str | None:
+    """What runs the containers, as the first node reports it."""
+    for machine in machines:
+        info = view.status_of(machine).get("nodeInfo") or {}
+        if found := info.get("containerRuntimeVersion"):
+            return str(found)
+    return None
+
+
+def _version_of(machine: view.Object) -> str:
+    info = view.status_of(machine).get("nodeInfo") or {}
+    found = info.get("kubeletVersion") or view.spec_of(machine).get("version")
+    return f"v{str(found).removeprefix('v')}" if found else ""
+
+
+def oldest(versions: Iterable[str]) -> str | None:
+    """The oldest of some versions; v1.34.9 comes before v1.34.10."""
+    return min(versions, key=_order, default=None)
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in re.findall(r"\d+", version))

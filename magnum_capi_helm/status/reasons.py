@@ -17,64 +17,110 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import plain_words
 from magnum_capi_helm.status import view
 
 #: Reasons by which a controller only says that it waits for another.
 _WAITING = (
     "Waiting",
     "Pending",
-    "NotReady",
+    "InstanceNotReady",
     "Provisioning",
     "NodeProvisioning",
     "Deleting",
 )
+#: The new set has one reason for whatever is wrong below, and for waiting.
+_SUMMARY = "NotReady"
+_WAITING_WORDS = ("Waiting for", " is false", " to exist", "not yet")
+#: The provider leaves the message of these empty.
+_MUTE = {
+    "InstanceStateError": "instance is in error state",
+    "InstanceDeleted": "instance deleted",
+}
 
 _INFRASTRUCTURE = (
     "InstanceReady",
     "APIServerIngressReady",
     "FloatingAddressFromPoolReady",
+    "NetworkReady",
+    "RouterReady",
+    "SecurityGroupsReady",
+    "APIEndpointReady",
+    "BastionReady",
     "Ready",
 )
 _MACHINE = ("InfrastructureReady", "BootstrapConfigReady", "BootstrapReady")
 _NODE = ("NodeHealthy", "HealthCheckSucceeded", "OwnerRemediated")
-
-
-def one_line(text: str) -> str:
-    """``text`` without line breaks: reasons are sentences, not reports."""
-    return " ".join(text.split())
+#: Why a machine that is to go does not go.
+_LEAVING = ("Deleting", "DrainingSucceeded")
+_BLOCKED = "cannot evict pod"
 
 
 def of_infrastructure(obj: view.Object | None) -> str:
-    """What the provider says is wrong with a server, or the network."""
+    """What the provider says is wrong with a server, or the network.
+
+    Its ``failureMessage`` stays after the fault is mended, in some versions
+    for ever: what is there all the same has no fault.
+    """
     status = view.status_of(obj)
-    if message := status.get("failureMessage"):
-        return one_line(str(message))
-    return _first_error(conditions.of(obj), _INFRASTRUCTURE)
+    old = (status.get("deprecated") or {}).get("v1beta1") or {}
+    failure = status.get("failureMessage") or old.get("failureMessage")
+    if failure and not _provisioned(obj):
+        return plain_words.plain(str(failure))
+    return _first_error(obj, _INFRASTRUCTURE)
+
+
+def _provisioned(obj: view.Object | None) -> bool:
+    """By whichever field the provider's version has for it."""
+    status = view.status_of(obj)
+    ready = conditions.of(obj).get("Ready")
+    if ready is not None:
+        return ready.well
+    initialization = status.get("initialization") or {}
+    return bool(status.get("ready") or initialization.get("provisioned"))
 
 
 def of_machine(machine: view.Object, infra: view.Object | None) -> str:
     """What is wrong with a machine; empty while it is merely not ready."""
-    if why := of_infrastructure(infra):
-        return why
-    known = {**conditions.old(machine), **conditions.new(machine)}
-    if why := _first_error(known, _MACHINE):
-        return why
-    return _first_error(known, _NODE)
+    if view.deleting(machine):
+        return _of_leaving(machine)
+    return (
+        of_infrastructure(infra)
+        or _first_error(machine, _MACHINE)
+        or _first_error(machine, _NODE)
+    )
 
 
-def _first_error(
-    known: dict[str, conditions.Condition], names: Sequence[str]
-) -> str:
-    for name in names:
-        condition = known.get(name)
-        if (
-            condition is not None
-            and condition.bad
-            and condition.message
-            and not condition.reason.startswith(_WAITING)
-        ):
-            return one_line(condition.message)
+def _of_leaving(machine: view.Object) -> str:
+    """What keeps a machine from going, where a user can do something."""
+    for known in (conditions.new(machine), conditions.old(machine)):
+        for name in _LEAVING:
+            condition = known.get(name)
+            if condition is not None and _BLOCKED in condition.message:
+                return plain_words.plain(condition.message)
     return ""
+
+
+def _first_error(obj: view.Object | None, names: Sequence[str]) -> str:
+    """The first condition of one of these types that tells of an error."""
+    sets = (conditions.new(obj), conditions.old(obj))
+    for name in names:
+        for known in sets:
+            condition = known.get(name)
+            if condition is not None and (why := _error(condition)):
+                return why
+    return ""
+
+
+def _error(condition: conditions.Condition) -> str:
+    message = condition.message or _MUTE.get(condition.reason, "")
+    if not condition.bad or condition.reason.startswith(_WAITING):
+        return ""
+    if condition.reason == _SUMMARY and any(
+        words in message for words in _WAITING_WORDS
+    ):
+        return ""
+    return plain_words.plain(message)
 
 
 def of_machines(
@@ -99,5 +145,5 @@ def of_addon(addon: view.Object, release: str) -> str:
     status = view.status_of(addon)
     phase = status.get("phase") or "Pending"
     name = view.name_of(addon).removeprefix(f"{release}-")
-    message = one_line(str(status.get("failureMessage") or ""))
+    message = plain_words.plain(str(status.get("failureMessage") or ""))
     return f"addon {name}: {phase}" + (f": {message}" if message else "")

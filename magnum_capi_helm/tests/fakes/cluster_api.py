@@ -25,7 +25,8 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import api_server
 
 HOST = "203.0.113.10"
-NO_HOST = "No valid host was found. There are not enough hosts available."
+#: The words of Nova that reach the tenant.
+NO_HOST = "No valid host was found"
 
 _ADDONS = (kinds.HELM_RELEASE, kinds.MANIFESTS)
 _OWNED = (

@@ -79,6 +79,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "assembly",
+            "autoscaled",
             "creation",
             "deletion",
             "growth",
@@ -110,6 +111,7 @@ PURE = 3
 PURE_MAY_IMPORT = {
     "__future__",
     "base64",
+    "calendar",
     "collections.abc",
     "copy",
     "dataclasses",

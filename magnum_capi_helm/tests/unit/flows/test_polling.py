@@ -130,7 +130,9 @@ class ProgressTest(PollTestCase):
         self.poll()
         wanted = (
             "nodegroup default-worker: machine "
-            f"{machine}: {cluster_api.NO_HOST}"
+            f"{machine}: {cluster_api.NO_HOST}: the cloud has no room for a "
+            "server of this flavor there; choose another flavor or "
+            "availability zone, or ask the operator"
         )
         self.assertEqual(wanted, self.row().status_reason)
         self.assertEqual(wanted, self.groups()["default-worker"].status_reason)

@@ -32,6 +32,8 @@ GENERATIONS = (V1BETA1, BOTH, V1BETA2)
 #: Type -> status, reason, message.
 Conditions: TypeAlias = Mapping[str, tuple[str, str, str]]
 
+#: Seconds since 1970, for what depends on the clock.
+NOW = 1795287000.0
 RELEASE = "demo-45f11a8de301"
 NAMESPACE = "magnum-p1"
 ROWS = wanted.Rows(

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 from oslotest import base
 
 from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import reachability
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import shapes
 
@@ -26,6 +27,12 @@ from magnum_capi_helm.tests.unit.status import shapes
 Change: TypeAlias = Callable[[str], Mapping[str, Any]]
 
 NO_HOST = "No valid host was found. There are not enough hosts available."
+#: What a tenant reads of it.
+NO_ROOM = (
+    "No valid host was found: the cloud has no room for a server of this "
+    "flavor there; choose another flavor or availability zone, or ask the "
+    "operator"
+)
 REQUIRED = (
     "MachinesReady",
     "Ready",
@@ -35,6 +42,7 @@ REQUIRED = (
 
 
 def verdict(seen: view.View, **options: Any) -> cluster_status.Verdict:
+    options.setdefault("now", shapes.NOW)
     options.setdefault("required", REQUIRED)
     options.setdefault("expected", shapes.ADDONS)
     return cluster_status.verdict(seen, shapes.ROWS, **options)
@@ -295,7 +303,7 @@ class MachinesTest(base.BaseTestCase):
     def test_the_reason_is_that_of_the_server(self) -> None:
         for shape in shapes.GENERATIONS:
             found = verdict(self._seen(shape))
-            reason = f"nodegroup default-worker: machine w-2: {NO_HOST}"
+            reason = f"nodegroup default-worker: machine w-2: {NO_ROOM}"
             self.assertEqual(reason, found.reason)
             self.assertEqual(reason, found.groups["default-worker"].reason)
             self.assertTrue(found.groups["default-worker"].fault)
@@ -311,7 +319,7 @@ class MachinesTest(base.BaseTestCase):
                         "nodegroup default-master: 0 of 1 machines ready"
                     ),
                     "default-worker": (
-                        f"nodegroup default-worker: machine w-2: {NO_HOST}"
+                        f"nodegroup default-worker: machine w-2: {NO_ROOM}"
                     ),
                 },
                 {name: each.reason for name, each in found.groups.items()},
@@ -354,12 +362,11 @@ class AutoscaledTest(base.BaseTestCase):
 
 class ZeroTest(base.BaseTestCase):
     def test_a_group_of_no_machines_is_done_when_all_are_gone(self) -> None:
-        rows = shapes.ROWS
         for shape in shapes.GENERATIONS:
             workers = shapes.workers(shape, 0)
             scaled = frozenset({"default-worker"})
             seen = shapes.complete(shape, deployments=(workers,))
-            found = cluster_status.verdict(seen, rows, autoscaled=scaled)
+            found = verdict(seen, autoscaled=scaled)
             self.assertEqual("", found.reason)
 
 
@@ -393,8 +400,8 @@ class FactsTest(base.BaseTestCase):
         ]
         for endpoint, address in rows:
             live = shapes.cluster(shapes.V1BETA2, endpoint=endpoint)
-            self.assertEqual(address, cluster_status.api_address(live))
-        self.assertIsNone(cluster_status.api_address(None))
+            self.assertEqual(address, reachability.api_address(live))
+        self.assertIsNone(reachability.api_address(None))
 
     def test_the_version_is_the_oldest_that_runs(self) -> None:
         rows: list[tuple[dict[str, Any], str | None]] = [

@@ -24,6 +24,12 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import shapes
 
 NO_HOST = "No valid host was found. There are not enough hosts available."
+#: What a tenant reads of it.
+NO_ROOM = (
+    "No valid host was found: the cloud has no room for a server of this "
+    "flavor there; choose another flavor or availability zone, or ask the "
+    "operator"
+)
 FAILED = ("False", "InstanceCreateFailed", NO_HOST)
 
 
@@ -189,17 +195,17 @@ class ReasonsTest(base.BaseTestCase):
             "w-1", {"InstanceReady": ("False", "X", "less")}, f" {NO_HOST}\n"
         )
         for shape in shapes.GENERATIONS:
-            self.assertEqual(NO_HOST, self._of(shape, server))
+            self.assertEqual(NO_ROOM, self._of(shape, server))
 
     def test_the_servers_condition_where_failures_are_gone(self) -> None:
         server = shapes.server("w-1", {"InstanceReady": FAILED})
         for shape in shapes.GENERATIONS:
-            self.assertEqual(NO_HOST, self._of(shape, server))
+            self.assertEqual(NO_ROOM, self._of(shape, server))
 
     def test_the_machines_own_condition_without_a_server(self) -> None:
         for shape in shapes.GENERATIONS:
             self.assertEqual(
-                NO_HOST,
+                NO_ROOM,
                 self._of(
                     shape,
                     old={"InfrastructureReady": FAILED},
@@ -271,7 +277,7 @@ class ReasonsTest(base.BaseTestCase):
             ),
         )
         self.assertEqual(
-            f"group: machine w-1: {NO_HOST} (and 1 more machines)",
+            f"group: machine w-1: {NO_ROOM} (and 1 more machines)",
             reasons.of_machines(
                 "group", seen.machines_of("default-worker"), seen
             ),

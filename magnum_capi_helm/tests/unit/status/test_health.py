@@ -30,7 +30,7 @@ NODES = {
 
 
 def judged(shape: str, **changes: Any) -> tuple[str, dict[str, str]]:
-    found = health.health(shapes.complete(shape, **changes))
+    found = health.health(shapes.complete(shape, **changes), shapes.NOW)
     return found.status, found.reason
 
 
@@ -42,9 +42,16 @@ class HealthTest(base.BaseTestCase):
             )
 
     def test_without_a_cluster_nothing_is_known(self) -> None:
-        found = health.health(view.View(release=shapes.RELEASE))
+        found = health.health(view.View(release=shapes.RELEASE), shapes.NOW)
         self.assertEqual(
-            health.Health("UNKNOWN", {"cluster": "no Cluster object"}), found
+            health.Health(
+                "UNKNOWN",
+                {
+                    "cluster": "the Cluster object demo-45f11a8de301 is not "
+                    "on the management cluster"
+                },
+            ),
+            found,
         )
 
     def test_a_paused_cluster_is_unknown(self) -> None:
@@ -130,7 +137,7 @@ class HealthTest(base.BaseTestCase):
             shapes.V1BETA1, old={"ControlPlaneInitialized": late}
         )
         self.assertEqual(
-            ("UNKNOWN", {"api": "unknown", **NODES}),
+            ("UNKNOWN", {"api": "starting", **NODES}),
             judged(shapes.V1BETA1, cluster=cluster),
         )
 

@@ -29,6 +29,7 @@ from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 
 VERSIONS = ("v1beta1", "v1beta2")
+NOW = 1795287000.0
 REQUIRED = (
     "MachinesReady",
     "Ready",
@@ -68,6 +69,7 @@ def verdict(view_: view.View) -> cluster_status.Verdict:
     return cluster_status.verdict(
         view_,
         rows,
+        now=NOW,
         required=REQUIRED,
         expected=frozenset(map(view.name_of, view_.addons)),
     )
@@ -81,10 +83,10 @@ class CompleteTest(base.BaseTestCase):
                     reason="",
                     groups={
                         "default-master": cluster_status.GroupVerdict(
-                            "", ("192.168.3.237",)
+                            "", ("192.168.3.237",), version="v1.34.2"
                         ),
                         "default-worker": cluster_status.GroupVerdict(
-                            "", ("192.168.3.117",)
+                            "", ("192.168.3.117",), version="v1.34.2"
                         ),
                     },
                     api_address="https://127.88.150.138:6443",
@@ -106,7 +108,7 @@ class CompleteTest(base.BaseTestCase):
                         ),
                     },
                 ),
-                health.health(seen("complete", version)),
+                health.health(seen("complete", version), NOW),
             )
 
 
@@ -116,7 +118,9 @@ class NoHostTest(base.BaseTestCase):
     def test_the_reason_names_group_machine_and_what_nova_said(self) -> None:
         reason = (
             f"nodegroup default-worker: machine {self.MACHINE}: "
-            "No valid host was found. There are not enough hosts available."
+            "No valid host was found: the cloud has no room for a server of "
+            "this flavor there; choose another flavor or availability zone, "
+            "or ask the operator"
         )
         for version in VERSIONS:
             found = verdict(seen("no_host", version))
@@ -129,6 +133,6 @@ class NoHostTest(base.BaseTestCase):
 
     def test_its_health_is_not_known(self) -> None:
         for version in VERSIONS:
-            found = health.health(seen("no_host", version))
+            found = health.health(seen("no_host", version), NOW)
             self.assertEqual("UNKNOWN", found.status)
             self.assertEqual("Unknown", found.reason[f"{self.MACHINE}.Ready"])

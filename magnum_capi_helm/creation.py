@@ -34,6 +34,8 @@ from magnum_capi_helm import encryption_key
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import identity
 from magnum_capi_helm import intent
+from magnum_capi_helm import kept
+from magnum_capi_helm import keypairs
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
@@ -71,6 +73,7 @@ class _Plan:
     certificates: list[client.Object]
     files: identity.Files
     origin: str
+    keypair: spec.Keypair | None
 
 
 def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
@@ -121,6 +124,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         requested.check_unknown(cluster)
         cloud = catalogue.Cloud(session)
         spec_now = resolve_cluster.resolve(cluster, cloud, release)
+        keypair = keypairs.chosen(cloud, cluster.keypair)
         quota.check_cluster(cloud, spec_now)
         rt.charts.ensure(spec_now.chart)
         # The last thing before the first write: somebody answers.
@@ -135,6 +139,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
             certificates=secrets.result(),
             files=identity.files(session),
             origin=answering,
+            keypair=keypair,
         )
 
 
@@ -204,6 +209,9 @@ def _prepare(rt: runtime.Runtime, cluster: Any, plan: _Plan) -> wanted.Rows:
         ),
         plan.labels,
     )
+    if plan.keypair is not None:
+        parked = keypairs.packed_key(plan.keypair)
+        kept.park(rt, scope, plan.labels, parked)
     return rows_now
 
 

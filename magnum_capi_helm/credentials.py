@@ -10,70 +10,59 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The application credential by which a cluster acts in its project.
+"""The application credentials by which a cluster acts in its project.
 
-Made with the user's token, so it can never do more than the user, and never
-with the role admin. Its name and owner are written to the identity Secret
-*before* Keystone is asked, so a conductor that dies in between leaks none:
-whoever deletes the cluster finds the name.
+Made with the user's token, so one can never do more than the user, and never
+with the role admin. Its name and owner are written to the Secret of the
+cluster *before* Keystone is asked (see ``ledger``), so a conductor that dies
+in between leaks none: whoever deletes the cluster finds the name.
 """
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator, Sequence
-import contextlib
+from collections.abc import Sequence
 import dataclasses
-import json
-import logging
+import time
 from typing import Any
 import uuid
 
-from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
-from keystoneclient.v3 import application_credentials
-import yaml
 
+from magnum_capi_helm import access_rules
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import identity
+from magnum_capi_helm import ledger
 from magnum_capi_helm import names
-from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 
-#: JSON list of {"name", "user"}: credentials not known to be deleted.
-ANNOTATION = "magnum.openstack.org/application-credentials"
-_USER_LABEL = "magnum.openstack.org/user-id"
 _ADMIN = "admin"
-#: Keystone's answer holds the secret, and keystoneauth logs answers at debug.
-_SILENT = logging.Logger("silent", logging.CRITICAL)
-#: Not only refused connections: time-outs and 5xx may be over next time.
-_UNREACHABLE = (
-    ka_exceptions.DiscoveryFailure,
-    ka_exceptions.ConnectionError,
-    ka_exceptions.HttpServerError,
-)
-
 _RESTRICTED = (
     "Keystone makes no application credential for a user who is logged in "
     "with a restricted one: log in with a password, or with an application "
-    "credential created with --unrestricted, and create the cluster again"
+    "credential created with --unrestricted, and try again"
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Owner:
-    """The user a credential is made for, as the token says."""
+    """The user a credential is made for, as the token says.
+
+    :param rules: what the credential may be used for; empty: for all
+    """
 
     user_id: str
     roles: tuple[str, ...]
+    rules: tuple[dict[str, str], ...] = ()
 
 
 def owner(session: Any) -> Owner:
     """Who asks, and which of the roles the cluster may get.
 
     :raises InvalidInput: Keystone would refuse, or no role is left
+    :raises NotConfigured: the file of access rules is not usable
     """
     token = session.auth.get_access(session)
     body = token._data["token"]
@@ -89,7 +78,7 @@ def owner(session: Any) -> Owner:
             "the user has no role that a cluster may act with "
             f"(allowed: {wanted}): assign one in project {token.project_id}"
         )
-    return Owner(user_id=str(token.user_id), roles=roles)
+    return Owner(str(token.user_id), roles, access_rules.configured())
 
 
 def allowed_roles(
@@ -103,6 +92,17 @@ def allowed_roles(
     )
 
 
+def planned(cluster: Any, user: Owner) -> ledger.Entry:
+    """A credential with a name of its own, to be written down and made."""
+    name = f"{prefix(cluster.uuid)}{uuid.uuid4().hex[:8]}"
+    return ledger.Entry(user=user.user_id, name=name)
+
+
+def prefix(cluster_uuid: str) -> str:
+    """How the names of all credentials of a cluster begin."""
+    return f"magnum-{cluster_uuid}-"
+
+
 def ensure(
     management: client.Client,
     namespace: str,
@@ -113,7 +113,7 @@ def ensure(
     labels: dict[str, str],
     files: identity.Files,
 ) -> None:
-    """Make the cluster's credential and the Secret that holds it.
+    """Make the first credential of a cluster and the Secret that holds it.
 
     :param cluster: Magnum's row
     :param session: of the user who creates the cluster
@@ -121,41 +121,54 @@ def ensure(
     :raises InvalidInput: Keystone refused
     """
     user = owner(session)
-    name = f"magnum-{cluster.uuid}-{uuid.uuid4().hex[:8]}"
-    secret: client.Object = {
+    entry = planned(cluster, user)
+    empty = secret_object(namespace, release, labels, [entry])
+    management.apply(kinds.SECRET, empty)
+    login = make(session, entry, user, cluster)
+    used = dataclasses.replace(entry, id=login.id, since=time.time())
+    filled = secret_object(namespace, release, labels, [used])
+    text = identity.clouds_yaml(files, login.id, login.secret)
+    filled["data"] = ledger.data(text, files.ca_bundle)
+    management.apply(kinds.SECRET, filled)
+
+
+def secret_object(
+    namespace: str,
+    release: str,
+    labels: dict[str, str],
+    entries: Sequence[ledger.Entry],
+) -> client.Object:
+    """The Secret of a cluster's credentials, without data."""
+    return {
         "metadata": {
             "name": names.credentials(release),
             "namespace": namespace,
             "labels": labels,
-            "annotations": {
-                ANNOTATION: json.dumps([{"name": name, "user": user.user_id}])
-            },
+            "annotations": ledger.written(entries),
         },
         "type": "Opaque",
     }
-    management.apply(kinds.SECRET, secret)
-    created = _create(session, name, user, cluster)
-    data = {
-        "clouds.yaml": identity.clouds_yaml(files, created.id, created.secret),
-        "cacert": files.ca_bundle,
-    }
-    management.apply(
-        kinds.SECRET,
-        {**secret, "data": {key: _base64(text) for key, text in data.items()}},
-    )
 
 
-def _create(session: Any, name: str, user: Owner, cluster: Any) -> Any:
+def make(
+    session: Any, entry: ledger.Entry, user: Owner, cluster: Any
+) -> ledger.Login:
+    """Let Keystone make what was written down.
+
+    :raises InvalidInput: Keystone makes none for such a token
+    :raises CloudError: Keystone refused, or did not answer
+    """
     try:
-        return _keystone(session).create(
-            name,
+        made = keystone.manager(session).create(
+            entry.name,
             user=user.user_id,
             description=f"Magnum cluster ({cluster.name or cluster.uuid})",
             roles=[{"name": role} for role in user.roles],
+            access_rules=[dict(rule) for rule in user.rules] or None,
         )
     except ka_exceptions.Forbidden as error:
         raise exceptions.InvalidInput(_RESTRICTED) from error
-    except _UNREACHABLE as error:
+    except keystone.UNREACHABLE as error:
         raise exceptions.CloudUnreachable(
             "Keystone does not answer"
         ) from error
@@ -163,127 +176,9 @@ def _create(session: Any, name: str, user: Owner, cluster: Any) -> Any:
         raise exceptions.CloudError(
             f"Keystone made no application credential: {error}"
         ) from error
-
-
-def delete(management: client.Client, namespace: str, release: str) -> None:
-    """Delete all credentials of a cluster; 404 counts as deleted.
-
-    :raises CloudError: Keystone refused; the credential is still there
-    """
-    secret = management.get(
-        kinds.SECRET, namespace, names.credentials(release)
-    )
-    if secret is None:
-        return
-    keystone = _keystone(sessions.service_session())
-    with _told():
-        for user, name, known_id in _known(secret):
-            credential = known_id or _find(keystone, user, name)
-            if credential:
-                _delete(keystone, user, credential)
-
-
-def delete_named(cluster: Any) -> None:
-    """Delete the owner's credentials that are named after a cluster.
-
-    For where the Secret that says which they are was deleted by hand.
-
-    :raises CloudError: Keystone refused; they are still there
-    """
-    prefix = f"magnum-{cluster.uuid}-"
-    keystone = _keystone(sessions.service_session())
-    with _told():
-        for each in _list(keystone, cluster.user_id):
-            if each.name.startswith(prefix):
-                _delete(keystone, cluster.user_id, each.id)
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Keystone's refusals, in words of what they mean here."""
-    try:
-        yield
-    except _UNREACHABLE as error:
-        raise exceptions.CloudUnreachable(
-            "Keystone does not answer"
-        ) from error
-    except (ka_exceptions.Forbidden, ka_exceptions.Unauthorized) as error:
+    if any(role["name"] == _ADMIN for role in getattr(made, "roles", ())):
         raise exceptions.CloudError(
-            "Keystone does not let Magnum's service user delete the "
-            f"cluster's application credential ({error}); it needs the role "
-            "admin"
-        ) from error
-    except ka_exceptions.ClientException as error:
-        raise exceptions.CloudError(
-            f"the cluster's application credential is not deleted: {error}"
-        ) from error
-
-
-def _delete(manager: Any, user: str, credential: str) -> None:
-    try:
-        manager.delete(credential, user=user)
-    except ka_exceptions.NotFound:
-        return
-
-
-def _find(manager: Any, user: str, name: str) -> str:
-    """The id of a credential by name; empty when there is none."""
-    for each in _list(manager, user):
-        if each.name == name:
-            return str(each.id)
-    return ""
-
-
-def _list(manager: Any, user: str) -> list[Any]:
-    try:
-        return list(manager.list(user=user))
-    except ka_exceptions.NotFound:
-        return []  # the user is gone, and the credentials with it
-
-
-def _known(secret: client.Object) -> list[tuple[str, str, str]]:
-    """(user, name, id) of each credential of a Secret.
-
-    1.4.0 wrote no annotation: there the id is in clouds.yaml and the owner
-    in a label.
-
-    :raises ManagementError: the Secret is damaged
-    """
-    meta = secret["metadata"]
-    written = (meta.get("annotations") or {}).get(ANNOTATION)
-    user = (meta.get("labels") or {}).get(_USER_LABEL, "")
-    data = (secret.get("data") or {}).get("clouds.yaml")
-    try:
-        if written:
-            return [
-                (str(each["user"]), str(each["name"]), "")
-                for each in json.loads(written)
-            ]
-        if not user or not data:
-            return []
-        clouds = yaml.safe_load(base64.b64decode(data))
-        auth = clouds["clouds"]["openstack"]["auth"]
-        return [(user, "", str(auth["application_credential_id"]))]
-    except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
-        # Not chained text: a YAML error quotes the file, and its secret.
-        raise exceptions.ManagementError(
-            f"the Secret {meta['name']} does not say which application "
-            f"credential to delete ({type(error).__name__}): delete it in "
-            "Keystone, then delete the Secret"
-        ) from None
-
-
-def _keystone(session: Any) -> Any:
-    """keystoneclient's manager of application credentials."""
-    api: Any = adapter.LegacyJsonAdapter(
-        session,
-        service_type="identity",
-        endpoint_override=sessions.identity_url(),
-        logger=_SILENT,
-    )
-    api.include_metadata = False
-    return application_credentials.ApplicationCredentialManager(api)
-
-
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
+            "one of the user's roles implies the role admin, which no "
+            "cluster may have: set [capi_helm] app_cred_roles"
+        )
+    return ledger.Login(str(made.id), str(made.secret))

@@ -73,7 +73,7 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     scope = operation.scope_of(cluster)
     at_home = origin.ascertain(rt, scope, rows.all_groups(cluster))
     if rt.management.get(kinds.NAMESPACE, "", scope[0]) is None:
-        _without_namespace(scope, cluster, at_home)
+        _without_namespace(rt, scope, cluster, at_home)
         _forget(rt, context, cluster)
         return ""
     labels = location.object_labels(cluster, scope[1])
@@ -90,7 +90,7 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
 
 
 def _without_namespace(
-    scope: snapshot.Scope, cluster: Any, at_home: bool
+    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any, at_home: bool
 ) -> None:
     """The namespace is gone, and with it everything that was in it.
 
@@ -105,12 +105,12 @@ def _without_namespace(
             "one that the cluster was made on? If it is, create the "
             "namespace again"
         )
-    from magnum_capi_helm import credentials
+    from magnum_capi_helm import credential_removal
 
     LOG.warning(
         "Namespace %s was deleted under cluster %s", scope[0], cluster.uuid
     )
-    credentials.delete_named(cluster)
+    credential_removal.delete(rt.management, *scope, cluster)
 
 
 def _forget(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
@@ -181,10 +181,10 @@ def _remove_secrets(
     rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
 ) -> None:
     """The credential, then the Secrets, the one that names it last."""
-    from magnum_capi_helm import credentials
+    from magnum_capi_helm import credential_removal
 
     namespace, release = scope
-    credentials.delete(rt.management, namespace, release)
+    credential_removal.delete(rt.management, namespace, release, cluster)
     last = names.credentials(release)
     ours = f"{_CLUSTER_UUID}={cluster.uuid}"
     found = rt.management.list(

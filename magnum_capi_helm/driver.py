@@ -220,8 +220,12 @@ class Driver(driver.Driver):  # type: ignore[misc]
         _refuse("rotating the CA of a cluster")
 
     def rotate_credential(self, context: Any, cluster: Any) -> None:
-        """Refused."""
-        _refuse("rotating the credential of a cluster")
+        """Give the cluster a new credential, of the user who asks."""
+        from magnum_capi_helm import rotation
+        from magnum_capi_helm import runtime
+
+        with faults.translated("credential rotation", cluster.uuid):
+            rotation.rotate(runtime.get(), context, cluster)
 
     def create_federation(self, context: Any, federation: Any) -> None:
         """Refused; Magnum itself never calls it."""

@@ -19,6 +19,7 @@ import time
 from typing import Any
 
 from magnum_capi_helm import autoscaled
+from magnum_capi_helm import credential_health
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
@@ -51,7 +52,7 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
         # With the Lease held somebody else is about to say how it ended.
         with contextlib.suppress(exceptions.LeaseHeld):
             _go_on(rt, context, cluster)
-    return found
+    return credential_health.checked(rt, cluster, found)
 
 
 def _locate(

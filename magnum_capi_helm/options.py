@@ -109,6 +109,36 @@ OPTIONS: list[cfg.Opt] = [
         "creating user has them. Empty: all of that user's roles. The role "
         "admin is never passed on.",
     ),
+    cfg.StrOpt(
+        "app_cred_access_rules",
+        default="",
+        help="YAML or JSON file with Keystone access rules, a list of "
+        "{service, method, path}: a cluster's application credential is good "
+        "for nothing else. Empty: for all that its roles allow.",
+    ),
+    cfg.IntOpt(
+        "app_cred_check_interval",
+        default=600,
+        min=0,
+        help="Seconds after which a health poll logs in again with a "
+        "cluster's own application credential, to see whether it still "
+        "works. 0: never.",
+    ),
+    cfg.IntOpt(
+        "app_cred_grace",
+        default=600,
+        min=0,
+        help="Seconds for which a rotated application credential is kept "
+        "once a cluster has a new one: its pods have to be restarted, which "
+        "the reloader does.",
+    ),
+    cfg.IntOpt(
+        "app_cred_grace_without_reloader",
+        default=86400,
+        min=0,
+        help="The same for a cluster without the reloader, whose users "
+        "restart the pods.",
+    ),
     cfg.Opt(
         "api_resources",
         type=option_types.ApiResources(),

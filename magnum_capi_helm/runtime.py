@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import dataclasses
 import os
+import random
 import socket
 import threading
 import time
@@ -85,6 +86,33 @@ class FirstSeen:
         return now - known[1]
 
 
+class Rounds:
+    """When something that is looked at now and then is due.
+
+    :param clock: monotonic seconds
+    :param spread: a number from 0 to 1: when the first look falls due, so
+        that a conductor that starts does not look at everything at once
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[], float] = random.random,
+    ) -> None:
+        self._clock = clock
+        self._spread = spread
+        self._next: dict[snapshot.Scope, float] = {}
+
+    def due(self, scope: snapshot.Scope, interval: float) -> bool:
+        """Whether it is time; the first one comes within ``interval``."""
+        first = self._clock() + self._spread() * interval
+        return self._clock() >= self._next.setdefault(scope, first)
+
+    def again(self, scope: snapshot.Scope, seconds: float) -> None:
+        """It is due in so many seconds; 0: at once."""
+        self._next[scope] = self._clock() + seconds
+
+
 @dataclasses.dataclass(frozen=True)
 class Runtime:
     """What talks to one management cluster."""
@@ -98,6 +126,10 @@ class Runtime:
     backoff: Backoff = dataclasses.field(default_factory=Backoff)
     pending: FirstSeen = dataclasses.field(default_factory=FirstSeen)
     behind: FirstSeen = dataclasses.field(default_factory=FirstSeen)
+    #: Looks at the clusters' credentials.
+    rounds: Rounds = dataclasses.field(default_factory=Rounds)
+    #: Seconds for which a call whose caller waits, waits for a Lease.
+    patience: float = 15.0
     #: How long a pending revision without a Lease may still be at work.
     helm_deadline: float = 330.0
 

@@ -24,6 +24,18 @@ from magnum_capi_helm import labels
 
 
 @dataclasses.dataclass(frozen=True)
+class Keypair:
+    """A Nova keypair.
+
+    :param type: ssh or x509
+    """
+
+    name: str
+    public_key: str
+    type: str = "ssh"
+
+
+@dataclasses.dataclass(frozen=True)
 class Chart:
     """A helm chart.
 

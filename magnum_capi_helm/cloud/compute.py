@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -62,6 +63,28 @@ class Compute:
             ram=int(found.ram),
             disk=int(found.disk or 0),
         )
+
+    def keypair(
+        self, name: str, user_id: str | None = None
+    ) -> spec.Keypair | None:
+        """A keypair of the user, or of another one (for admins)."""
+        try:
+            with sessions.asking(f"keypair {name}"):
+                found = self._compute_api.get_keypair(name, user_id=user_id)
+        except exceptions.CloudError as error:
+            if sessions.missing(error):
+                return None
+            raise
+        return spec.Keypair(
+            name=name,
+            public_key=str(found.public_key),
+            type=str(found.type or "ssh"),
+        )
+
+    def import_keypair(self, keypair: spec.Keypair) -> None:
+        """Make a keypair of the user from a public key."""
+        with sessions.asking(f"import of keypair {keypair.name}"):
+            self._compute_api.create_keypair(**dataclasses.asdict(keypair))
 
     def compute_zones(self) -> tuple[str, ...]:
         """Names of the zones in which servers can be made."""

@@ -59,15 +59,22 @@ def service_session() -> Any:
     return _session(_service_auth())
 
 
-def credential_session(credential_id: str, secret: str) -> Any:
-    """A keystoneauth session with a cluster's own credential."""
-    return _session(
+def credential_session(
+    credential_id: str, secret: str, timeout: float | None = None
+) -> Any:
+    """A keystoneauth session with a cluster's own credential.
+
+    :param timeout: seconds for one request; None: as configured
+    """
+    session = _session(
         v3.ApplicationCredential(
             auth_url=identity_url(),
             application_credential_id=credential_id,
             application_credential_secret=secret,
         )
     )
+    session.timeout = timeout or session.timeout
+    return session
 
 
 def authenticate(session: Any) -> str:

@@ -47,6 +47,9 @@ class FakeCloud:
     zones_of_volumes: tuple[str, ...] = ("nova",)
     #: Of all services together; what is not here is plenty.
     quotas: dict[str, demand.Quota] = dataclasses.field(default_factory=dict)
+    #: Public keys by user, the one who looks being "", and name; None: he
+    #: has any.
+    keypairs: dict[tuple[str, str], str] | None = None
     identity: str = "http://keystone.test/v3"
 
     def prefetch(self, images: Iterable[str]) -> None:
@@ -64,6 +67,20 @@ class FakeCloud:
         if isinstance(found, str):
             return spec.Flavor(found, vcpus=2, ram=4096, disk=20)
         return found
+
+    def keypair(
+        self, name: str, user_id: str | None = None
+    ) -> spec.Keypair | None:
+        """As the real one; unless said, the user has any keypair."""
+        if self.keypairs is None:
+            return spec.Keypair(name, f"ssh-ed25519 AAAA {name}")
+        key = self.keypairs.get((user_id or "", name))
+        return spec.Keypair(name, key) if key else None
+
+    def import_keypair(self, keypair: spec.Keypair) -> None:
+        """As the real one."""
+        if self.keypairs is not None:
+            self.keypairs["", keypair.name] = keypair.public_key
 
     def compute_zones(self) -> tuple[str, ...]:
         """As the real one."""

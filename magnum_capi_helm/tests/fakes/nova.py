@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Nova's server groups, behind requests-mock."""
+"""Nova's server groups and keypairs, behind requests-mock."""
 
 from __future__ import annotations
 
@@ -88,3 +88,33 @@ class FakeServerGroups:
         found = self.groups.pop(request.path.rsplit("/", 1)[-1], None)
         context.status_code = 204 if found else 404
         return None
+
+
+class FakeKeypairs:
+    """Keypairs of the user who asks, and of others for who may ask.
+
+    :param mocker: a requests-mock mocker that is started already
+    :param compute: URL of Nova
+    """
+
+    def __init__(self, mocker: Any, compute: str) -> None:
+        #: Public keys by user, the one who asks being "", and name.
+        self.keys = {("", "mine"): "ssh-ed25519 AAAA mine"}
+        mocker.register_uri(
+            requests_mock.ANY,
+            re.compile(f"{compute}/os-keypairs"),
+            json=self._answer,
+        )
+
+    def _answer(self, request: Any, context: Any) -> Any:
+        if request.method == "POST":
+            body = request.json()["keypair"]
+            self.keys["", body["name"]] = body["public_key"]
+            return {"keypair": body}
+        user = (request.qs.get("user_id") or [""])[0]
+        name = request.path.rsplit("/", 1)[-1]
+        if (user, name) not in self.keys:
+            context.status_code = 404
+            return {"itemNotFound": {"message": "no", "code": 404}}
+        key = self.keys[user, name]
+        return {"keypair": {"name": name, "public_key": key, "type": "ssh"}}

@@ -39,6 +39,8 @@ REGION = "RegionOne"
 
 USER = "fake_user"
 PROJECT = "fake_project"
+#: Of every application credential.
+SECRET = "s3cret"
 
 _SERVICES = {
     "identity": IDENTITY,
@@ -52,6 +54,8 @@ _SERVICES = {
 def token_info(
     roles: tuple[str, ...] = ("member", "reader"),
     restricted: bool | None = None,
+    user: str = USER,
+    project: str = PROJECT,
 ) -> dict[str, Any]:
     """What Keystone says of a user's token.
 
@@ -60,13 +64,13 @@ def token_info(
     token: dict[str, Any] = {
         "methods": ["password"],
         "user": {
-            "id": USER,
-            "name": USER,
+            "id": user,
+            "name": user,
             "domain": {"id": "default", "name": "Default"},
         },
         "project": {
-            "id": PROJECT,
-            "name": PROJECT,
+            "id": project,
+            "name": project,
             "domain": {"id": "default", "name": "Default"},
         },
         "roles": [{"id": name, "name": name} for name in roles],
@@ -144,8 +148,11 @@ class FakeOpenStack:
         self.credentials: dict[str, dict[str, Any]] = {}
         #: Answers for application credentials: method -> HTTP status.
         self.refusals: dict[str, int] = {}
+        #: No application credential lets anybody in.
+        self.stillborn = False
         self.mocker = mocker
         self.server_groups = nova.FakeServerGroups(mocker, COMPUTE, PROJECT)
+        self.keypairs = nova.FakeKeypairs(mocker, COMPUTE)
         self.quotas = quotas.FakeQuotas(mocker, COMPUTE, VOLUME, NETWORK)
         self.compute_zones = zones.FakeZones(mocker, COMPUTE, "az1", "az2")
         self.volume_zones = zones.FakeZones(mocker, VOLUME, "nova")
@@ -162,9 +169,8 @@ class FakeOpenStack:
     def _register(self) -> None:
         self.mocker.post(
             f"{IDENTITY}/auth/tokens",
-            json=token_info(("admin",)),
+            json=self._token,
             headers={"X-Subject-Token": "service-token"},
-            status_code=201,
         )
         self.mocker.register_uri(
             requests_mock.ANY,
@@ -194,6 +200,19 @@ class FakeOpenStack:
         version = {**_version("v3.14", f"{IDENTITY}/"), "status": "stable"}
         return {"versions": {"values": [version]}}
 
+    def _token(self, request: Any, context: Any) -> Any:
+        context.headers["Content-Type"] = "application/json"
+        given = request.json()["auth"]["identity"].get(
+            "application_credential"
+        )
+        if given is not None:
+            known = self.credentials.get(given["id"])
+            if known is None or given["secret"] != SECRET or self.stillborn:
+                context.status_code = 401
+                return {"error": {"message": "no", "code": 401}}
+        context.status_code = 201
+        return token_info(("admin",))
+
     def _credentials(self, request: Any, context: Any) -> Any:
         # As the real one: keystoneauth logs no body of another type.
         context.headers["Content-Type"] = "application/json"
@@ -207,7 +226,7 @@ class FakeOpenStack:
             made = {**body, "id": uuid.uuid4().hex, "user_id": user}
             self.credentials[made["id"]] = made
             context.status_code = 201
-            return {"application_credential": {**made, "secret": "s3cret"}}
+            return {"application_credential": {**made, "secret": SECRET}}
         if request.method == "GET":
             mine = [
                 each

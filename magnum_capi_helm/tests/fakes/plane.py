@@ -84,4 +84,6 @@ class Plane:
             backoff=runtime.Backoff(self.clock),
             pending=runtime.FirstSeen(self.clock),
             behind=runtime.FirstSeen(self.clock),
+            rounds=runtime.Rounds(self.clock, lambda: 1.0),
+            patience=0.0,
         )

@@ -62,13 +62,16 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"conf", "options"}),
     frozenset(
         {
+            "access_rules",
             "certificates",
             "cloud.*",
+            "credential_removal",
             "credentials",
             "encryption_key",
             "faults",
             "helm.*",
             "identity",
+            "ledger",
             "management.*",
             "outcome",
             "resolve.*",
@@ -81,10 +84,12 @@ LAYERS: tuple[frozenset[str], ...] = (
             "assembly",
             "autoscaled",
             "creation",
+            "credential_health",
             "deletion",
             "growth",
             "health_poll",
             "kept",
+            "keypairs",
             "nodegroup_creation",
             "nodegroup_rows",
             "nodegroup_settings",
@@ -97,6 +102,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "removal",
             "repair",
             "resizing",
+            "rotation",
             "runtime",
             "status_poll",
             "upgrade.*",
@@ -133,7 +139,7 @@ OWNERS = {
     "pykube": {"management.connection"},
     "pyhelm3": {"helm.client"},
     "openstack": {"cloud.sessions"},
-    "keystoneclient": {"credentials"},
+    "keystoneclient": {"cloud.keystone"},
 }
 
 

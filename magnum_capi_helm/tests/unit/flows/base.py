@@ -192,7 +192,7 @@ class FlowTestCase(base.DbTestCase):
             auth_token="user-token",
             auth_token_info=openstack.token_info(**token),
             project_id=openstack.PROJECT,
-            user_id=openstack.USER,
+            user_id=token.get("user", openstack.USER),
             is_admin=False,
         )
 
@@ -378,6 +378,10 @@ class FlowTestCase(base.DbTestCase):
             self.context, self.row(), self.groups()[name]
         )
 
+    def rotate(self) -> None:
+        """``coe credential rotate``; Magnum 20 has no handler for it."""
+        self.driver.rotate_credential(self.context, self.row())
+
     def delete(self) -> None:
         """``coe cluster delete``, through the handler."""
         self.handler.cluster_delete(self.context, self.uuid)
@@ -454,7 +458,7 @@ class FlowTestCase(base.DbTestCase):
 
 
 #: Keys of the Secret of an intent when nothing is parked there.
-INTENT_KEYS = {"intent.json", "values.json.gz"}
+INTENT_KEYS = {"intent.json", "keypair.json", "values.json.gz"}
 
 
 class NodegroupTestCase(FlowTestCase):

@@ -23,9 +23,11 @@ import fixtures
 import yaml
 
 from magnum_capi_helm import conf
+from magnum_capi_helm import credential_removal
 from magnum_capi_helm import credentials
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import identity
+from magnum_capi_helm import ledger
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.flows import base
@@ -108,7 +110,7 @@ class EnsureTest(base.FlowTestCase):
         self.openstack.refusals["POST"] = 500
         self.assertRaises(exceptions.CloudError, self.ensure)
         meta = self.secret()["metadata"]
-        [written] = json.loads(meta["annotations"][credentials.ANNOTATION])
+        [written] = json.loads(meta["annotations"][ledger.ANNOTATION])
         self.assertEqual("fake_user", written["user"])
         self.assertNotIn("data", self.secret())
 
@@ -117,7 +119,7 @@ class EnsureTest(base.FlowTestCase):
         self.openstack.refusals["POST"] = 500
         self.assertRaises(exceptions.CloudError, self.ensure)
         meta = self.secret()["metadata"]
-        [written] = json.loads(meta["annotations"][credentials.ANNOTATION])
+        [written] = json.loads(meta["annotations"][ledger.ANNOTATION])
         self.openstack.credentials["lost"] = {
             "id": "lost",
             "name": written["name"],
@@ -128,8 +130,11 @@ class EnsureTest(base.FlowTestCase):
             "name": "somebody-elses",
             "user_id": "fake_user",
         }
-        credentials.delete(
-            self.plane.runtime().management, base.NAMESPACE, base.RELEASE
+        credential_removal.delete(
+            self.plane.runtime().management,
+            base.NAMESPACE,
+            base.RELEASE,
+            self.row(),
         )
         self.assertEqual(["theirs"], list(self.openstack.credentials))
 
@@ -165,8 +170,11 @@ class DeleteTest(base.FlowTestCase):
         self.created()
 
     def delete_credentials(self) -> None:
-        credentials.delete(
-            self.plane.runtime().management, base.NAMESPACE, base.RELEASE
+        credential_removal.delete(
+            self.plane.runtime().management,
+            base.NAMESPACE,
+            base.RELEASE,
+            self.row(),
         )
 
     def test_the_service_user_asks_and_not_the_user(self) -> None:
@@ -184,11 +192,16 @@ class DeleteTest(base.FlowTestCase):
         self.delete_credentials()
         self.assertEqual({}, self.openstack.credentials)
 
-    def test_without_a_secret_there_is_nothing_to_do(self) -> None:
+    def test_without_a_secret_the_owners_are_looked_through(self) -> None:
+        """Somebody deleted it by hand."""
         self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
-        asked = self.openstack.mocker.call_count
+        self.openstack.credentials["theirs"] = {
+            "id": "theirs",
+            "name": "magnum-of-another-cluster",
+            "user_id": "fake_user",
+        }
         self.delete_credentials()
-        self.assertEqual(asked, self.openstack.mocker.call_count)
+        self.assertEqual(["theirs"], list(self.openstack.credentials))
 
     def test_a_refusal_is_told_with_what_is_missing(self) -> None:
         for status in (401, 403):
@@ -217,6 +230,6 @@ class DeleteTest(base.FlowTestCase):
             kinds.SECRET,
             base.NAMESPACE,
             NAME,
-            {"metadata": {"annotations": {credentials.ANNOTATION: "{"}}},
+            {"metadata": {"annotations": {ledger.ANNOTATION: "{"}}},
         )
         self.assertRaises(exceptions.CapiHelmError, self.delete_credentials)

@@ -105,7 +105,6 @@ class RefusedTest(base.FlowTestCase):
             (self.driver.upgrade_cluster, (row, template, 1, group)),
             (self.driver.delete_nodegroup, (row, group)),
             (self.driver.rotate_ca_certificate, (row,)),
-            (self.driver.rotate_credential, (row,)),
             (self.driver.create_federation, (None,)),
             (self.driver.update_federation, (None,)),
             (self.driver.delete_federation, (None,)),

@@ -1,0 +1,45 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Keystone's application credentials. The only user of keystoneclient."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from keystoneauth1 import adapter
+from keystoneauth1 import exceptions as ka_exceptions
+from keystoneclient.v3 import application_credentials
+
+from magnum_capi_helm.cloud import sessions
+
+#: Keystone's answer holds the secret, and keystoneauth logs answers at debug.
+_SILENT = logging.Logger("silent", logging.CRITICAL)
+#: Not only refused connections: time-outs and 5xx may be over next time.
+UNREACHABLE = (
+    ka_exceptions.DiscoveryFailure,
+    ka_exceptions.ConnectionError,
+    ka_exceptions.HttpServerError,
+)
+
+
+def manager(session: Any) -> Any:
+    """keystoneclient's manager of application credentials."""
+    api: Any = adapter.LegacyJsonAdapter(
+        session,
+        service_type="identity",
+        endpoint_override=sessions.identity_url(),
+        logger=_SILENT,
+    )
+    api.include_metadata = False
+    return application_credentials.ApplicationCredentialManager(api)

@@ -1,0 +1,201 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether a cluster's application credential still works, now and then.
+
+The health poll asks. It is also when credentials that a cluster does not use
+any more are deleted: what a rotation left, finished or not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import credential_removal
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import ledger
+from magnum_capi_helm import names
+from magnum_capi_helm import operation
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.status import health
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+#: Seconds until the next look where Keystone did not answer, or something is
+#: still to be deleted.
+_SOON = 60.0
+#: Seconds between two looks where logging in is switched off.
+_UNCHECKED = 600.0
+#: Seconds that Keystone may take: other clusters wait to be looked at.
+_TIMEOUT = 5.0
+
+_DEAD = (
+    "Keystone refuses the cluster's application credential: it was deleted, "
+    "or its user is disabled, gone or without a role in the project. Give "
+    "the cluster a new one: openstack coe credential rotate"
+)
+_GONE = (
+    "the cluster's application credential is not on the management cluster. "
+    "Give the cluster a new one: openstack coe credential rotate"
+)
+
+
+def checked(
+    rt: runtime.Runtime, cluster: Any, found: health.Health
+) -> health.Health:
+    """The health, and what is wrong with the credential, if it is due.
+
+    A credential that is dead is looked at by each poll: any conductor sees
+    at once that there is a new one.
+
+    :raises CapiHelmError: the management cluster does not say
+    """
+    interval = conf.CONF.capi_helm.app_cred_check_interval
+    scope = operation.scope_of(cluster)
+    if rows.action(cluster.status) == "DELETE" or not rt.rounds.due(
+        scope, interval or _UNCHECKED
+    ):
+        return found
+    namespace, release = scope
+    secret = rt.management.get(
+        kinds.SECRET, namespace, names.credentials(release)
+    )
+    login = ledger.login(secret)
+    if login is None:
+        return _unhealthy(found, _GONE)
+    pause = _clean(rt, scope, cluster, secret or {})
+    if not interval:
+        rt.rounds.again(scope, pause or _UNCHECKED)
+        return found
+    try:
+        well = sessions.accepted(
+            sessions.credential_session(login.id, login.secret, _TIMEOUT)
+        )
+    except exceptions.CloudError:
+        rt.rounds.again(scope, _SOON)
+        return found
+    if not well:
+        return _unhealthy(found, _DEAD)
+    rt.rounds.again(scope, pause or interval)
+    return found
+
+
+def _unhealthy(found: health.Health, why: str) -> health.Health:
+    return dataclasses.replace(
+        found,
+        status=health.UNHEALTHY,
+        reason={**found.reason, "credential": why},
+    )
+
+
+def _clean(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    cluster: Any,
+    secret: client.Object,
+) -> float:
+    """Delete what is not in use; seconds until there is more to do, or 0."""
+    if len(ledger.entries(secret, cluster.user_id or "")) < 2:
+        return 0.0
+    problem = ""
+    # With the Lease held a rotation may be under way.
+    with contextlib.suppress(exceptions.LeaseHeld):
+        try:
+            labels = location.object_labels(cluster, scope[1])
+            with rt.leases.hold(*scope, labels):
+                _delete_unused(rt, scope, cluster)
+        except exceptions.CloudError as error:
+            problem = str(error)
+    if problem:
+        LOG.warning("Old credential of %s: %s", cluster.uuid, problem)
+    return _SOON
+
+
+def _delete_unused(
+    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
+) -> None:
+    name = names.credentials(scope[1])
+    secret = rt.management.get(kinds.SECRET, scope[0], name)
+    if secret is None or not _taken_over(rt, scope, secret):
+        return
+    if credential_removal.delete_unused(
+        rt.management, secret, str(cluster.user_id or "")
+    ):
+        LOG.info("old credentials of cluster %s are deleted", cluster.uuid)
+
+
+def _taken_over(
+    rt: runtime.Runtime, scope: snapshot.Scope, secret: client.Object
+) -> bool:
+    """Whether the cluster's pods use what the Secret has.
+
+    Its copy in the cluster is the addon cloud-config. The addon provider
+    notes on it which data it was made from. The reloader restarts the pods
+    a little later.
+    """
+    namespace, release = scope
+    login = ledger.login(secret)
+    since = max(
+        (
+            each.since
+            for each in ledger.entries(secret, "")
+            if login and each.id == login.id
+        ),
+        default=0.0,
+    )
+    options = conf.CONF.capi_helm
+    reloader = rt.management.get(
+        kinds.HELM_RELEASE, namespace, names.chart_object(release, "reloader")
+    )
+    grace = (
+        options.app_cred_grace
+        if reloader
+        else options.app_cred_grace_without_reloader
+    )
+    if time.time() - since < grace:
+        return False
+    copy = rt.management.get(
+        kinds.MANIFESTS,
+        namespace,
+        names.chart_object(release, "cloud-config"),
+    )
+    return copy is None or _made_from(copy, secret)
+
+
+def _made_from(copy: client.Object, secret: client.Object) -> bool:
+    """Whether an addon is deployed with a Secret's present data."""
+    if view.status_of(copy).get("phase") != "Deployed":
+        return False
+    noted = view.annotations_of(copy).get(
+        f"{view.name_of(secret)}.secret.addons.stackhpc.com/checksum"
+    )
+    return noted in (None, checksum(secret["data"]))
+
+
+def checksum(data: dict[str, str]) -> str:
+    """What the addon provider notes of a Secret (its ``operator.py``)."""
+    text = ";".join(sorted(f"{key}={value}" for key, value in data.items()))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,130 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The Nova keypair of a cluster, which every new machine asks for.
+
+Nova looks a keypair up under the user who asks, and Cluster API asks as the
+owner of the cluster's credential. So the public key is kept with the cluster
+when it is made, for an owner who comes later.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
+from magnum_capi_helm import packed
+from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+
+#: In the Secret of the intent.
+KEY = "keypair.json"
+
+
+def chosen(cloud: catalogue.Cloud, name: str | None) -> spec.Keypair | None:
+    """The keypair of a new cluster, if it has one.
+
+    :raises InvalidInput: the user has no such keypair
+    """
+    if not name:
+        return None
+    found = cloud.keypair(name)
+    if found is None:
+        raise exceptions.InvalidInput(
+            f"keypair {exceptions.shown(name)} not found: choose one of "
+            "`openstack keypair list`"
+        )
+    return found
+
+
+def packed_key(keypair: spec.Keypair | None) -> dict[str, str | None]:
+    """What is parked beside the intent."""
+    if keypair is None:
+        return {}
+    return {KEY: packed.plain(dataclasses.asdict(keypair))}
+
+
+def kept(rt: runtime.Runtime, scope: snapshot.Scope) -> spec.Keypair | None:
+    """The keypair that is kept with a cluster; 1.4.0 kept none.
+
+    :raises ManagementError: it can't be read
+    """
+    namespace, release = scope
+    secret = rt.management.get(kinds.SECRET, namespace, names.intent(release))
+    data = (secret or {}).get("data") or {}
+    if KEY not in data:
+        return None
+    try:
+        return spec.Keypair(**packed.read_plain(data[KEY]))
+    except packed.DAMAGED as error:
+        raise exceptions.ManagementError(
+            f"the kept keypair can't be read: {type(error).__name__}"
+        ) from error
+
+
+def missing(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    cluster: Any,
+    cloud: catalogue.Cloud,
+    user_id: str,
+) -> spec.Keypair | None:
+    """The keypair that a new owner still needs, to be imported for him.
+
+    :param cluster: Magnum's row, with the owner so far
+    :param cloud: as the new owner sees it
+    :raises InvalidInput: his keypair of that name is another one, or nobody
+        has the public key any more
+    """
+    name = cluster.keypair
+    if not name:
+        return None
+    theirs = cloud.keypair(name)
+    if theirs is not None and user_id == cluster.user_id:
+        return None
+    known = kept(rt, scope) or _of_owner(cluster)
+    if theirs is None and known is None:
+        raise exceptions.InvalidInput(
+            f"nobody has the keypair {exceptions.shown(name)} of the cluster "
+            "any more, and new machines need it: make one of that name, "
+            "`openstack keypair create`, and try again"
+        )
+    if theirs is None or known is None:
+        return known if theirs is None else None
+    if _essence(theirs) != _essence(known):
+        raise exceptions.InvalidInput(
+            f"your keypair {exceptions.shown(name)} is not the cluster's of "
+            "that name, and new machines would get it: rename or delete "
+            "yours, or rotate as a user who has none of that name"
+        )
+    return None
+
+
+def _of_owner(cluster: Any) -> spec.Keypair | None:
+    """What Nova has for the owner so far, whether or not he still exists."""
+    if not cluster.user_id:
+        return None
+    cloud = catalogue.Cloud(sessions.service_session())
+    return cloud.keypair(cluster.keypair, user_id=cluster.user_id)
+
+
+def _essence(keypair: spec.Keypair) -> list[str]:
+    """The key without its comment."""
+    if keypair.type != "ssh":
+        return keypair.public_key.split()
+    return keypair.public_key.split()[:2]

@@ -1,0 +1,149 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the Secret ``<release>-cloud-credentials`` says.
+
+Its data is the application credential that a cluster acts with. An annotation
+lists all that were asked for and are not known to be deleted, the one in use
+among them: each is written there before Keystone makes it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+import dataclasses
+import json
+from typing import Any
+
+import yaml
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import client
+
+#: JSON list of :class:`Entry` as dictionaries.
+ANNOTATION = "magnum.openstack.org/application-credentials"
+USER_LABEL = "magnum.openstack.org/user-id"
+CLOUDS = "clouds.yaml"
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """An application credential that may exist.
+
+    :param user: UUID of its owner in Keystone
+    :param name: empty where only the id is known: 1.4.0 noted no name
+    :param id: empty until Keystone told
+    :param since: when the cluster was given it, seconds since 1970
+    """
+
+    user: str
+    name: str = ""
+    id: str = ""
+    since: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Login:
+    """The application credential in use."""
+
+    id: str
+    secret: str = dataclasses.field(repr=False)
+
+
+def written(entries: Iterable[Entry]) -> dict[str, str]:
+    """The annotation that lists them."""
+    listed = [
+        {
+            key: value
+            for key, value in dataclasses.asdict(each).items()
+            if value
+        }
+        for each in entries
+    ]
+    return {ANNOTATION: json.dumps(listed)}
+
+
+def entries(secret: client.Object, owner: str) -> tuple[Entry, ...]:
+    """All credentials that a Secret knows of.
+
+    1.4.0 wrote no list: then there is the one in use, which is the cluster's
+    owner's. Its label with the owner may be cut.
+
+    :param owner: the user that Magnum's row has
+    :raises ManagementError: the Secret is damaged
+    """
+    meta = secret["metadata"]
+    listed = (meta.get("annotations") or {}).get(ANNOTATION)
+    found = _listed(meta["name"], listed) if listed else ()
+    try:
+        used = login(secret)
+    except exceptions.ManagementError:
+        if not listed:
+            raise
+        used = None
+    user = owner or (meta.get("labels") or {}).get(USER_LABEL, "")
+    if not used or not user or used.id in {each.id for each in found}:
+        return found
+    return (*found, Entry(user=user, id=used.id))
+
+
+def _listed(name: str, text: str) -> tuple[Entry, ...]:
+    try:
+        return tuple(
+            Entry(
+                user=str(each["user"]),
+                name=str(each.get("name", "")),
+                id=str(each.get("id", "")),
+                since=float(each.get("since", 0)),
+            )
+            for each in json.loads(text)
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _damaged(name, error) from None
+
+
+def login(secret: client.Object | None) -> Login | None:
+    """The credential in use; None: the Secret has none.
+
+    :raises ManagementError: the Secret is damaged
+    """
+    data = ((secret or {}).get("data") or {}).get(CLOUDS)
+    if secret is None or not data:
+        return None
+    try:
+        clouds: Any = yaml.safe_load(base64.b64decode(data))
+        auth = clouds["clouds"]["openstack"]["auth"]
+        return Login(
+            id=str(auth["application_credential_id"]),
+            secret=str(auth["application_credential_secret"]),
+        )
+    except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
+        # Not chained: a YAML error quotes the file, and its secret.
+        raise _damaged(secret["metadata"]["name"], error) from None
+
+
+def data(clouds_yaml: str, ca_bundle: str) -> dict[str, str]:
+    """The ``data`` of the Secret."""
+    return {CLOUDS: _base64(clouds_yaml), "cacert": _base64(ca_bundle)}
+
+
+def _damaged(name: str, error: Exception) -> exceptions.ManagementError:
+    return exceptions.ManagementError(
+        f"the Secret {name} does not say which application credentials the "
+        f"cluster has ({type(error).__name__}): delete those named magnum-"
+        "<UUID of the cluster>-* in Keystone, then delete the Secret"
+    )
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

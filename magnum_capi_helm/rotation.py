@@ -1,0 +1,192 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A new application credential for a cluster, made for the user who asks.
+
+Whatever happens on the way, the cluster has one that works: the old one stays
+where it is until the new one has been tried, and in Keystone until the pods
+of the cluster use the new one (see ``credential_health``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import credentials
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import identity
+from magnum_capi_helm import kept
+from magnum_capi_helm import keypairs
+from magnum_capi_helm import ledger
+from magnum_capi_helm import names
+from magnum_capi_helm import operation
+from magnum_capi_helm import outcome
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.resolve import location
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """All that was found out before the first write.
+
+    :param keypair: to be imported for the new owner
+    """
+
+    scope: snapshot.Scope
+    labels: dict[str, str]
+    session: Any
+    cloud: catalogue.Cloud
+    owner: credentials.Owner
+    files: identity.Files
+    keypair: spec.Keypair | None
+
+
+def rotate(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """Give a cluster a credential of the user who asks.
+
+    :param cluster: Magnum's row
+    :raises LeaseHeld: somebody works on the cluster, and goes on doing so
+    :raises CapiHelmError: refused; the cluster goes on with the old one
+    """
+    plan = _plan(rt, context, cluster)
+    with _patient(rt, plan) as hold:
+        row = rows.fresh(context, cluster)
+        if row is None or hold.marked_deleted or _deleting(row):
+            raise exceptions.NotSupported("the cluster is being deleted")
+        if plan.keypair is not None:
+            plan.cloud.import_keypair(plan.keypair)
+            parked = keypairs.packed_key(plan.keypair)
+            kept.park(rt, plan.scope, plan.labels, parked)
+        _replace(rt, plan, row)
+        _save(row, plan.owner.user_id)
+    rt.rounds.again(plan.scope, 0.0)
+    outcome.copy_outcome(row, cluster)
+    LOG.info(
+        "cluster %s has a new credential, of user %s",
+        cluster.uuid,
+        plan.owner.user_id,
+    )
+
+
+def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
+    if not cluster.stack_id:
+        raise exceptions.NotSupported("the cluster was not made yet")
+    session = sessions.user_session(context)
+    owner = credentials.owner(session)
+    if sessions.project(session) != cluster.project_id:
+        raise exceptions.InvalidInput(
+            "a cluster's credential is good for one project: log in to "
+            f"project {cluster.project_id}"
+        )
+    scope = operation.scope_of(cluster)
+    cloud = catalogue.Cloud(session)
+    labels = location.object_labels(cluster, scope[1])
+    labels[ledger.USER_LABEL] = names.label_value(owner.user_id)
+    return _Plan(
+        scope=scope,
+        labels=labels,
+        session=session,
+        cloud=cloud,
+        owner=owner,
+        files=identity.files(session),
+        keypair=keypairs.missing(rt, scope, cluster, cloud, owner.user_id),
+    )
+
+
+@contextlib.contextmanager
+def _patient(rt: runtime.Runtime, plan: _Plan) -> Iterator[Any]:
+    """The Lease; a poll or a request gives it back after a moment."""
+    deadline = time.monotonic() + rt.patience
+    with contextlib.ExitStack() as stack:
+        while True:
+            hold = rt.leases.hold(*plan.scope, plan.labels)
+            try:
+                taken = stack.enter_context(hold)
+                break
+            except exceptions.LeaseHeld:
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.5)
+        yield taken
+
+
+def _deleting(row: Any) -> bool:
+    return rows.action(row.status) == "DELETE" or rows.doomed(row)
+
+
+def _replace(rt: runtime.Runtime, plan: _Plan, row: Any) -> None:
+    """Write down, make, try, hand over: in that order."""
+    namespace, release = plan.scope
+    name = names.credentials(release)
+    secret = rt.management.get(kinds.SECRET, namespace, name)
+    known = ledger.entries(secret, str(row.user_id or "")) if secret else ()
+    new = credentials.planned(row, plan.owner)
+    wanted = credentials.secret_object(
+        namespace, release, plan.labels, [*known, new]
+    )
+    if secret is None:
+        rt.management.apply(kinds.SECRET, wanted)
+    else:
+        # Patched: what is applied without data would lose it.
+        change = {"metadata": {"annotations": ledger.written([*known, new])}}
+        rt.management.patch(kinds.SECRET, namespace, name, change)
+    login = credentials.make(plan.session, new, plan.owner, row)
+    _prove(login, row.project_id)
+    used = dataclasses.replace(new, id=login.id, since=time.time())
+    wanted = credentials.secret_object(
+        namespace, release, plan.labels, [*known, used]
+    )
+    text = identity.clouds_yaml(plan.files, login.id, login.secret)
+    wanted["data"] = ledger.data(text, plan.files.ca_bundle)
+    rt.management.apply(kinds.SECRET, wanted)
+
+
+def _prove(login: ledger.Login, project_id: str) -> None:
+    """Log in with a new credential.
+
+    :raises CloudError: it is no good
+    """
+    session = sessions.credential_session(login.id, login.secret)
+    if (
+        not sessions.accepted(session)
+        or sessions.project(session) != project_id
+    ):
+        raise exceptions.CloudError(
+            "Keystone does not accept the application credential that it has "
+            "just made: the cluster keeps the one that it has"
+        )
+
+
+def _save(row: Any, user_id: str) -> None:
+    """Write the new owner, and that a complete cluster was updated.
+
+    What is under way, or failed, is no better and no worse for it.
+    """
+    row.user_id = user_id
+    if row.status.endswith("_COMPLETE"):
+        row.status = rows.Status.UPDATE_COMPLETE
+        row.status_reason = None
+    row.save()

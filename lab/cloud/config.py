@@ -30,6 +30,7 @@ NAMES = (
     "cinder",
     "glance",
     "placement",
+    "octavia",
     "magnum",
 )
 _TEMPLATES = layout.SOURCE / "cloud" / "etc"

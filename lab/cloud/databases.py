@@ -58,7 +58,11 @@ def sync(name: str) -> None:
     elif name in _SYNC:
         _manage(name, *_SYNC[name])
     else:
-        {"keystone": _sync_keystone, "nova": _sync_nova}[name]()
+        {
+            "keystone": _sync_keystone,
+            "nova": _sync_nova,
+            "octavia": _sync_octavia,
+        }[name]()
 
 
 def _manage(name: str, *words: str) -> None:
@@ -122,6 +126,14 @@ def _sync_nova() -> None:
         connection.close()
     if not known:
         _manage("nova", "cell_v2", "create_cell", "--name", "cell1")
+
+
+def _sync_octavia() -> None:
+    script = layout.SOURCE / "cloud" / "octavia_tables.py"
+    tools.run(
+        [sys.executable, "-P", "-W", "ignore", script, postgres.url("octavia")],
+        log=layout.log("octavia-database"),
+    )
 
 
 def add_compute_host() -> None:

@@ -16,12 +16,14 @@ import dataclasses
 import pathlib
 
 from lab import layout
+from lab import postgres
 from lab import predecessor
 from lab import service
 from lab import virtualenv
 from lab.cloud import config
 
 MAGNUM_PORT = 9511
+_OCTAVIA_PORT = 9876
 _HERE = pathlib.Path(__file__).resolve().parent
 # Name: WSGI module, port, path of the first version.
 _APIS = {
@@ -39,6 +41,7 @@ _TYPES = {
     "nova": "compute",
     "neutron": "network",
     "magnum": "container-infra",
+    "octavia": "load-balancer",
 }
 # The driver is read from the checkout: a change of it needs a restart.
 _DRIVER = layout.CHECKOUT / "magnum_capi_helm"
@@ -55,12 +58,16 @@ def catalogue() -> dict[str, tuple[str, str]]:
         _TYPES["magnum"],
         f"http://127.0.0.1:{MAGNUM_PORT}/v1",
     )
+    found["octavia"] = (
+        _TYPES["octavia"],
+        f"http://127.0.0.1:{_OCTAVIA_PORT}",
+    )
     return found
 
 
 def services() -> list[service.Service]:
     """All of them, in the order of starting."""
-    return [*map(_api, _APIS), _magnum()]
+    return [*map(_api, _APIS), _octavia(), _magnum()]
 
 
 def with_predecessor() -> service.Service:
@@ -113,6 +120,28 @@ def _api(name: str) -> service.Service:
         probe=service.answers(f"http://127.0.0.1:{port}{path}"),
         env=_environment(name),
         inputs=lambda: [config.path(name), virtualenv.PACKAGES],
+        grace=5.0,
+    )
+
+
+def _octavia() -> service.Service:
+    return service.Service(
+        "octavia",
+        (
+            *_python("octavia_all.py"),
+            str(_OCTAVIA_PORT),
+            postgres.url("octavia"),
+            "--config-file",
+            str(config.path("octavia")),
+        ),
+        layer=6,
+        ports=(_OCTAVIA_PORT,),
+        probe=service.answers(f"http://127.0.0.1:{_OCTAVIA_PORT}/"),
+        inputs=lambda: [
+            config.path("octavia"),
+            virtualenv.PACKAGES,
+            _HERE / "octavia_all.py",
+        ],
         grace=5.0,
     )
 

@@ -157,7 +157,8 @@ def _cloud() -> list[steps.Step]:
 
 def _fill_stamp() -> str:
     folder = layout.SOURCE / "cloud"
-    return stamps.fingerprint(files=[folder / "catalogue.py"])
+    inputs = (folder / name for name in ("catalogue.py", "services.py"))
+    return stamps.fingerprint(files=inputs)
 
 
 def _fill(what: str, say: steps.Say) -> None:

@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""octavia_all.py PORT DATABASE [OPTION...]: Octavia, without workers.
+
+The lab's load balancers are made by Octavia's noop provider, which does
+nothing. Nobody reports back, and what the API wrote as pending would stay so:
+here it is settled, in Octavia's own tables.
+"""
+
+import sys
+import threading
+import time
+
+from cheroot import wsgi
+import psycopg2
+
+_TABLES = (
+    "load_balancer",
+    "listener",
+    "pool",
+    "member",
+    "health_monitor",
+    "l7policy",
+    "l7rule",
+)
+_PAUSE = 0.5
+_GOES = "provisioning_status = 'PENDING_DELETE'"
+_COMES = "provisioning_status IN ('PENDING_CREATE', 'PENDING_UPDATE')"
+
+
+def _statements() -> list[str]:
+    """What goes is gone, with all that it has; what comes is there."""
+    # Names of tables are constants.
+    gone = [
+        f"UPDATE {table} SET provisioning_status = 'DELETED'"  # noqa: S608
+        f" WHERE load_balancer_id IN"
+        f" (SELECT id FROM load_balancer WHERE {_GOES})"
+        for table in ("listener", "pool")
+    ]
+    for table in _TABLES:
+        gone.append(
+            f"UPDATE {table} SET provisioning_status = 'DELETED'"  # noqa: S608
+            f" WHERE {_GOES}"
+        )
+        gone.append(
+            f"UPDATE {table} SET provisioning_status = 'ACTIVE',"  # noqa: S608
+            f" operating_status = 'ONLINE' WHERE {_COMES}"
+        )
+    return gone
+
+
+def settle(database: str) -> None:
+    """Settle what is pending, until killed."""
+    statements = _statements()
+    connection = None
+    while True:
+        try:
+            if connection is None:
+                connection = psycopg2.connect(database)
+                connection.autocommit = True
+            with connection.cursor() as cursor:
+                for statement in statements:
+                    cursor.execute(statement)
+        except psycopg2.Error as error:
+            print(f"pending load balancers: {error}", file=sys.stderr)
+            connection = None
+        time.sleep(_PAUSE)
+
+
+def main(port: int, database: str, options: list[str]) -> None:
+    """Serve until killed."""
+    # Octavia parses the command line when its module is imported.
+    sys.argv = ["octavia-api", *options]
+    from octavia.wsgi import api
+
+    # The driver's name in it is SQLAlchemy's.
+    plain = database.replace("+psycopg2", "")
+    threading.Thread(target=settle, args=(plain,), daemon=True).start()
+    wsgi.Server(("127.0.0.1", port), api.application, numthreads=8).start()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3:])

@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""octavia_tables.py DATABASE: Octavia's tables, with their first rows.
+
+Its migrations are for MySQL alone, its models are not.
+"""
+
+import sys
+
+from octavia.common import constants
+from octavia.db import base_models
+from octavia.db import models
+import sqlalchemy
+from sqlalchemy.dialects import postgresql
+
+_NAMES = {
+    models.ProvisioningStatus: constants.SUPPORTED_PROVISIONING_STATUSES,
+    models.OperatingStatus: constants.SUPPORTED_OPERATING_STATUSES,
+    models.HealthMonitorType: constants.SUPPORTED_HEALTH_MONITOR_TYPES,
+    models.Algorithm: constants.SUPPORTED_LB_ALGORITHMS,
+    models.Protocol: constants.SUPPORTED_PROTOCOLS,
+    models.SessionPersistenceType: constants.SUPPORTED_SP_TYPES,
+    models.AmphoraRoles: constants.SUPPORTED_AMPHORA_ROLES,
+    models.LBTopology: constants.SUPPORTED_LB_TOPOLOGIES,
+    models.VRRPAuthMethod: constants.SUPPORTED_VRRP_AUTH,
+    models.L7RuleType: constants.SUPPORTED_L7RULE_TYPES,
+    models.L7RuleCompareType: constants.SUPPORTED_L7RULE_COMPARE_TYPES,
+    models.L7PolicyAction: constants.SUPPORTED_L7POLICY_ACTIONS,
+    models.ClientAuthenticationMode: constants.SUPPORTED_CLIENT_AUTH_MODES,
+}
+
+engine = sqlalchemy.create_engine(sys.argv[1])
+base_models.BASE.metadata.create_all(engine)
+with engine.begin() as connection:
+    for model, names in _NAMES.items():
+        rows = [{"name": name} for name in names]
+        insert = postgresql.insert(model.__table__).values(rows)
+        connection.execute(insert.on_conflict_do_nothing())

@@ -39,6 +39,9 @@ _VALUES = "values.json.gz"
 _BEFORE = "before.json"
 _BEFORE_VALUES = "before-values.json.gz"
 
+#: Parked, takes away what the last upgrade can be taken back to.
+NO_WAY_BACK = {_BEFORE: None, _BEFORE_VALUES: None}
+
 #: What an upgrade still has to write into Magnum's rows.
 MOVES = "moves.json"
 

@@ -29,6 +29,7 @@ from oslo_log import log
 from magnum_capi_helm import autoscaled
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
@@ -65,8 +66,20 @@ class _Look:
     wanted: wanted.Rows
     seen: view.View
     verdict: cluster_status.Verdict
-    #: Whether the release has the newest upgrade; seen in a thorough look.
-    upgraded: bool = True
+    #: What was last wanted; read in a thorough look.
+    known: intent.Intent | None = None
+
+    @property
+    def upgraded(self) -> bool:
+        """Whether the release has had the upgrade that was last accepted.
+
+        The rows may want the same of two templates.
+        """
+        if self.known is None or self.seen.cluster is None:
+            return True
+        found = view.annotations_of(self.seen.cluster)
+        live = found.get(values.UPGRADE_ANNOTATION) or "0"
+        return live == values.upgrades(self.known.values)
 
     @property
     def undecided(self) -> bool:
@@ -166,19 +179,8 @@ def _look(
         rows_now,
         seen,
         verdict,
-        upgraded=not thorough or _upgraded(rt, scope, seen),
+        known=kept.read(rt, scope).wanted if thorough else None,
     )
-
-
-def _upgraded(
-    rt: runtime.Runtime, scope: snapshot.Scope, seen: view.View
-) -> bool:
-    """Whether the release has had the upgrade that was last accepted."""
-    found = kept.read(rt, scope).wanted
-    if found is None or seen.cluster is None:
-        return True
-    live = view.annotations_of(seen.cluster).get(values.UPGRADE_ANNOTATION)
-    return (live or "0") == values.upgrades(found.values)
 
 
 def _expected(
@@ -265,6 +267,10 @@ def _complete(look: _Look) -> None:
     """
     row = look.row
     look.rt.backoff.succeeded(look.scope)
+    if look.known and look.known.before:
+        # There is nothing to go back to from what is complete.
+        labels = location.object_labels(row, look.scope[1])
+        kept.park(look.rt, look.scope, labels, intent.NO_WAY_BACK)
     outcome.save_complete(row, look.nodegroups, look.verdict)
     rows_now, nodegroups = rows.read(row)
     if (

@@ -26,10 +26,10 @@ from magnum import objects
 from magnum.common import context as magnum_context
 from magnum.common import exception
 from oslo_utils import uuidutils
-import yaml
 
 from magnum_capi_helm import assembly
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
 from magnum_capi_helm import rows
@@ -45,6 +45,9 @@ from magnum_capi_helm.resolve import location
 from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.resolve import sketch
 from magnum_capi_helm.status import view
+from magnum_capi_helm.upgrade import plan
+from magnum_capi_helm.upgrade import request
+from magnum_capi_helm.upgrade import trial
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,12 +118,7 @@ def of_cluster(rt: runtime.Runtime, row: Any) -> Preview:
     revisions = releases.revisions(rt.management, *scope)
     rows_now, _ = rows.read(row)
     planned = operation.planned(rt, row, rows_now, scope, revisions)
-    return Preview(
-        release=scope[1],
-        namespace=scope[0],
-        chart=planned.chart,
-        values=values.stamped(planned.values, planned.fingerprint),
-    )
+    return of_intent(row, planned)
 
 
 def of_template(rt: runtime.Runtime, ref: str) -> Preview:
@@ -143,23 +141,28 @@ def upgraded(
     """What a cluster would be with another template or chart version."""
     now = of_cluster(rt, row)
     if template:
-        moved = sketch.moved(row, find_template(template))
         session = sessions.service_session()
-        found = _resolved(rt, moved, now.release, session)
-        now = dataclasses.replace(
-            now, chart=found.chart, values=_renamed(found.values, now.values)
+        subject = request.subject_of(rt, row, settle=False)
+        planned = plan.of_cluster(
+            subject, find_template(template), catalogue.Cloud(session)
         )
+        live = plan.live_infrastructure(rt, row)
+        now = of_intent(row, planned.intent(rt, live))
     if version:
         chart = dataclasses.replace(now.chart, version=version)
         now = dataclasses.replace(now, chart=chart)
     return now
 
 
-def _renamed(new: topic.Values, old: topic.Values) -> topic.Values:
-    """New values with the stamp of the old ones: it replaces nothing."""
-    if annotations := old.get("clusterAnnotations"):
-        return {**new, "clusterAnnotations": annotations}
-    return new
+def of_intent(row: Any, wanted: intent.Intent) -> Preview:
+    """A release with another intent."""
+    scope = operation.scope_of(row)
+    return Preview(
+        release=scope[1],
+        namespace=scope[0],
+        chart=wanted.chart,
+        values=values.stamped(wanted.values, wanted.fingerprint),
+    )
 
 
 def _resolved(
@@ -190,9 +193,7 @@ def rendered(
         preview.values,
         live=live,
     )
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found = yaml.load_all(text, Loader=loader)
-    return tuple(each for each in found if isinstance(each, dict))
+    return trial.parsed(text)
 
 
 def installed(
@@ -200,15 +201,6 @@ def installed(
 ) -> tuple[view.Object, ...]:
     """The objects of the newest revision that helm deployed.
 
-    :raises InvalidInput: there is none
+    :raises NotSupported: there is none
     """
-    scope = (preview.namespace, preview.release)
-    for revision in reversed(releases.revisions(rt.management, *scope)):
-        if revision.status == "deployed":
-            found = releases.read(rt.management, *scope, revision.version)
-            if found is not None:
-                return found.objects
-    raise exceptions.InvalidInput(
-        f"release {preview.release} was never deployed: there is nothing "
-        "to compare with"
-    )
+    return trial.installed(rt, (preview.namespace, preview.release))

@@ -131,7 +131,14 @@ def _sync_nova() -> None:
 def _sync_octavia() -> None:
     script = layout.SOURCE / "cloud" / "octavia_tables.py"
     tools.run(
-        [sys.executable, "-P", "-W", "ignore", script, postgres.url("octavia")],
+        [
+            sys.executable,
+            "-P",
+            "-W",
+            "ignore",
+            script,
+            postgres.url("octavia"),
+        ],
         log=layout.log("octavia-database"),
     )
 

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from cliff import lister
 
@@ -65,18 +66,24 @@ class Diff(lister.Lister):
             preview.installed(rt, wanted),
             preview.rendered(rt, wanted, live=True),
         )
-        replaced = sum(each.replaced for each in found)
-        self.app.stderr.write(f"{_summary(len(found), replaced)}\n")
-        return (
-            ("Object", "Change", "Machines replaced", "What"),
-            [_row(each) for each in found],
-        )
+        self.app.stderr.write(f"{summary(found)}\n")
+        return table(found)
 
 
-def _summary(changed: int, replaced: int) -> str:
-    if not changed:
+def table(
+    found: Sequence[difference.Change],
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The changes, as cliff lists them."""
+    header = ("Object", "Change", "Machines replaced", "What")
+    return header, [_row(each) for each in found]
+
+
+def summary(found: Sequence[difference.Change]) -> str:
+    """How much changes, in a few words."""
+    replaced = sum(each.replaced for each in found)
+    if not found:
         return "nothing changes; no machine is replaced"
-    return f"{_count(changed, 'object')} to change; " + (
+    return f"{_count(len(found), 'object')} to change; " + (
         f"{_count(replaced, 'machine')} to be replaced"
         if replaced
         else "no machine is replaced"

@@ -88,21 +88,6 @@ _INHERITED = (
     "master_flavor_id",
     "master_lb_enabled",
 )
-#: What a cluster takes along to another template.
-_MOVED = (
-    "uuid",
-    "name",
-    "project_id",
-    "user_id",
-    "labels",
-    "keypair",
-    "docker_volume_size",
-    "fixed_network",
-    "fixed_subnet",
-    "floating_ip_enabled",
-    "master_lb_enabled",
-)
-_GROUP_FIELDS = ("uuid", "is_default", *_NODEGROUP)
 #: The namespace in which names of sketches become UUIDs.
 _SPACE = uuid.UUID("6a0f2f1e-6d5a-4f5b-9d3a-0c6a3f1f7d52")
 
@@ -154,29 +139,6 @@ def cluster(
         *(_group(row, each) for each in groups or []),
     ]
     return row
-
-
-def moved(row: Any, template: Any) -> Any:
-    """An existing cluster as it would be with another template.
-
-    Its groups take the new template's image, if they had the old one's.
-    """
-    image = row.cluster_template.image_id
-    fields = {name: getattr(row, name) for name in _MOVED}
-    groups = [
-        types.SimpleNamespace(
-            **{
-                **{name: getattr(each, name, None) for name in _GROUP_FIELDS},
-                "image_id": template.image_id
-                if each.image_id == image
-                else each.image_id,
-            }
-        )
-        for each in row.nodegroups
-    ]
-    return types.SimpleNamespace(
-        **fields, cluster_template=template, nodegroups=groups
-    )
 
 
 def _default(row: Any, role: str) -> Any:

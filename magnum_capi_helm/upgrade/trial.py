@@ -91,6 +91,11 @@ def rendered(
         values.stamped(wanted.values, wanted.fingerprint),
         live=True,
     )
+    return parsed(text)
+
+
+def parsed(text: str) -> tuple[Object, ...]:
+    """The objects of a manifest."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     found = yaml.load_all(text, Loader=loader)
     return tuple(each for each in found if isinstance(each, dict))
@@ -109,5 +114,6 @@ def installed(
             if found is not None:
                 return found.objects
     raise exceptions.NotSupported(
-        f"release {scope[1]} was never deployed: there is nothing to upgrade"
+        f"release {scope[1]} was never deployed: there is nothing to compare "
+        "with"
     )

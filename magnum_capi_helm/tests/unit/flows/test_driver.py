@@ -100,9 +100,7 @@ class RefusedTest(base.FlowTestCase):
     def test_each_method_that_is_not_served(self) -> None:
         row = self.created()
         group = self.groups()["default-worker"]
-        template = self.template()
         for call, args in (
-            (self.driver.upgrade_cluster, (row, template, 1, group)),
             (self.driver.delete_nodegroup, (row, group)),
             (self.driver.rotate_ca_certificate, (row,)),
             (self.driver.create_federation, (None,)),
@@ -110,19 +108,6 @@ class RefusedTest(base.FlowTestCase):
             (self.driver.delete_federation, (None,)),
         ):
             self.refused(call, *args)
-
-    def test_an_upgrade_leaves_every_status_as_it_was(self) -> None:
-        self.created()
-        self.assertRaises(
-            exception.NotSupported,
-            self.handler.cluster_upgrade,
-            self.context,
-            self.row(),
-            self.template(),
-            1,
-            self.groups()["default-worker"],
-        )
-        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
 
 class RotationTest(base.FlowTestCase):

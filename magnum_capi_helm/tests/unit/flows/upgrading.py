@@ -19,11 +19,10 @@ from typing import Any
 from magnum.common import exception
 
 from magnum_capi_helm import spec
-from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.flows import base
 
-_VERSIONS = ("1.33.4", "1.34.2", "1.34.3", "1.35.1", "1.36.0")
+_VERSIONS = ("1.32.9", "1.33.4", "1.34.2", "1.34.3", "1.35.1", "1.36.0")
 _SHORT = {"1.34.2": "i-1", "1.35.1": "i-2"}
 
 
@@ -95,10 +94,8 @@ class UpgradeTestCase(base.NodegroupTestCase):
             for each in groups
         }
 
-    def secret(self) -> dict[str, Any]:
-        """The Secret of the intent."""
-        found = self.server.get(
-            kinds.SECRET, base.NAMESPACE, f"{base.RELEASE}-intent"
-        )
-        assert found is not None
-        return found
+    def upgraded_statuses(self) -> set[str]:
+        """Statuses of the cluster and of its default groups."""
+        groups = self.groups().values()
+        own = {each.status for each in groups if each.is_default}
+        return {self.row().status, *own}

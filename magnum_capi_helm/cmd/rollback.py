@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm rollback``: back to before an upgrade that failed."""
+
+from __future__ import annotations
+
+import argparse
+
+from cliff import lister
+
+from magnum_capi_helm import difference
+from magnum_capi_helm import preview
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import diff
+from magnum_capi_helm.upgrade import rollback
+
+
+class Rollback(lister.Lister):
+    """Take back the last upgrade of a cluster, when it failed.
+
+    Chart, values, template, images and flavors become what they were; counts
+    stay. The objects that change are listed, and the polls of Magnum finish
+    it: watch the cluster's status. With --dry-run nothing is written.
+    Example: rollback my-cluster --dry-run
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The cluster."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
+        parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="show what would change, and write nothing",
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Compare with what is installed, then go back."""
+        rt = runtime.get()
+        row = preview.find_cluster(parsed_args.cluster)
+        wanted = preview.of_intent(row, rollback.plan_back(rt, row))
+        found = difference.changes(
+            preview.installed(rt, wanted),
+            preview.rendered(rt, wanted, live=True),
+        )
+        if parsed_args.dry_run:
+            text = "nothing was written"
+        else:
+            left = rollback.apply(rt, preview.context(), row)
+            text = f"accepted; the polls go on: {left}" if left else "accepted"
+        self.app.stderr.write(f"{diff.summary(found)}: {text}\n")
+        return diff.table(found)

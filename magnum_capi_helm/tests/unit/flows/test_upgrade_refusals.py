@@ -1,0 +1,201 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Upgrades that are refused: NotSupported, and every row as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum.common import exception
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.flows import upgrading
+
+#: Fields of the new template -> a part of the text.
+_TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
+    (
+        {"image_id": "ubuntu-1.33"},
+        "the cluster runs Kubernetes v1.34.2 and can't go back to v1.33.4: "
+        "choose a template whose image has v1.34.2 or a later version",
+    ),
+    (
+        {"image_id": "ubuntu-1.36"},
+        "the cluster runs Kubernetes v1.34.2 and can't skip minor versions "
+        "on the way to v1.36.0: choose a template whose image has 1.34 or "
+        "1.35",
+    ),
+    (
+        {"driver": "k8s_cluster_api_ubuntu", "name": "theirs"},
+        "cluster template 'theirs' has driver='k8s_cluster_api_ubuntu': a "
+        "cluster of the driver k8s_capi_helm_v1 takes a template with "
+        "driver=k8s_capi_helm_v1",
+    ),
+    ({"server_type": "bm"}, "takes a template with server_type=vm"),
+    (
+        {"labels": {"capi_helm_chart_version": "0.26.1"}},
+        "label capi_helm_chart_version=0.26.1: the cluster has chart 0.27.0 "
+        "and can't go back; give 0.27.0 or a later version",
+    ),
+    ({"image_id": "bare"}, "image 'bare' has no property kube_version"),
+    ({"image_id": "gone"}, "image gone not found"),
+    ({"flavor_id": "gone"}, "flavor gone not found"),
+    (
+        {"labels": {"boot_volume_size": "big"}},
+        "label boot_volume_size='big' is not allowed",
+    ),
+)
+
+
+class RefusalTest(upgrading.UpgradeTestCase):
+    """Each leaves the rows and the release alone."""
+
+    def test_templates_that_do_not_fit(self) -> None:
+        for fields, text in _TEMPLATES:
+            self.assertIn(text, self.refused(self.template(**fields)))
+
+    def test_a_batch_of_nothing(self) -> None:
+        self.assertEqual(
+            "max_batch_size=0 is not allowed: give 1 or more",
+            self.refused(self.template(), batch=0),
+        )
+
+    def test_another_operation_under_way(self) -> None:
+        with self.busy():
+            text = self.refused(self.template(image_id="ubuntu-1.35"))
+        self.assertEqual(
+            "another operation works on the cluster, try again in a moment",
+            text,
+        )
+
+    def test_a_webhook_that_refuses(self) -> None:
+        self.management.fail(
+            exceptions.ManagementError("spec.apiServerPort is immutable"),
+            verbs=("dry-run",),
+            kind=kinds.CONTROL_PLANE,
+        )
+        self.assertEqual(
+            "the template does not fit this cluster: spec.apiServerPort is "
+            "immutable",
+            self.refused(self.template(image_id="ubuntu-1.35")),
+        )
+
+    def test_a_management_cluster_that_does_not_answer(self) -> None:
+        self.management.unreachable()
+        text = self.refused(self.template(image_id="ubuntu-1.35"))
+        self.assertIn("does not answer", text)
+        self.assertTrue(text.endswith("try again in a moment"), text)
+
+    def test_a_write_that_is_refused_is_nothing(self) -> None:
+        self.management.fail(
+            exceptions.ManagementError("forbidden"),
+            verbs=("apply",),
+            kind=kinds.SECRET,
+            name="-intent",
+        )
+        self.refused(self.template(image_id="ubuntu-1.35"))
+
+    def test_a_chart_that_was_not_made_for_the_kubernetes(self) -> None:
+        new = self.template(
+            image_id="ubuntu-1.35",
+            labels={"capi_helm_chart_version": "0.26.1"},
+        )
+        self.chart_was("0.24.0")
+        conf.CONF.set_override(
+            "default_helm_chart_version", "0.24.0", "capi_helm"
+        )
+        self.assertIn(
+            "chart 0.24.0 is made for Kubernetes 1.33 to 1.34, not for "
+            "v1.35.1",
+            self.refused(self.template(image_id="ubuntu-1.35")),
+        )
+        self.upgrade(new)
+
+    def chart_was(self, version: str) -> None:
+        """The cluster has that version of the chart."""
+        conf.CONF.set_override(
+            "default_helm_chart_version", version, "capi_helm"
+        )
+        self.delete()
+        self.capi.finish()
+        self.poll()
+        self.created()
+
+    def test_a_group_that_stays_too_old(self) -> None:
+        self.add("old", image_id="ubuntu-1.32")
+        self.settle()
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.settle()
+        self.assertEqual(
+            "nodegroup 'old' keeps its own image with Kubernetes v1.32.9, "
+            "and a control plane of v1.36.0 works with 1.33 to 1.36: upgrade "
+            "that nodegroup first, or delete it",
+            self.refused(self.template(image_id="ubuntu-1.36")),
+        )
+
+    def test_another_distribution_beside_a_group_that_stays(self) -> None:
+        self.add("mine", image_id="ubuntu-1.34.3")
+        self.settle()
+        self.assertIn(
+            "nodegroup 'mine' keeps its own image of ubuntu",
+            self.refused(self.template(image_id="flatcar")),
+        )
+
+    def test_a_group_that_would_go_back(self) -> None:
+        self.add("mine", image_id="ubuntu-1.34.3")
+        self.settle()
+        self.assertIn(
+            "nodegroup 'mine' runs Kubernetes v1.34.3 and can't go back",
+            self.refused(self.row().cluster_template, nodegroup="mine"),
+        )
+
+    def test_magnums_rollback(self) -> None:
+        error = self.assertRaises(
+            exception.NotSupported,
+            self.handler.cluster_upgrade,
+            self.context,
+            self.row(),
+            self.template(image_id="ubuntu-1.35"),
+            1,
+            self.groups()["default-worker"],
+            rollback=True,
+        )
+        self.assertIn("magnum-capi-helm rollback", str(error))
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+
+
+class EncryptionTest(upgrading.UpgradeTestCase):
+    """What is encrypted in etcd has to stay readable."""
+
+    def setUp(self) -> None:
+        base.FlowTestCase.setUp(self)
+        self.created(template={"labels": {"etcd_encryption_enabled": "true"}})
+
+    def test_it_is_neither_switched_off_nor_changed(self) -> None:
+        on = {"etcd_encryption_enabled": "true"}
+        for labels, text in (
+            ({}, "label etcd_encryption_enabled=false is not allowed"),
+            (
+                {**on, "etcd_encryption_provider": "aescbc"},
+                "label etcd_encryption_provider=aescbc is not allowed",
+            ),
+        ):
+            self.assertIn(text, self.refused(self.template(labels=labels)))
+
+    def test_it_goes_on(self) -> None:
+        on = {"etcd_encryption_enabled": "true"}
+        self.upgrade(self.template(image_id="ubuntu-1.35", labels=on))
+        self.settle()
+        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())

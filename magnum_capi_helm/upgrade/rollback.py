@@ -1,0 +1,186 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The way back from an upgrade that failed.
+
+The intent keeps what the release was before its last upgrade. Going back is
+an upgrade like any other: one write accepts it, and polls finish it. Only a
+control plane never goes back to an older Kubernetes: etcd and the objects in
+it may be of the newer one already.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import kept
+from magnum_capi_helm import operation
+from magnum_capi_helm import outcome
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm import upgrade_rules
+from magnum_capi_helm import values
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.status import view
+from magnum_capi_helm.upgrade import moved
+from magnum_capi_helm.upgrade import moves
+from magnum_capi_helm.upgrade import plan
+from magnum_capi_helm.upgrade import request
+
+
+def plan_back(
+    rt: runtime.Runtime, row: Any, *, settle: bool = False
+) -> intent.Intent:
+    """What the release is to be, without its last upgrade.
+
+    :param settle: bring the rows in line first; only under the Lease
+    :raises NotSupported: there is no way back
+    """
+    if not row.stack_id:
+        raise exceptions.NotSupported(
+            f"cluster {row.name} has no release: nothing was made for it"
+        )
+    if row.status not in _STATUSES:
+        raise exceptions.NotSupported(
+            f"cluster {row.name} is {row.status}: only an upgrade that "
+            "failed, or does not end, is rolled back; a complete one is left "
+            "by another upgrade"
+        )
+    found = kept.read(rt, operation.scope_of(row)).wanted
+    if found is None or found.before is None:
+        raise exceptions.NotSupported(
+            f"cluster {row.name} was not upgraded since it was last complete "
+            "or rolled back: there is nothing to go back to"
+        )
+    subject = request.subject_of(rt, row, settle=settle)
+    _check_control_plane(rt, row, found, found.before)
+    return _without(subject, found.before)
+
+
+_STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
+
+
+def apply(rt: runtime.Runtime, context: Any, row: Any) -> str:
+    """Take the last upgrade back; what helm left to the polls, if anything.
+
+    :raises CapiHelmError: it was refused, and nothing written
+    """
+    scope = operation.scope_of(row)
+    labels = location.object_labels(row, scope[1])
+    with rt.leases.hold(*scope, labels) as hold:
+        fresh = rows.fresh(context, row)
+        if fresh is None or hold.marked_deleted or rows.doomed(fresh):
+            raise exceptions.NotSupported("the cluster is being deleted")
+        wanted = plan_back(rt, fresh, settle=True)
+        outcome.save_updating(fresh)
+        operation.write_intent(rt, scope, wanted, labels)
+        try:
+            moves.make(rt, fresh)
+            rows_now, _ = rows.read(fresh)
+            operation.apply(rt, fresh, rows_now, hold)
+        except exceptions.CapiHelmError as error:
+            return str(error)
+    return ""
+
+
+def _without(subject: plan.Subject, before: intent.Before) -> intent.Intent:
+    """The state before, with the groups and counts of today."""
+    back = before.moves
+    known = {
+        str(each["name"]): each
+        for each in before.values.get("nodeGroups") or []
+    }
+    now = {
+        str(each["name"]): each
+        for each in subject.base.values.get("nodeGroups") or []
+    }
+    old = {
+        **before.values,
+        "nodeGroups": [known.get(name, item) for name, item in now.items()],
+    }
+    ours = values.with_groups(old, subject.rows, intent.Parked())
+    version = upgrade_rules.control_plane_version(before.values)
+    for group in subject.rows.workers:
+        if group.chart_name in now and group.chart_name not in known:
+            # Made since, of the newer version.
+            kubelet = now[group.chart_name].get("kubernetesVersion")
+            upgrade_rules.check_kept(group.name, str(kubelet), version)
+    return intent.Intent(
+        chart=before.chart,
+        values=values.upgraded(ours, subject.base.values),
+        fingerprint=moved.fingerprint(subject.rows, back),
+        since=time.time(),
+        labels=before.labels,
+        moves=dataclasses.replace(back, groups=_there(subject, back)),
+    )
+
+
+def _there(subject: plan.Subject, back: intent.Moves) -> dict[str, Any]:
+    alive = {each.uuid for each in subject.rows.groups}
+    return {
+        uuid: dict(fields)
+        for uuid, fields in back.groups.items()
+        if uuid in alive
+    }
+
+
+def _check_control_plane(
+    rt: runtime.Runtime,
+    row: Any,
+    found: intent.Intent,
+    before: intent.Before,
+) -> None:
+    """Refuse when a server of the control plane may run the newer version."""
+    old = upgrade_rules.control_plane_version(before.values)
+    new = upgrade_rules.control_plane_version(found.values)
+    first, second = upgrade_rules.number(old), upgrade_rules.number(new)
+    if first is None or second is None or second <= first:
+        return
+    newer = [
+        view.name_of(each)
+        for each in _control_plane_machines(rt, row)
+        if _started(each) and (_version_of(each) or first) > first
+    ]
+    if newer:
+        raise exceptions.NotSupported(
+            f"control plane machine {newer[0]} runs Kubernetes v{new} "
+            f"already, and a control plane never goes back to v{old}: remove "
+            "the reason why the upgrade does not end, and resize the cluster "
+            "to the count it has"
+        )
+
+
+def _control_plane_machines(rt: runtime.Runtime, row: Any) -> list[Any]:
+    namespace, release = operation.scope_of(row)
+    selector = f"{view.CLUSTER_NAME_LABEL}={release}"
+    return [
+        each
+        for each in rt.management.list(kinds.MACHINE, namespace, selector)
+        if view.CONTROL_PLANE_LABEL in view.labels_of(each)
+    ]
+
+
+def _version_of(machine: Any) -> tuple[int, int, int] | None:
+    return upgrade_rules.number(str(view.spec_of(machine).get("version")))
+
+
+def _started(machine: Any) -> bool:
+    """Whether there is a server: it may have joined etcd."""
+    return bool(
+        view.spec_of(machine).get("providerID")
+        or view.status_of(machine).get("nodeRef")
+    )

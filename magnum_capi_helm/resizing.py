@@ -201,11 +201,11 @@ def _check_bounds(nodegroup: Any) -> None:
     count = nodegroup.node_count
     minimum, maximum = nodegroup.min_node_count, nodegroup.max_node_count
     if count < (minimum or 0) or (maximum and count > maximum):
-        limit = f"at most {maximum}" if maximum else "more"
+        allowed = f"{minimum or 0} {f'to {maximum}' if maximum else 'or more'}"
         raise exceptions.InvalidInput(
             f"node_count={count}: nodegroup "
-            f"{exceptions.shown(nodegroup.name)} has at least {minimum or 0} "
-            f"and {limit} nodes; change its bounds first"
+            f"{exceptions.shown(nodegroup.name)} takes {allowed} nodes; "
+            "change its bounds first"
         )
 
 
@@ -222,17 +222,17 @@ def _named(cluster: Any, nodegroup: Any, seen: view.View) -> wanted.Group:
 def _scaled(seen: view.View, group: wanted.Group) -> str:
     """The MachineDeployment, if the autoscaler owns its count.
 
-    :raises NotSupported: the new count is one that it would not keep
+    :raises InvalidInput: the new count is one that it would not keep
     """
     live = seen.deployment(group.chart_name)
     if live is None or group.chart_name not in seen.autoscaled():
         return ""
     minimum, maximum = view.autoscaler_bounds(live)
     if not minimum <= group.count <= maximum:
-        raise exceptions.NotSupported(
+        raise exceptions.InvalidInput(
             f"node_count={group.count}: the autoscaler keeps nodegroup "
-            f"{group.name} between {minimum} and {maximum} nodes; with other "
-            "bounds, a resize"
+            f"{exceptions.shown(group.name)} between {minimum} and {maximum} "
+            "nodes; change its bounds first"
         )
     return view.name_of(live)
 

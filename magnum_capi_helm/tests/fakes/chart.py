@@ -177,8 +177,9 @@ def _group(made: _Maker, group: dict[str, Any]) -> list[api_server.Object]:
     }
     annotations = {}
     if group.get("autoscale"):
-        maximum = str(group["machineCountMax"])
-        annotations[view.AUTOSCALER_ANNOTATION] = maximum
+        bounds = map(str, (group["machineCountMin"], group["machineCountMax"]))
+        keys = (view.AUTOSCALER_MINIMUM, view.AUTOSCALER_ANNOTATION)
+        annotations = dict(zip(keys, bounds, strict=True))
     else:
         spec["replicas"] = group["machineCount"]
     return [

@@ -17,6 +17,7 @@ Nothing happens by itself: a test says when machines come up, fail, or go.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from magnum_capi_helm import names
@@ -149,11 +150,17 @@ class ClusterApi:
     def _settle_group(self, group: api_server.Object) -> None:
         owner = group["metadata"]["name"]
         count = group["spec"].setdefault("replicas", 1)
-        machines = [each["metadata"]["name"] for each in self._machines(owner)]
+        # Those that are marked go first, as in Cluster API.
+        machines = [
+            each["metadata"]["name"]
+            for each in sorted(self._machines(owner), key=_marked)
+        ]
         for name in machines[count:]:
             self._remove_machine(name)
-        for number in range(len(machines), count):
-            self._add_machine(group, f"{owner}-m{number}")
+        numbers = (f"{owner}-m{number}" for number in itertools.count())
+        free = (name for name in numbers if name not in machines)
+        for name in itertools.islice(free, max(count - len(machines), 0)):
+            self._add_machine(group, name)
         for machine in self._machines(owner):
             self._start(machine)
         self._report(group, ready=count)
@@ -165,7 +172,10 @@ class ClusterApi:
         else:
             labels[view.DEPLOYMENT_LABEL] = group["metadata"]["name"]
         meta = {"name": name, "namespace": self._namespace, "labels": labels}
-        spec = {"infrastructureRef": {"name": name}}
+        spec = {
+            "infrastructureRef": {"name": name},
+            "providerID": f"openstack:///server-{name}",
+        }
         self._server.create(kinds.MACHINE, {"metadata": meta, "spec": spec})
         self._server.create(
             kinds.OPENSTACK_MACHINE, {"metadata": meta, "spec": {}}
@@ -269,6 +279,12 @@ class ClusterApi:
         self._server.set_status(
             kind, self._namespace, obj["metadata"]["name"], status
         )
+
+
+def _marked(machine: api_server.Object) -> bool:
+    """Whether somebody asked for this very Machine to go."""
+    annotations = machine["metadata"].get("annotations") or {}
+    return "cluster.x-k8s.io/delete-machine" in annotations
 
 
 def _owned_by(owner: str, machine: str) -> bool:

@@ -100,7 +100,7 @@ class RecoveryTest(base.FlowTestCase):
     def test_a_refused_update_recovers(self) -> None:
         self.created()
         self.assertRaises(
-            exception.NotSupported, self.resize, 3, "default-master"
+            exception.InvalidParameterValue, self.resize, 2, "default-master"
         )
         self.assertEqual("UPDATE_FAILED", self.row().status)
         self.health_poll()
@@ -141,14 +141,67 @@ class RecoveryTest(base.FlowTestCase):
         self.assertEqual("HEALTHY", found.health_status)
         self.assertEqual([], self.warnings())
 
-    def test_a_failed_delete_is_left_to_deletion(self) -> None:
+    def test_an_update_that_a_webhook_refused_recovers_without_it(
+        self,
+    ) -> None:
         self.created()
-        row = self.row()
-        row.status = "DELETE_FAILED"
-        row.save()
-        self.management.requests.clear()
-        self.assertEqual("DELETE_FAILED", self.health_poll().status)
-        self.assertLessEqual(len(self.management.requests), 4)
+        self.helm.outcomes = [
+            helm.Outcome.UNREACHABLE,
+            helm.Outcome.REFUSED,
+            helm.Outcome.REFUSED,
+        ]
+        self.resize(3)
+        self.poll()
+        self.plane.clock.advance(11)
+        self.health_poll()
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.assertIn("denied", self.row().status_reason)
+        # It is asked less and less often.
+        self.plane.clock.advance(11)
+        runs = len(self.helm.upgrades)
+        self.health_poll()
+        self.assertEqual(runs, len(self.helm.upgrades))
+        self.plane.clock.advance(21)
+        self.health_poll()
+        self.assertEqual(3, self.replicas())
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.capi.settle()
+        self.health_poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertIsNone(self.row().status_reason)
+
+    def test_a_create_that_a_webhook_refused_recovers_without_it(
+        self,
+    ) -> None:
+        self.helm.outcomes = [helm.Outcome.UNREACHABLE, helm.Outcome.REFUSED]
+        self.create()
+        self.poll()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        self.assertIn("denied", self.row().status_reason)
+        self.plane.clock.advance(11)
+        self.health_poll()
+        self.capi.settle()
+        self.health_poll()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+
+    def test_a_failed_create_can_be_deleted(self) -> None:
+        self.helm.outcomes = [helm.Outcome.UNREACHABLE, helm.Outcome.REFUSED]
+        self.create()
+        self.poll()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        self.delete()
+        self.poll()
+        self.assertRaises(exception.ClusterNotFound, self.row)
+        self.assertEqual([], self.server.names(kinds.LEASE))
+
+    def test_a_create_without_a_credential_is_not_tried_again(self) -> None:
+        self.saved(status="CREATE_FAILED", stack_id=base.RELEASE)
+        namespace = {"metadata": {"name": base.NAMESPACE}}
+        self.server.create(kinds.NAMESPACE, namespace)
+        self.health_poll()
+        self.assertEqual([], self.helm.upgrades)
+        self.assertEqual("CREATE_FAILED", self.row().status)
+        self.assertIn("delete the cluster", self.row().status_reason)
 
     def test_a_failed_cluster_whose_release_cannot_be_read_stays_failed(
         self,

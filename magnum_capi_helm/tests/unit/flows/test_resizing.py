@@ -18,8 +18,18 @@ from typing import Any
 
 from magnum.common import exception
 
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.flows import base
+
+
+SCALED = {
+    "auto_scaling_enabled": "true",
+    "min_node_count": "1",
+    "max_node_count": "5",
+}
 
 
 class ResizeTest(base.FlowTestCase):
@@ -138,6 +148,52 @@ class ResizeTest(base.FlowTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
 
+class ControlPlaneTest(base.FlowTestCase):
+    """A resize of the control plane."""
+
+    def masters(self) -> int:
+        """Wanted machines of the live control plane."""
+        (found,) = self.server.list(kinds.CONTROL_PLANE, base.NAMESPACE)
+        return int(found["spec"]["replicas"])
+
+    def test_it_grows_and_shrinks_and_nothing_else_changes(self) -> None:
+        self.created()
+        for count in (3, 1):
+            self.resize(count, "default-master")
+            self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+            self.capi.settle()
+            self.poll()
+            self.assertEqual("UPDATE_COMPLETE", self.row().status)
+            group = self.groups()["default-master"]
+            self.assertEqual("UPDATE_COMPLETE", group.status)
+            self.assertEqual(count, self.masters())
+            self.assertEqual(count, len(group.node_addresses))
+        first, _, last = (call.values for call in self.helm.upgrades)
+        for values in (first, last):
+            del values["clusterAnnotations"]
+        self.assertEqual(first, last)
+
+    def test_the_same_size_again_after_a_failure(self) -> None:
+        self.created()
+        self.helm.outcomes = [helm.Outcome.REFUSED] * 2
+        self.resize(3, "default-master")
+        self.poll()
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.resize(3, "default-master")
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(3, self.masters())
+
+    def test_a_busy_lease_does_not_fail_it(self) -> None:
+        self.created()
+        with self.busy():
+            self.resize(3, "default-master")
+        self.assertEqual(1, self.masters())
+        self.poll()
+        self.assertEqual(3, self.masters())
+
+
 class RefusedResizeTest(base.FlowTestCase):
     """A resize that is refused; Magnum puts the old count back."""
 
@@ -146,7 +202,7 @@ class RefusedResizeTest(base.FlowTestCase):
         runs = len(self.helm.upgrades)
         self.management.requests.clear()
         error = self.assertRaises(
-            exception.NotSupported,
+            exception.MagnumException,
             self.handler.cluster_resize,
             self.context,
             self.row(),
@@ -159,25 +215,63 @@ class RefusedResizeTest(base.FlowTestCase):
         self.assertEqual(str(error), self.row().status_reason)
         self.assertEqual(runs, len(self.helm.upgrades))
         asked = {each.verb for each in self.management.requests}
-        self.assertLessEqual(asked, {"get"})
+        self.assertLessEqual(asked, {"get", "list"})
 
-    def test_of_the_control_plane(self) -> None:
+    def test_of_the_control_plane_to_a_size_that_cannot_be(self) -> None:
         self.created()
-        self.refused("control plane", "default-master", 3, [])
+        for count in (0, 2, 9):
+            self.refused("give 1, 3, 5 or 7", "default-master", count, [])
 
-    def test_with_nodes_to_remove(self) -> None:
+    def test_of_the_control_plane_without_a_load_balancer(self) -> None:
+        conf.CONF.set_override("api_load_balancer", "requested", "capi_helm")
+        self.created(master_lb_enabled=False)
+        self.refused("no load balancer for its API", "default-master", 3, [])
+        self.resize(1, "default-master")
+
+    def test_of_the_control_plane_with_nodes_to_remove(self) -> None:
         self.created()
-        self.refused("nodes to remove", "default-worker", 1, ["some-server"])
+        self.refused("Cluster API chooses", "default-master", 1, ["m-1"])
 
-    def test_of_a_group_that_the_autoscaler_owns(self) -> None:
-        self.created(
-            labels={
-                "auto_scaling_enabled": "true",
-                "min_node_count": "1",
-                "max_node_count": "5",
-            }
+    def test_of_a_group_of_the_autoscaler_beyond_its_bounds(self) -> None:
+        self.created(labels=SCALED)
+        before = self.replicas()
+        self.refused("between 1 and 5", "default-worker", 6, [])
+        self.assertEqual(before, self.replicas())
+
+    def test_an_unreachable_management_cluster_does_not_know_the_bounds(
+        self,
+    ) -> None:
+        self.created(labels=SCALED)
+        self.management.unreachable()
+        self.refused("does not answer", "default-worker", 3, [])
+
+    def test_beyond_the_bounds_of_the_group(self) -> None:
+        self.created()
+        group = self.groups()["default-worker"]
+        group.min_node_count, group.max_node_count = 1, 4
+        group.save()
+        self.refused("takes 1 to 4 nodes", "default-worker", 5, [])
+        group.max_node_count = None
+        group.save()
+        self.refused("takes 1 or more nodes", "default-worker", 0, [])
+
+    def test_an_update_that_is_to_be_rolled_back(self) -> None:
+        self.created()
+        error = self.assertRaises(
+            exception.NotSupported,
+            self.handler.cluster_update,
+            self.context,
+            self.row(),
+            4,
+            None,
+            {},
+            True,
         )
-        self.refused("autoscaler", "default-worker", 3, [])
+        self.assertIn("rollback of a failed update", str(error))
+        self.assertEqual(2, self.groups()["default-worker"].node_count)
+        self.assertEqual(1, len(self.helm.upgrades))
+        self.health_poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
     def test_of_a_cluster_without_a_release(self) -> None:
         self.saved(status="UPDATE_FAILED")
@@ -188,13 +282,7 @@ class AutoscaledTest(base.FlowTestCase):
     """A cluster whose counts the autoscaler owns."""
 
     def test_it_is_complete_with_whatever_count(self) -> None:
-        self.create(
-            labels={
-                "auto_scaling_enabled": "true",
-                "min_node_count": "1",
-                "max_node_count": "5",
-            }
-        )
+        self.create(labels=SCALED)
         group = self.helm.upgrades[0].values["nodeGroups"][0]
         self.assertNotIn("machineCount", group)
         self.server.patch(
@@ -210,3 +298,30 @@ class AutoscaledTest(base.FlowTestCase):
             4, len(self.groups()["default-worker"].node_addresses)
         )
         self.assertEqual(4, self.replicas())
+
+    def test_within_its_bounds_it_goes_on_from_the_users_count(self) -> None:
+        self.created(labels=SCALED)
+        self.resize(4)
+        self.assertEqual(4, self.replicas())
+        self.assertNotIn("machineCount", self.node_groups()[0])
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(4, self.groups()["default-worker"].node_count)
+
+    def test_a_busy_lease_loses_nothing(self) -> None:
+        self.created(labels=SCALED)
+        with self.busy():
+            self.resize(4)
+        self.assertEqual(4, self.replicas())
+
+    def test_a_count_that_cannot_be_set_is_refused(self) -> None:
+        self.created(labels=SCALED)
+        self.management.fail(
+            exceptions.ManagementError("refused (403)"),
+            verbs=["patch"],
+            kind=kinds.MACHINE_DEPLOYMENT,
+        )
+        self.assertRaises(exception.MagnumException, self.resize, 4)
+        self.assertEqual(2, self.groups()["default-worker"].node_count)
+

@@ -199,7 +199,7 @@ class GiveUpTest(_ReleasesTest):
 
     def test_a_revision_whose_helm_died_has_failed(self) -> None:
         self._record(3, "deployed")
-        self._record(4, "pending-upgrade")
+        self._record(4, "pending-upgrade", packed(BODY))
         releases.give_up(self.management, NAMESPACE, RELEASE, 4)
         self.assertEqual(
             {3: ("deployed", False), 4: ("failed", False)}, self._statuses()

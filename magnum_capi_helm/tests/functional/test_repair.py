@@ -1,0 +1,132 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a helm that failed half way left behind is put right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm import drift
+from magnum_capi_helm import names
+from magnum_capi_helm import repair
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import test_resize
+
+
+class RepairTest(test_resize.ResizeCase):
+    """Live objects equal the manifest, and no machine is replaced for it."""
+
+    def test_of_half_a_revision_nothing_is_left(self) -> None:
+        self.make(node_count=1)
+        # Read in its own version, an object has what its manifest says.
+        self.assertEqual({}, self.differences())
+        before = {*self.machines(), *self.machines("control-plane")}
+        self.as_a_failed_revision()
+        self.disturb()
+        self.assertNotEqual({}, self.differences())
+        self.ask(1)
+        self.complete()
+        self.assertEqual({}, self.differences())
+        scope = (self.namespace, self.release)
+        self.assertFalse(
+            repair.needed(releases.revisions(self.plane, *scope))
+        )
+        self.assertEqual(
+            before, {*self.machines(), *self.machines("control-plane")}
+        )
+
+    def differences(self) -> dict[str, Any]:
+        """What live objects have otherwise than the newest manifest."""
+        scope = (self.namespace, self.release)
+        newest = releases.revisions(self.plane, *scope)[-1]
+        manifest = releases.read(self.plane, *scope, newest.version)
+        assert manifest is not None
+        found: dict[str, Any] = {}
+        for each in manifest.objects:
+            kind = kinds.rendered(each)
+            assert kind is not None, each["kind"]
+            name = view.name_of(each)
+            live = self.plane.get(kind, self.namespace, name)
+            change = drift.change(each, live) if live else "gone"
+            if change:
+                found[f"{kind.name} {name}"] = change
+        return found
+
+    def as_a_failed_revision(self) -> None:
+        """A second revision, which helm calls failed."""
+        scope = (self.namespace, self.release)
+        self.ask(1)
+        self.complete()
+        newest = releases.revisions(self.plane, *scope)[-1].version
+        releases.give_up(self.plane, *scope, newest)
+        # The one before it is the last that was deployed.
+        self._label(newest - 1, "deployed")
+
+    def _label(self, version: int, status: str) -> None:
+        name = f"sh.helm.release.v1.{self.release}.v{version}"
+        change = {"metadata": {"labels": {"status": status}}}
+        self.plane.patch(kinds.SECRET, self.namespace, name, change)
+
+    def disturb(self) -> None:
+        """What half a revision may have done, without rolling anything."""
+        workers = names.machine_deployment(self.release, "default-worker")
+        self.plane.patch(
+            kinds.MACHINE_DEPLOYMENT,
+            self.namespace,
+            workers,
+            {
+                "spec": {"template": {"spec": {"deletion": {
+                    "nodeDrainTimeoutSeconds": 7
+                }}}},
+                "metadata": {"labels": {view.CHART_CLUSTER_LABEL: "odd"}},
+            },
+        )
+        self.plane.patch(
+            kinds.CONTROL_PLANE,
+            self.namespace,
+            names.control_plane(self.release),
+            {"spec": {"remediation": {"maxRetry": 9}}},
+        )
+        addon = f"{self.release}-ccm-openstack"
+        self.plane.delete(kinds.HELM_RELEASE, self.namespace, addon)
+        self._stray()
+
+    def _stray(self) -> None:
+        """A group that a failed revision made."""
+        name = f"{self.release}-stray"
+        self.plane.create(
+            kinds.MANIFESTS,
+            {
+                "metadata": {
+                    "name": name,
+                    "namespace": self.namespace,
+                    "labels": {view.CHART_CLUSTER_LABEL: self.release},
+                    "annotations": {
+                        "meta.helm.sh/release-name": self.release,
+                        "meta.helm.sh/release-namespace": self.namespace,
+                    },
+                },
+                "spec": {
+                    "clusterName": self.release,
+                    "targetNamespace": "default",
+                    "releaseName": "stray",
+                    "manifestSources": [],
+                },
+            },
+        )
+        self.addCleanup(
+            self.plane.delete, kinds.MANIFESTS, self.namespace, name
+        )

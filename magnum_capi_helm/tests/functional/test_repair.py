@@ -22,7 +22,6 @@ from magnum_capi_helm import repair
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import test_resize
 
 
@@ -41,9 +40,7 @@ class RepairTest(test_resize.ResizeCase):
         self.complete()
         self.assertEqual({}, self.differences())
         scope = (self.namespace, self.release)
-        self.assertFalse(
-            repair.needed(releases.revisions(self.plane, *scope))
-        )
+        self.assertFalse(repair.needed(releases.revisions(self.plane, *scope)))
         self.assertEqual(
             before, {*self.machines(), *self.machines("control-plane")}
         )
@@ -88,9 +85,11 @@ class RepairTest(test_resize.ResizeCase):
             self.namespace,
             workers,
             {
-                "spec": {"template": {"spec": {"deletion": {
-                    "nodeDrainTimeoutSeconds": 7
-                }}}},
+                "spec": {
+                    "template": {
+                        "spec": {"deletion": {"nodeDrainTimeoutSeconds": 7}}
+                    }
+                },
                 "metadata": {"labels": {view.CHART_CLUSTER_LABEL: "odd"}},
             },
         )

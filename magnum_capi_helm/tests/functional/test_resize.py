@@ -133,7 +133,8 @@ class ResizeTest(ResizeCase):
             "cluster.x-k8s.io/delete-machine", view.annotations_of(after)
         )
         self.assertEqual(
-            1, self.magnum.nodegroups(self.uuid)["default-worker"]["node_count"]
+            1,
+            self.magnum.nodegroups(self.uuid)["default-worker"]["node_count"],
         )
 
     def an_update_is_a_resize_without_rollback(self) -> None:

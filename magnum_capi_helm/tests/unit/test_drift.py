@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from oslotest import base
 
@@ -56,7 +56,7 @@ def live(**spec: Any) -> dict[str, Any]:
 
 class DriftTest(base.BaseTestCase):
     #: name -> what the manifest says, what lives, the patch of the spec
-    ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], Any]] = {
+    ROWS: ClassVar[dict[str, tuple[dict[str, Any], dict[str, Any], Any]]] = {
         "equal": ({}, {}, {}),
         "a count": ({}, {"replicas": 7}, {"replicas": 2}),
         "no machines are a count": (

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any, ClassVar
 
 from oslotest import base
@@ -198,6 +199,14 @@ class GroupsTest(base.BaseTestCase):
                 {"name": "b", "machineCount": 2},
             ],
             self.changed(rows(group("b", 2), group("a", 0))),
+        )
+
+    def test_of_the_control_plane_the_count_alone_changes(self) -> None:
+        before = {"controlPlane": {"machineCount": 1, "machineFlavor": "m1"}}
+        master = dataclasses.replace(group("m", 3), control_plane=True)
+        self.assertEqual(
+            {"controlPlane": {"machineCount": 3, "machineFlavor": "m1"}},
+            values.with_groups(before, rows(master), intent.Parked()),
         )
 
     def test_new_groups_come_last_with_what_is_parked(self) -> None:

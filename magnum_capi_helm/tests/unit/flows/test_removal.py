@@ -238,8 +238,6 @@ class RefusedRemovalTest(RemovalTestCase):
 
     def test_an_unreachable_management_cluster(self) -> None:
         self.management.unreachable()
-        self.assertRaises(
-            exception.MagnumException, self.shrink, 3, [self.m0]
-        )
+        self.assertRaises(exception.MagnumException, self.shrink, 3, [self.m0])
         self.assertEqual("UPDATE_FAILED", self.row().status)
         self.assertEqual(4, self.groups()["default-worker"].node_count)

@@ -212,9 +212,7 @@ class SameCountTest(RepairTestCase):
     def test_of_what_is_right_nothing_is_written(self) -> None:
         self.management.requests.clear()
         self.resize(2)
-        self.assertEqual(
-            {"get", "list"}, {verb for verb, _ in self.verbs()}
-        )
+        self.assertEqual({"get", "list"}, {verb for verb, _ in self.verbs()})
 
     def test_an_ordinary_resize_looks_at_nothing(self) -> None:
         self.management.requests.clear()

@@ -24,7 +24,6 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.flows import base
 
-
 SCALED = {
     "auto_scaling_enabled": "true",
     "min_node_count": "1",
@@ -324,4 +323,3 @@ class AutoscaledTest(base.FlowTestCase):
         )
         self.assertRaises(exception.MagnumException, self.resize, 4)
         self.assertEqual(2, self.groups()["default-worker"].node_count)
-

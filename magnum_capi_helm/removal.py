@@ -74,11 +74,11 @@ def choose(
             f"nodes_to_remove names {twice[0]} more than once"
         )
     now = int(view.spec_of(seen.deployment(group.chart_name))["replicas"])
-    if now - len(chosen) < group.count:
+    left = now - len(chosen)
+    if group.count > left:
         raise exceptions.InvalidInput(
-            f"nodes_to_remove: {there} has {now} nodes, and {len(chosen)} "
-            f"are to go: give a node_count of {now - len(chosen)} or less "
-            f"and not {group.count}"
+            f"nodes_to_remove: {there} has {now} nodes, and without those "
+            f"that are to go node_count is at most {left}, not {group.count}"
         )
     return chosen
 

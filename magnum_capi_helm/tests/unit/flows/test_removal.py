@@ -215,7 +215,7 @@ class RefusedRemovalTest(RemovalTestCase):
     def test_more_of_them_than_the_count_falls_by(self) -> None:
         nodes = [self.m0, self.m1]
         for count in (3, 4, 5):
-            self.refused("give a node_count of 2 or less", count, nodes)
+            self.refused(f"node_count is at most 2, not {count}", count, nodes)
 
     def test_a_long_list_is_cut(self) -> None:
         self.resize(23)

@@ -18,6 +18,8 @@ import contextlib
 import time
 from typing import Any
 
+from oslo_log import log
+
 from magnum_capi_helm import autoscaled
 from magnum_capi_helm import credential_health
 from magnum_capi_helm import exceptions
@@ -33,6 +35,8 @@ from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 
+LOG = log.getLogger(__name__)
+
 
 def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     """The health of a cluster; with a failed one, work goes on.
@@ -47,7 +51,7 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     _locate(rt, scope, cluster, seen)
     if seen.cluster is not None and rows.action(cluster.status) != "DELETE":
         _observe(cluster, seen, now)
-        autoscaled.follow(rt, context, cluster, seen)
+        _follow(rt, context, cluster, seen)
     if rows.failed(cluster.status):
         # With the Lease held somebody else is about to say how it ended.
         with contextlib.suppress(exceptions.LeaseHeld):
@@ -67,6 +71,20 @@ def _locate(
         origin.check(rt, nodegroups)
     else:
         origin.learn(rt, scope[1], nodegroups)
+
+
+def _follow(
+    rt: runtime.Runtime, context: Any, cluster: Any, seen: view.View
+) -> None:
+    """Follow the autoscaler. Health is told even if that fails."""
+    problem = ""
+    try:
+        autoscaled.follow(rt, context, cluster, seen)
+    except exceptions.CapiHelmError as error:
+        problem = str(error)
+    if problem:
+        # Not inside "except": oslo.log would append the exception again.
+        LOG.warning("Counts of cluster %s are old: %s", cluster.uuid, problem)
 
 
 def _observe(cluster: Any, seen: view.View, now: float) -> None:

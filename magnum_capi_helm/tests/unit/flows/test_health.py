@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from magnum.common import exception
 
 from magnum_capi_helm import exceptions
@@ -77,6 +79,72 @@ class HealthTest(base.FlowTestCase):
         monitor = self.driver.get_monitor(self.admin, self.saved())
         monitor.pull_data()
         self.assertEqual({}, monitor.metrics_spec)
+
+
+class ObservedTest(base.FlowTestCase):
+    """Fields of complete clusters that follow what is there."""
+
+    def test_addresses_follow_a_machine_that_was_replaced(self) -> None:
+        self.created()
+        before = self.groups()["default-worker"].node_addresses
+        machine: Any = self.capi.fail_machine("default-worker")
+        self.server.patch(
+            kinds.MACHINE,
+            base.NAMESPACE,
+            machine,
+            {"metadata": {"deletionTimestamp": "2026-11-21T12:00:00Z"}},
+        )
+        self.health_poll()
+        self.assertEqual(
+            before[1:], self.groups()["default-worker"].node_addresses
+        )
+        self.capi.remove_group("default-worker")
+        self.health_poll()
+        self.assertEqual([], self.groups()["default-worker"].node_addresses)
+
+    def test_versions_are_those_of_the_nodes(self) -> None:
+        self.created()
+        for machine in self.server.list(kinds.MACHINE, base.NAMESPACE, ""):
+            self.server.set_status(
+                kinds.MACHINE,
+                base.NAMESPACE,
+                machine["metadata"]["name"],
+                {
+                    **machine["status"],
+                    "nodeInfo": {
+                        "kubeletVersion": "v1.34.3+a-very-long-build",
+                        "containerRuntimeVersion": "containerd://2.1.4",
+                    },
+                },
+            )
+        row = self.health_poll()
+        self.assertEqual("v1.34.3+a-very-long-build", row.coe_version)
+        self.assertEqual("containerd://2.1.4", row.container_version)
+        # The column is that narrow.
+        self.assertEqual(
+            {"v1.34.3+a-very-long-"},
+            {each.version for each in self.groups().values()},
+        )
+
+    def test_nothing_is_written_when_nothing_changed(self) -> None:
+        self.created()
+        self.health_poll()
+        with self.saves() as saved:
+            self.health_poll()
+        # Magnum itself writes the health each time.
+        self.assertEqual([], [each for each in saved if "health" not in each])
+
+    def test_a_cluster_object_that_is_missing_empties_nothing(self) -> None:
+        self.created()
+        before = [each.node_addresses for each in self.groups().values()]
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.capi.finish()
+        row = self.health_poll()
+        self.assertEqual(
+            before, [each.node_addresses for each in self.groups().values()]
+        )
+        self.assertEqual("https://203.0.113.10:6443", row.api_address)
+        self.assertEqual("UNKNOWN", row.health_status)
 
 
 class RecoveryTest(base.FlowTestCase):

@@ -41,6 +41,11 @@ MOST_NODES = 100
 #: Seconds that a new machine has until its node must be ready: the chart's
 #: health check replaces it after as long.
 _TO_START = 1800.0
+#: Seconds that the node of a new machine may be not ready in one go: the
+#: network of pods comes after the node.
+_TO_SETTLE = 300.0
+#: Reasons that are no matter of time.
+_GONE = ("NodeDeleted", "NodeNotFound")
 
 
 class _Level(enum.IntEnum):
@@ -101,7 +106,7 @@ def health(seen: view.View, now: float) -> Health:
     entries = [
         _api(seen, now),
         *_nodes(seen, now),
-        *_groups(seen),
+        *_groups(seen, now),
     ]
     worst = max(each.level for each in entries)
     if conditions.paused(seen.cluster):
@@ -138,17 +143,29 @@ def _nodes(seen: view.View, now: float) -> list[_Entry]:
 
 
 def _node(machine: view.Object, now: float) -> _Entry:
-    known = {**conditions.old(machine), **conditions.new(machine)}
-    condition = known.get("NodeReady") or known.get("NodeHealthy")
+    condition = _node_condition(machine)
     value = condition.status if condition else "Unknown"
-    if value != conditions.TRUE and _starting(machine, now):
+    if _starting(machine, now):
         value = "starting"
     return _Entry(f"{_node_name(machine)}.Ready", value, _NODE[value])
 
 
+def _node_condition(machine: view.Object) -> conditions.Condition | None:
+    known = {**conditions.old(machine), **conditions.new(machine)}
+    return known.get("NodeReady") or known.get("NodeHealthy")
+
+
 def _starting(machine: view.Object, now: float) -> bool:
+    """Whether a machine is new, and its node not ready for that reason."""
+    condition = _node_condition(machine)
+    if condition is not None and (condition.well or condition.reason in _GONE):
+        return False
     meta = machine.get("metadata") or {}
-    return now - conditions.moment(meta.get("creationTimestamp")) < _TO_START
+    if now - conditions.moment(meta.get("creationTimestamp")) >= _TO_START:
+        return False
+    if condition is None or not view.status_of(machine).get("nodeRef"):
+        return True
+    return now - condition.since < _TO_SETTLE
 
 
 def _node_name(machine: view.Object) -> str:
@@ -156,25 +173,31 @@ def _node_name(machine: view.Object) -> str:
     return str(ref.get("name") or view.name_of(machine))
 
 
-def _groups(seen: view.View) -> Iterator[_Entry]:
+def _groups(seen: view.View, now: float) -> Iterator[_Entry]:
     """What is wrong above the nodes, by object; nothing when all is well."""
+    machines = seen.control_plane_machines()
     if conditions.available(seen.control_plane) is None:
         yield _Entry("controlplane", "unknown", _Level.UNKNOWN)
     elif seen.control_plane is not None:
-        yield from _group("controlplane", seen.control_plane)
+        yield from _group("controlplane", seen.control_plane, machines, now)
     for deployment in seen.deployments:
         name = view.name_of(deployment).removeprefix(f"{seen.release}-")
-        yield from _group(f"nodegroup.{name}", deployment)
+        machines = seen.machines_of(name)
+        yield from _group(f"nodegroup.{name}", deployment, machines, now)
 
 
-def _group(key: str, obj: view.Object) -> Iterator[_Entry]:
+def _group(
+    key: str, obj: view.Object, machines: list[view.Object], now: float
+) -> Iterator[_Entry]:
     condition = conditions.available(obj)
     if condition is None or condition.well or view.deleting(obj):
         return
     message = plain_words.plain(condition.message) or "not available"
     if not condition.bad:
         yield _Entry(key, f"unknown: {message}", _Level.UNKNOWN)
-    elif nodegroup.moving(obj):
+    elif nodegroup.moving(obj) or any(
+        view.deleting(each) or _starting(each, now) for each in machines
+    ):
         yield _Entry(key, f"changing: {message}", _Level.UNKNOWN)
     else:
         yield _Entry(key, message, _Level.ILL)

@@ -26,6 +26,9 @@ import re
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
+#: Of the old set, which has no conditions for it.
+_MOVING_REASONS = ("Scaling", "RollingUpdate")
+_UNSEEN = "Cluster API has not seen the latest change yet"
 _MOVING = ("RollingOut", "ScalingUp", "ScalingDown", "Remediating")
 
 
@@ -72,7 +75,8 @@ def unsettled(obj: view.Object | None, count: int | None) -> str:
     wanted = numbers.wanted if count is None else count
     progress = f"{min(numbers.ready, wanted)} of {wanted} machines ready"
     if not conditions.current(obj) or numbers.wanted != wanted:
-        return progress
+        done = numbers.settled and numbers.wanted == wanted
+        return _UNSEEN if done else progress
     if why := _miscounted(numbers, wanted, progress):
         return why
     known = conditions.new(obj)
@@ -85,7 +89,8 @@ def unsettled(obj: view.Object | None, count: int | None) -> str:
 def _miscounted(numbers: Replicas, wanted: int, progress: str) -> str:
     """Which count is not the wanted one; empty when all are."""
     if numbers.existing > wanted:
-        return f"{numbers.existing - wanted} machines too many"
+        many = numbers.existing - wanted
+        return f"{many} machine{'s' * (many > 1)} still to be removed"
     if numbers.up_to_date < min(wanted, numbers.ready):
         return f"{numbers.up_to_date} of {wanted} machines up to date"
     return "" if numbers.settled else progress
@@ -118,6 +123,10 @@ def moving(obj: view.Object) -> bool:
         not conditions.current(obj)
         or not numbers.wanted == numbers.existing == numbers.up_to_date
         or any(name in known and known[name].bad for name in _MOVING)
+        or any(
+            each.reason.startswith(_MOVING_REASONS)
+            for each in conditions.old(obj).values()
+        )
     )
 
 
@@ -143,6 +152,7 @@ def version(machines: Sequence[view.Object]) -> str | None:
         found
         for machine in machines
         if view.status_of(machine).get("nodeRef")
+        and not view.deleting(machine)
         and (found := _version_of(machine))
     ]
     return oldest(running)

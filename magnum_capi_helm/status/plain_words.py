@@ -208,6 +208,7 @@ SAYINGS = (
     ),
 )
 
+_BULLET = re.compile(r"^\s*\* ")
 #: What stands in messages beside the point.
 _NOISE = re.compile(
     r"\s*\((?:HTTP \d{3}|Request-ID: [\w-]+)\)"
@@ -233,7 +234,7 @@ _QUERY = re.compile(r"(https?://[^\s\"'?\]]+)\?[^\s\"'\]]*")
 
 def plain(text: str) -> str:
     """One sentence of at most :data:`LONGEST` characters, or nothing."""
-    clean = _without_secrets(" ".join(text.split()))
+    clean = _without_secrets(_one_line(text))
     inner = _INNER.search(clean)
     for candidate in (inner.group(1) if inner else "", clean):
         for saying in SAYINGS:
@@ -247,6 +248,16 @@ def cut(text: str) -> str:
     if len(text) <= LONGEST:
         return text
     return text[: LONGEST - 3].rsplit(" ", 1)[0].rstrip(" ,;:") + "..."
+
+
+def _one_line(text: str) -> str:
+    """The lines of a list, as Cluster API writes one, in a row."""
+    rows = [_BULLET.sub("", each).strip() for each in text.splitlines()]
+    joined = ""
+    for row in filter(None, rows):
+        listed = f"* {row}" in text and not joined.endswith(":")
+        joined += ("; " if joined and listed else " ") + row
+    return " ".join(joined.split())
 
 
 def _without_secrets(text: str) -> str:

@@ -150,7 +150,7 @@ class HealthTest(base.BaseTestCase):
             self.assertEqual(
                 (
                     "UNHEALTHY",
-                    {"api": "ok", **NODES, "controlplane": "* etcd is down"},
+                    {"api": "ok", **NODES, "controlplane": "etcd is down"},
                 ),
                 judged(shape, control_plane=plane),
             )

@@ -1,0 +1,305 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Each situation, in the shapes of every Cluster API and provider.
+
+What is to be said stands beside the objects in ``tests/data/status``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import health
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import documents
+
+REQUIRED = (
+    "MachinesReady",
+    "Ready",
+    "EtcdClusterHealthy",
+    "ControlPlaneComponentsHealthy",
+)
+#: The words of Nova in the recorded situation "quota".
+RECORDED = (
+    "Quota exceeded for cores: Requested 2, but already used 20 of 20 cores "
+    "(HTTP 403) (Request-ID: req-6b8d7ce5-7e2d-4c4e-9b65-6d5f7b9f4a44)"
+)
+LATE = "web-0d864f219217-default-worker-dcnmb-wmqzh"
+
+
+def told(seen: view.View, workers: int, now: float) -> dict[str, Any]:
+    """All that is said of what is seen, as the files have it."""
+    verdict = cluster_status.verdict(
+        seen, documents.rows(workers), now=now, required=REQUIRED
+    )
+    found = health.health(seen, now)
+    return {
+        "complete": verdict.complete,
+        "reason": verdict.reason,
+        "groups": {
+            name: {
+                "reason": each.reason,
+                "addresses": list(each.addresses),
+                "version": each.version,
+            }
+            for name, each in verdict.groups.items()
+        },
+        "api_address": verdict.api_address,
+        "coe_version": verdict.coe_version,
+        "container_version": verdict.container_version,
+        "health": found.status,
+        "nodes": found.reason,
+    }
+
+
+def in_every_shape(objects: list[documents.Object]) -> dict[str, view.View]:
+    """What is seen of objects, by the versions that show them."""
+    return {
+        f"{core}/{provider}": documents.shaped(objects, core, provider)
+        for core in documents.CLUSTER_API
+        for provider in documents.PROVIDER
+    }
+
+
+class RecordedTest(base.BaseTestCase):
+    maxDiff = None
+
+    def test_each_situation_is_told_as_it_stands_in_its_file(self) -> None:
+        for name in documents.names():
+            file = documents.load(name)
+            for shape, seen in in_every_shape(file["objects"]).items():
+                wanted = dict(file["told"])
+                if shape.startswith("1.8/"):
+                    wanted |= file.get("told_by_1.8", {})
+                self.assertEqual(
+                    wanted,
+                    told(seen, file["workers"], file["now"]),
+                    f"{name} as {shape} shows it",
+                )
+
+    def test_all_situations_are_there(self) -> None:
+        self.assertEqual(17, len(documents.names()))
+
+
+class RefusedServerTest(base.BaseTestCase):
+    def test_words_of_openstack_become_a_sentence(self) -> None:
+        file = documents.load("quota")
+        text = json.dumps(file["objects"])
+        for name, words in documents.load("_said").items():
+            said = json.dumps(words["said"])[1:-1]
+            objects = json.loads(text.replace(RECORDED, said))
+            reason = (
+                f"nodegroup default-worker: machine {LATE}: {words['told']}"
+            )
+            for shape, seen in in_every_shape(objects).items():
+                found = told(seen, 3, file["now"])
+                self.assertEqual(
+                    (reason, reason, "", "HEALTHY"),
+                    (
+                        found["reason"],
+                        found["groups"]["default-worker"]["reason"],
+                        found["groups"]["default-master"]["reason"],
+                        found["health"],
+                    ),
+                    f"{name} as {shape} shows it",
+                )
+
+    def test_a_server_in_error_without_a_word(self) -> None:
+        # The provider up to 0.14 leaves the message of the fault out.
+        file = documents.load("quota")
+        for each in file["objects"]:
+            if each["metadata"]["name"] != LATE:
+                continue
+            for known in _all_conditions(each):
+                if known["type"] in ("InstanceReady", "Ready"):
+                    known["reason"] = "InstanceStateError"
+                if known.get("message") == RECORDED:
+                    known["message"] = ""
+            each["status"].pop("failureMessage", None)
+        for shape, seen in in_every_shape(file["objects"]).items():
+            self.assertEqual(
+                f"nodegroup default-worker: machine {LATE}: the server went "
+                "into the state ERROR: `openstack server show` says why, "
+                "under the machine's name",
+                told(seen, 3, file["now"])["reason"],
+                shape,
+            )
+
+
+class NetworkTest(base.BaseTestCase):
+    def test_a_network_that_cannot_be_made(self) -> None:
+        file = documents.load("_network")
+        text = json.dumps(file["objects"])
+        for name, words in file["words"].items():
+            said = json.dumps(words["said"])[1:-1]
+            objects = json.loads(
+                text.replace("WORDS", said).replace(
+                    "CONDITION", words["condition"]
+                )
+            )
+            for shape, seen in in_every_shape(objects).items():
+                found = told(seen, 2, 1795286741.0)
+                self.assertEqual(
+                    (f"infrastructure: {words['told']}", None, "UNKNOWN"),
+                    (found["reason"], found["api_address"], found["health"]),
+                    f"{name} as {shape} shows it",
+                )
+
+    def test_a_fault_that_was_mended_is_none(self) -> None:
+        # Providers up to 0.13 leave the message of it for ever.
+        file = documents.load("scaling_up")
+        for each in file["objects"]:
+            if each["kind"].startswith("OpenStack"):
+                each["status"]["failureReason"] = "UpdateError"
+                each["status"]["failureMessage"] = "Neutron is away"
+        ready = [
+            each
+            for each in file["objects"]
+            if each["status"].get("ready") is not False
+        ]
+        for seen in in_every_shape(ready).values():
+            self.assertNotIn(
+                "infrastructure", told(seen, 3, file["now"])["reason"]
+            )
+
+
+class BlockedTest(base.BaseTestCase):
+    def test_a_node_that_cannot_be_drained_says_which_pods(self) -> None:
+        file = documents.load("scaling_down")
+        drain = (
+            "Drain not completed yet (started at 2026-11-21T18:47:31Z):\n"
+            "* Pod shop/db-0: cannot evict pod as it would violate the pod's "
+            "disruption budget. The disruption budget db needs 1 healthy "
+            "pods and has 1 currently"
+        )
+        name = ""
+        for each in file["objects"]:
+            if each["kind"] != "Machine" or not view.deleting(each):
+                continue
+            name = each["metadata"]["name"]
+            for known in _all_conditions(each):
+                if known["type"] in ("Deleting", "DrainingSucceeded"):
+                    known["message"] = drain
+        for core in ("1.9", "1.13", "1.14", "1.16"):
+            seen = documents.shaped(file["objects"], core, "0.14")
+            self.assertEqual(
+                f"nodegroup default-worker: machine {name}: pods shop/db-0 "
+                "keep it from being drained: their PodDisruptionBudget "
+                "allows no eviction; relax it or add replicas",
+                told(seen, 2, file["now"])["reason"],
+                core,
+            )
+
+
+class UnreachableTest(base.BaseTestCase):
+    """A control plane that runs, and an API that never answered."""
+
+    ADDRESS = "https://127.88.232.18:6443"
+
+    def _reasons(self, seconds: float) -> set[tuple[str, str, str]]:
+        """Reason, health and ``api``, so long after the network was ready."""
+        file = documents.load("provisioning")
+        found = set()
+        for seen in in_every_shape(file["objects"]).values():
+            # The infrastructure was ready at 18:45:42.
+            said = told(seen, 2, 1795286742.0 + seconds)
+            found.add((said["reason"], said["health"], said["nodes"]["api"]))
+        return found
+
+    def test_it_is_told_with_the_address_within_five_minutes(self) -> None:
+        self.assertEqual(
+            {
+                (
+                    "the management cluster can't reach the Kubernetes API "
+                    f"at {self.ADDRESS}: a firewall, security group or "
+                    "missing route is in between, or the control plane did "
+                    "not start",
+                    "UNHEALTHY",
+                    "not reachable from the management cluster: "
+                    f"{self.ADDRESS}",
+                )
+            },
+            self._reasons(240),
+        )
+
+    def test_before_that_it_is_starting(self) -> None:
+        self.assertEqual(
+            {
+                (
+                    "nodegroup default-master: 0 of 1 machines ready",
+                    "UNKNOWN",
+                    "starting",
+                )
+            },
+            self._reasons(230),
+        )
+
+    def test_a_server_that_is_not_there_yet_explains_more(self) -> None:
+        file = documents.load("provisioning")
+        for each in file["objects"]:
+            for known in _all_conditions(each):
+                if each["kind"] == "Machine" and (
+                    known["type"] == "InfrastructureReady"
+                ):
+                    known["status"] = "False"
+                    known["reason"] = "WaitingForInfrastructure"
+        for seen in in_every_shape(file["objects"]).values():
+            self.assertEqual(
+                "nodegroup default-master: 0 of 1 machines ready",
+                told(seen, 2, file["now"] + 3600)["reason"],
+            )
+
+
+class ManyNodesTest(base.BaseTestCase):
+    def test_a_thousand_nodes_are_few_entries_and_the_ill_are_named(
+        self,
+    ) -> None:
+        file = documents.load("settled")
+        machine = next(
+            each for each in file["objects"] if each["kind"] == "Machine"
+        )
+        machines = []
+        for number in range(1000):
+            text = json.dumps(machine).replace(
+                "7bs4z", f"n{number:03}-with-a-rather-long-name"
+            )
+            machines.append(json.loads(text))
+        for known in _all_conditions(machines[777]):
+            if known["type"] == "NodeReady":
+                known |= {"status": "False", "reason": "NodeNotReady"}
+        seen = documents.seen(file["objects"])
+        seen = dataclasses.replace(seen, machines=tuple(machines))
+        found = health.health(seen, file["now"] + 7200)
+        self.assertEqual("UNHEALTHY", found.status)
+        self.assertEqual(102, len(found.reason))
+        self.assertEqual("900 of 900 well", found.reason["more nodes"])
+        self.assertEqual(
+            ["False"],
+            [value for key, value in found.reason.items() if "n777-" in key],
+        )
+        self.assertLess(len(json.dumps(found.reason)), 16384)
+
+
+def _all_conditions(obj: documents.Object) -> list[dict[str, Any]]:
+    """Those of both sets, to be changed."""
+    status = obj["status"]
+    old = (status.get("deprecated") or {}).get("v1beta1") or {}
+    return [
+        *status.get("conditions", []),
+        *old.get("conditions", []),
+    ]

@@ -34,7 +34,7 @@ var addonKinds = []schema.GroupVersionKind{
 
 // addons plays the addon provider as far as its clients can see: it labels and owns each addon, waits for the control
 // plane, and walks status.phase Pending -> Installing -> Deployed, and through Upgrading when the spec changes.
-// Nothing is installed in the workload cluster. The annotation failAnnotation gives phase Failed with its text.
+// Of all addons the Secret cloud-config alone is installed in the workload cluster (credentials.go). The annotation failAnnotation gives phase Failed with its text.
 func (l *lab) addons(ctx context.Context) {
 	for _, gvk := range addonKinds {
 		items, err := list(ctx, l.c, gvk)
@@ -68,10 +68,21 @@ func (l *lab) addon(ctx context.Context, o *unstructured.Unstructured) error {
 			return err
 		}
 	}
-	if next, message := nextPhase(o, c, phase); next != phase {
-		return l.phase(ctx, o, next, message)
+	if phase == "Deployed" {
+		if stale, err := l.noteCredential(ctx, o, c); err != nil || stale {
+			return err
+		}
 	}
-	return nil
+	next, message := nextPhase(o, c, phase)
+	if next == phase {
+		return nil
+	}
+	if next == "Deployed" {
+		if err := l.copyCredential(ctx, o, c); err != nil {
+			return err
+		}
+	}
+	return l.phase(ctx, o, next, message)
 }
 
 // adopt labels the addon and lets it go with its cluster.

@@ -1,0 +1,103 @@
+// Licensed under the Apache License, Version 2.0 (the "License"); you may
+// not use this file except in compliance with the License. You may obtain
+// a copy of the License at
+//
+//      http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+// WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+// License for the specific language governing permissions and limitations
+// under the License.
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"sort"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+)
+
+// identity is the Secret with the credential of a cluster.
+func (l *lab) identity(ctx context.Context, c *clusterv1.Cluster) (*corev1.Secret, error) {
+	infra := &unstructured.Unstructured{}
+	infra.SetGroupVersionKind(clusterKind)
+	key := client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.InfrastructureRef.Name}
+	if err := l.c.Get(ctx, key, infra); err != nil {
+		return nil, err
+	}
+	key.Name, _, _ = unstructured.NestedString(infra.Object, "spec", "identityRef", "name")
+	s := &corev1.Secret{}
+	return s, l.c.Get(ctx, key, s)
+}
+
+// noteCredential writes on an addon which credential it was deployed with, as the addon provider does, and deploys it
+// again when that is another one by now.
+func (l *lab) noteCredential(ctx context.Context, o *unstructured.Unstructured, c *clusterv1.Cluster) (bool, error) {
+	s, err := l.identity(ctx, c)
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	key, sum := s.Name+".secret.addons.stackhpc.com/checksum", checksum(s.Data)
+	old := o.GetAnnotations()[key]
+	if old == sum {
+		return false, nil
+	}
+	before := o.DeepCopy()
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = sum
+	o.SetAnnotations(annotations)
+	if err := l.c.Patch(ctx, o, client.MergeFrom(before)); err != nil || old == "" {
+		return false, err
+	}
+	return true, l.phase(ctx, o, "Upgrading", "")
+}
+
+func checksum(data map[string][]byte) string {
+	var parts []string
+	for key, value := range data {
+		parts = append(parts, key+"="+base64.StdEncoding.EncodeToString(value))
+	}
+	sort.Strings(parts)
+	sum := sha256.Sum256([]byte(strings.Join(parts, ";")))
+	return hex.EncodeToString(sum[:])
+}
+
+// copyCredential installs the addon that is the credential, for the controllers in the workload cluster.
+func (l *lab) copyCredential(ctx context.Context, o *unstructured.Unstructured, c *clusterv1.Cluster) error {
+	w := l.get(c.Namespace + "/" + c.Name)
+	if w == nil || !strings.HasSuffix(o.GetName(), "-cloud-config") {
+		return nil
+	}
+	s, err := l.identity(ctx, c)
+	if err != nil {
+		return err
+	}
+	space, _, _ := unstructured.NestedString(o.Object, "spec", "targetNamespace")
+	config := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloud-config", Namespace: space}, Data: s.Data}
+	workload := l.mem.GetResourceGroup(w.name).GetClient()
+	err = workload.Create(ctx, config)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	found := &corev1.Secret{}
+	if err := workload.Get(ctx, client.ObjectKeyFromObject(config), found); err != nil {
+		return err
+	}
+	found.Data = s.Data
+	return workload.Update(ctx, found)
+}

@@ -132,7 +132,11 @@ class CredentialsCase(base.LabCase):
         """Magnum for who has logged in with an application credential."""
         keystone = self.as_user(user).session
         api = adapter.Adapter(keystone, service_type="identity")
-        body = {"name": self.unique("own"), "unrestricted": unrestricted}
+        body = {
+            "name": self.unique("own"),
+            "unrestricted": unrestricted,
+            "roles": [{"name": "member"}],
+        }
         made = api.post(
             f"/users/{user}/application_credentials",
             json={"application_credential": body},

@@ -26,12 +26,14 @@ from oslo_log import log
 
 from magnum_capi_helm import certificates
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import leftovers
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.resolve import location
@@ -40,6 +42,8 @@ from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
+#: What is a server in Nova.
+_SERVERS = (kinds.MACHINE, kinds.OPENSTACK_MACHINE)
 _CLUSTER_UUID = "magnum.openstack.org/cluster-uuid"
 
 
@@ -54,7 +58,7 @@ def begin(rt: runtime.Runtime, cluster: Any) -> None:
     rt.leases.mark_deleted(*scope)
     labels = location.object_labels(cluster, scope[1])
     with rt.leases.hold(*scope, labels):
-        helm_seconds = _uninstall(rt, scope)
+        helm_seconds = _uninstall(rt, scope, cluster)
     LOG.info(
         "deleted release %s in %s: driver %.3f s, helm %.3f s",
         scope[1],
@@ -80,7 +84,7 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     with rt.leases.hold(*scope, labels) as hold:
         if not hold.marked_deleted:
             rt.leases.mark_deleted(*scope)
-        if waiting := _remove(rt, scope):
+        if waiting := _remove(rt, scope, cluster):
             return waiting
         _remove_server_groups(rt, scope)
         _remove_secrets(rt, scope, cluster)
@@ -121,48 +125,111 @@ def _forget(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     rt.health_snapshots.forget(scope)
 
 
-def _uninstall(rt: runtime.Runtime, scope: snapshot.Scope) -> float:
+def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
+    """Remove the Lease of a create that ended before ``stack_id`` was saved.
+
+    There is nothing else of it. A conductor that is still at it finds its
+    row deleted before it writes anything more.
+
+    :raises CapiHelmError: not now; nobody tries again
+    """
+    scope = (
+        location.namespace(cluster.project_id),
+        names.release(cluster.name, cluster.uuid),
+    )
+    lease = rt.leases.read(*scope)
+    labels = ((lease or {}).get("metadata") or {}).get("labels") or {}
+    if labels.get(_CLUSTER_UUID) == cluster.uuid:
+        rt.leases.delete(*scope)
+
+
+def _uninstall(
+    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
+) -> float:
     """Uninstall what helm has of the release; seconds that helm took."""
     namespace, release = scope
     if not releases.revisions(rt.management, namespace, release):
         return 0.0
+    leftovers.instruct_janitor(rt, scope, cluster)
     return rt.helm.uninstall(release, namespace)
 
 
-def _remove(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
+def _remove(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> str:
     """Remove everything but Secrets; what is still there, in words."""
-    _uninstall(rt, scope)
-    if waiting := _cluster(rt, scope):
+    _uninstall(rt, scope, cluster)
+    found = rt.management.get(kinds.CLUSTER, *scope)
+    if found is None:
+        waiting = _kept(rt, scope)
+    else:
+        waiting = _machines(rt, scope, cluster, found)
+    if waiting:
         return waiting
-    return _leftovers(rt, scope)
+    # Not before: the cloud controller manager would make them again. The
+    # network, which load balancers may be in, is only tried meanwhile.
+    cleaned = leftovers.clean(rt, scope, cluster)
+    if cleaned.waiting:
+        return cleaned.waiting
+    if found is not None:
+        return "; ".join(filter(None, [_network(rt, scope), cleaned.left]))
+    if cleaned.left:
+        LOG.warning(
+            "Deletion of cluster %s goes on: %s", cluster.uuid, cleaned.left
+        )
+    return ""
 
 
-def _cluster(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
-    """The Cluster object, behind which machines and networks go."""
+def _machines(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    cluster: Any,
+    found: client.Object,
+) -> str:
+    """The machines, which go because their Cluster object does."""
     namespace, release = scope
-    cluster = rt.management.get(kinds.CLUSTER, namespace, release)
-    if cluster is None:
-        return ""
-    if not view.deleting(cluster):
+    if not view.deleting(found):
+        # helm had no such release any more.
+        leftovers.instruct_janitor(rt, scope, cluster)
         rt.management.delete(kinds.CLUSTER, namespace, release)
-    owned = f"{view.CLUSTER_NAME_LABEL}={release}"
-    machines = rt.management.list(kinds.MACHINE, namespace, owned)
-    if machines:
-        left = ", ".join(sorted(map(view.name_of, machines))[:3])
-        return f"{len(machines)} machines still to be deleted: {left}"
-    provider = rt.management.get(kinds.OPENSTACK_CLUSTER, namespace, release)
+    machines = rt.management.list(kinds.MACHINE, namespace, _owned(release))
+    if not machines:
+        return ""
+    left = ", ".join(sorted(map(view.name_of, machines))[:3])
+    waiting = f"{len(machines)} machines still to be deleted: {left}"
+    secret = names.credentials(release)
+    if rt.management.get(kinds.SECRET, namespace, secret) is None:
+        waiting += (
+            f"; the Secret {secret}, without which Cluster API can't delete "
+            "their servers, is gone"
+        )
+    return waiting
+
+
+def _owned(release: str) -> str:
+    return f"{view.CLUSTER_NAME_LABEL}={release}"
+
+
+def _network(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
+    provider = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
     why = reasons.of_infrastructure(provider)
+    if not why and provider and leftovers.has_janitor(provider):
+        why = "cluster-api-janitor-openstack is not done with the project"
     return f"network still to be deleted{': ' + why if why else ''}"
 
 
-def _leftovers(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
+def _kept(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
     """Objects that neither helm nor an owner reference removed."""
     namespace, release = scope
     chart = f"{view.CHART_CLUSTER_LABEL}={release}"
+    kept = (*kinds.KEPT, kinds.HELM_RELEASE, kinds.MANIFESTS)
+    selectors = {
+        **dict.fromkeys(kept, chart),
+        # Where somebody removed the Cluster object before its machines.
+        **dict.fromkeys(_SERVERS, _owned(release)),
+    }
     found = []
-    for kind in (*kinds.KEPT, kinds.HELM_RELEASE, kinds.MANIFESTS):
+    for kind, selector in selectors.items():
         for each in rt.management.list(
-            kind, namespace, chart, metadata_only=True
+            kind, namespace, selector, metadata_only=True
         ):
             found.append(f"{kind.name} {view.name_of(each)}")
             if not view.deleting(each):

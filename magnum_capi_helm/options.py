@@ -185,6 +185,24 @@ OPTIONS: list[cfg.Opt] = [
         "gets there after all is complete all the same.",
     ),
     cfg.StrOpt(
+        "cleanup",
+        default="auto",
+        choices=["auto", "driver", "none"],
+        help="Who deletes the load balancers, floating IPs, security groups "
+        "and volumes that Kubernetes made, when a cluster is deleted: auto, "
+        "the driver, unless cluster-api-janitor-openstack takes care of the "
+        "cluster; driver, always the driver; none, never the driver.",
+    ),
+    cfg.IntOpt(
+        "cleanup_timeout",
+        default=10,
+        min=0,
+        help="Minutes for which the deletion of a cluster waits for load "
+        "balancers, floating IPs, security groups or volumes that Kubernetes "
+        "made and of which none goes any more. Then it goes on without them, "
+        "and the log names them.",
+    ),
+    cfg.StrOpt(
         "unknown_labels",
         default="warn",
         choices=["warn", "reject"],

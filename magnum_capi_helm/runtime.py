@@ -130,6 +130,7 @@ class Runtime:
     rounds: Rounds = dataclasses.field(default_factory=Rounds)
     #: Seconds for which a call whose caller waits, waits for a Lease.
     patience: float = 15.0
+    leftovers: FirstSeen = dataclasses.field(default_factory=FirstSeen)
     #: How long a pending revision without a Lease may still be at work.
     helm_deadline: float = 330.0
 

@@ -20,14 +20,12 @@ their names.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping
 from concurrent import futures
 import dataclasses
 from typing import Any
 
-import yaml
-
+from magnum_capi_helm import cluster_session
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm import packed
@@ -141,7 +139,7 @@ def _remove(
     project: str,
     gone: Mapping[str, str],
 ) -> None:
-    own = _own_session(management, scope)
+    own = cluster_session.own(management, scope)
     api = _nova(own or sessions.service_session())
     ids = {id_ for id_ in gone.values() if id_}
     unsure = {
@@ -162,29 +160,6 @@ def _remove(
             }
         for each in sorted(ids):
             api.delete_server_group(each, ignore_missing=True)
-
-
-def _own_session(management: client.Client, scope: snapshot.Scope) -> Any:
-    """A session with the cluster's own credential; None: it has none left.
-
-    A user who was deleted or disabled takes the credential along.
-    """
-    secret = management.get(
-        kinds.SECRET, scope[0], names.credentials(scope[1])
-    )
-    data = ((secret or {}).get("data") or {}).get("clouds.yaml")
-    if not data:
-        return None
-    try:
-        clouds = yaml.safe_load(base64.b64decode(data))
-        auth = clouds["clouds"]["openstack"]["auth"]
-        session = sessions.credential_session(
-            auth["application_credential_id"],
-            auth["application_credential_secret"],
-        )
-    except (KeyError, TypeError, ValueError, yaml.YAMLError):
-        return None
-    return session if sessions.accepted(session) else None
 
 
 def _nova(session: Any) -> Any:

@@ -78,6 +78,10 @@ def _delete(context: Any, row: Any) -> None:
         from magnum_capi_helm import certificates
 
         certificates.delete_forgotten(context, row)
+        try:
+            deletion.forget_interrupted(runtime.get(), row)
+        except exceptions.CapiHelmError as error:
+            LOG.debug("Its Lease may stay: %s", error)
         row.status = rows.Status.DELETE_COMPLETE
         return
     rt = runtime.get()

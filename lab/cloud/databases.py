@@ -130,15 +130,9 @@ def _sync_nova() -> None:
 
 def _sync_octavia() -> None:
     script = layout.SOURCE / "cloud" / "octavia_tables.py"
+    url = postgres.url("octavia")
     tools.run(
-        [
-            sys.executable,
-            "-P",
-            "-W",
-            "ignore",
-            script,
-            postgres.url("octavia"),
-        ],
+        [sys.executable, "-P", "-W", "ignore", script, url],
         log=layout.log("octavia-database"),
     )
 

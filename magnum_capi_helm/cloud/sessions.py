@@ -169,6 +169,38 @@ def missing(error: exceptions.CloudError) -> bool:
     )
 
 
+def busy(error: exceptions.CloudError) -> bool:
+    """Whether a service can't do it now, with what it has to do before.
+
+    Octavia and Neutron say 409 then, Cinder 400.
+    """
+    return isinstance(
+        error.__cause__,
+        (
+            openstack.exceptions.ConflictException,
+            openstack.exceptions.BadRequestException,
+        ),
+    )
+
+
+def offers(session: Any, service: str, section: str) -> bool:
+    """Whether the cloud has such a service.
+
+    :raises CloudError: Keystone gave no catalogue
+    """
+    options = conf.CONF[f"{section}_client"]
+    with asking(f"{service} endpoint"):
+        try:
+            endpoint = session.get_endpoint(
+                service_type=service,
+                interface=options.endpoint_type,
+                region_name=options.region_name,
+            )
+        except ka_exceptions.CatalogException:
+            return False
+    return bool(endpoint)
+
+
 def available(zones: Iterable[Any]) -> tuple[str, ...]:
     """Names of the availability zones that are up."""
     return tuple(

@@ -22,6 +22,7 @@ from cliff import lister
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import leftovers
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.management import kinds
@@ -73,6 +74,28 @@ def _chart(rt: runtime.Runtime) -> str:
     return rt.charts.ensure(requested.default_chart())
 
 
+def _cleanup(rt: runtime.Runtime) -> str:
+    """Who deletes what workloads leave behind."""
+    chosen = conf.CONF.capi_helm.cleanup
+    if chosen != leftovers.AUTO:
+        who = "nobody" if chosen == leftovers.NOBODY else "the driver"
+        return f"{who} ([capi_helm] cleanup = {chosen})"
+    found = rt.management.list(
+        kinds.OPENSTACK_CLUSTER, None, metadata_only=True
+    )
+    watched = sum(map(leftovers.has_janitor, found))
+    if not found:
+        return "unknown: there is no cluster yet that would show a janitor"
+    if watched == len(found):
+        return "cluster-api-janitor-openstack"
+    if not watched:
+        return "the driver: no cluster has a janitor"
+    return (
+        f"cluster-api-janitor-openstack for {watched} clusters, the driver "
+        f"for {len(found) - watched}"
+    )
+
+
 def _openstack(_: runtime.Runtime) -> str:
     user = sessions.authenticate(sessions.service_session())
     return f"authenticated as user {user}"
@@ -85,6 +108,7 @@ CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
     ("helm", _helm),
     ("chart", _chart),
     ("OpenStack", _openstack),
+    ("clean-up", _cleanup),
 )
 
 

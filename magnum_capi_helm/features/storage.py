@@ -86,6 +86,20 @@ EXPANSION = labels.Switch(
     former=("csi_cinder_allow_volume_expansion",),
     becomes=(f"{_CLASS}.allowVolumeExpansion",),
 )
+#: Values of VOLUMES_POLICY, as cluster-api-janitor-openstack calls them.
+KEEP = "keep"
+DELETE = "delete"
+VOLUMES_POLICY: labels.Label[str | None] = labels.Label(
+    name="volumes_policy",
+    type=types.String(choices=[KEEP, DELETE]),
+    default=None,
+    allowed="keep or delete",
+    help="What becomes of the Cinder volumes and snapshots that Kubernetes "
+    "made, when the cluster is deleted. Unset: they are kept, unless "
+    "cluster-api-janitor-openstack runs and does otherwise. A volume with "
+    "the property janitor.capi.azimuth-cloud.com/keep=true stays in any "
+    "case.",
+)
 
 
 def _topologies(zones: tuple[str, ...]) -> list[topic.Values]:
@@ -141,6 +155,7 @@ TOPIC = topic.Topic(
         BINDING_MODE,
         FSTYPE,
         EXPANSION,
+        VOLUMES_POLICY,
     ),
     cluster=_values,
 )

@@ -28,12 +28,14 @@ import requests_mock
 
 from magnum_capi_helm.tests.fakes import nova
 from magnum_capi_helm.tests.fakes import quotas
+from magnum_capi_helm.tests.fakes import workloads
 from magnum_capi_helm.tests.fakes import zones
 
 IDENTITY = "http://keystone.test/v3"
 IMAGE = "http://glance.test"
 COMPUTE = "http://nova.test/v2.1"
 NETWORK = "http://neutron.test"
+BALANCER = "http://octavia.test"
 VOLUME = "http://cinder.test/v3/fake_project"
 REGION = "RegionOne"
 
@@ -48,6 +50,7 @@ _SERVICES = {
     "compute": COMPUTE,
     "network": NETWORK,
     "block-storage": VOLUME,
+    "load-balancer": BALANCER,
 }
 
 
@@ -156,6 +159,9 @@ class FakeOpenStack:
         self.quotas = quotas.FakeQuotas(mocker, COMPUTE, VOLUME, NETWORK)
         self.compute_zones = zones.FakeZones(mocker, COMPUTE, "az1", "az2")
         self.volume_zones = zones.FakeZones(mocker, VOLUME, "nova")
+        self.workloads = workloads.FakeWorkloads(
+            mocker, BALANCER, NETWORK, VOLUME
+        )
         self._register()
 
     def stop(self, url: str) -> None:

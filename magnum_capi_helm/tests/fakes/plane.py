@@ -86,4 +86,5 @@ class Plane:
             behind=runtime.FirstSeen(self.clock),
             rounds=runtime.Rounds(self.clock, lambda: 1.0),
             patience=0.0,
+            leftovers=runtime.FirstSeen(self.clock),
         )

@@ -27,7 +27,9 @@ ROOT = pathlib.Path(magnum_capi_helm.__file__).parent
 #: From the bottom up. A module imports from its own layer and from below;
 #: ``features.*`` stands for the package and all in it.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"chart_versions", "exceptions", "names", "supported"}),
+    frozenset(
+        {"chart_versions", "exceptions", "names", "ownership", "supported"}
+    ),
     frozenset(
         {
             "addon_templates",
@@ -65,6 +67,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "access_rules",
             "certificates",
             "cloud.*",
+            "cluster_session",
             "credential_removal",
             "credentials",
             "encryption_key",
@@ -90,6 +93,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "health_poll",
             "kept",
             "keypairs",
+            "leftovers",
             "nodegroup_creation",
             "nodegroup_rows",
             "nodegroup_settings",

@@ -16,13 +16,17 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from unittest import mock
 
 from magnum import objects
 from magnum.common import exception
+import testtools
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import rows
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import helm
+from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.flows import base
 
@@ -159,8 +163,42 @@ class DeleteTest(DeletionTestCase):
         self.delete()
         self.poll()
         self.assertTrue(self.gone())
-        self.assertEqual([], self.management.requests)
         self.assertEqual([], objects.X509KeyPair.list(self.admin))
+
+    def test_a_create_that_died_before_its_release_leaves_nothing(
+        self,
+    ) -> None:
+        self.die_before_the_release()
+        self.assertEqual({"Lease": [base.RELEASE]}, self.remains())
+        self.delete()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.remains())
+
+    def test_the_lease_of_another_cluster_of_that_name_stays(self) -> None:
+        self.die_before_the_release()
+        labels = {"magnum.openstack.org/cluster-uuid": "other"}
+        change = {"metadata": {"labels": labels}}
+        lease = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
+        self.server.patch(*lease, change)
+        self.delete()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({"Lease": [base.RELEASE]}, self.remains())
+
+    def die_before_the_release(self) -> None:
+        """The conductor has the Lease, and dies."""
+
+        def die(*_: Any) -> None:
+            self.management.dead = True
+            raise management.Killed
+
+        with (
+            mock.patch.object(rows, "fresh", die),
+            testtools.ExpectedException(management.Killed),
+        ):
+            self.create()
+        self.management.recover()
 
     def test_while_helm_is_pending(self) -> None:
         self.helm.outcomes = [helm.Outcome.REFUSED]
@@ -279,7 +317,7 @@ class HinderedDeleteTest(DeletionTestCase):
         self.poll()
         self.assertFalse(self.gone())
         self.assertEqual(
-            "deletion waits: Keystone does not answer",
+            "deletion waits: Keystone: no answer (ConnectTimeout)",
             self.row().status_reason,
         )
         self.assertIn(CREDENTIALS, self.server.names(kinds.SECRET))

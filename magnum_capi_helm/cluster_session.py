@@ -1,0 +1,51 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Who acts in a cluster's project when no user is there to ask."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import yaml
+
+from magnum_capi_helm import names
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+
+
+def own(management: client.Client, scope: snapshot.Scope) -> Any:
+    """A session with the cluster's own credential; None: it has none left.
+
+    A user who was deleted or disabled takes the credential along.
+
+    :raises CloudError: Keystone says neither yes nor no
+    """
+    secret = management.get(
+        kinds.SECRET, scope[0], names.credentials(scope[1])
+    )
+    data = ((secret or {}).get("data") or {}).get("clouds.yaml")
+    if not data:
+        return None
+    try:
+        clouds = yaml.safe_load(base64.b64decode(data))
+        auth = clouds["clouds"]["openstack"]["auth"]
+        session = sessions.credential_session(
+            auth["application_credential_id"],
+            auth["application_credential_secret"],
+        )
+    except (KeyError, TypeError, ValueError, yaml.YAMLError):
+        return None
+    return session if sessions.accepted(session) else None

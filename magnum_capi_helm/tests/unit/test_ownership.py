@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whose an OpenStack object is, by what cloud-provider-openstack writes."""
+
+from __future__ import annotations
+
+from oslotest import base
+
+from magnum_capi_helm import ownership
+
+_CLUSTER = "cinder.csi.openstack.org/cluster"
+_KEEP = "janitor.capi.azimuth-cloud.com/keep"
+
+
+class OwnershipTest(base.BaseTestCase):
+    def test_load_balancers(self) -> None:
+        for name, release, expected in (
+            ("kube_service_a-1_default_web", "a-1", True),
+            ("kube_service_a-1-b_default_web", "a-1", False),
+            ("kube_service_a-1_default_web", "a-1-b", False),
+            ("kube_service_a-1", "a-1", False),
+            ("k8s-clusterapi-cluster-ns-a-1-kubeapi", "a-1", False),
+            ("my_kube_service_a-1_default_web", "a-1", False),
+        ):
+            found = ownership.balances(name, release)
+            self.assertEqual(expected, found, name)
+
+    def test_load_balancers_that_clusters_share(self) -> None:
+        for tags, expected in (
+            ([], False),
+            (["kube_service_a-1_default_web", "mine"], False),
+            (["kube_service_a-1_default_web", "kube_service_b_x_y"], True),
+            (["kube_service_a-1-b_default_web"], True),
+        ):
+            self.assertEqual(
+                expected, ownership.shared(tags, "a-1"), str(tags)
+            )
+
+    def test_floating_ips(self) -> None:
+        text = "Floating IP for Kubernetes external service {} from cluster {}"
+        for description, expected in (
+            (text.format("default/web", "a-1"), True),
+            (text.format("default/web", "b-a-1"), False),
+            (text.format("default/web", "a-1-b"), False),
+            ("of the user", False),
+            ("for me, from cluster a-1", False),
+            ("", False),
+        ):
+            found = ownership.addresses(description, "a-1")
+            self.assertEqual(expected, found, description)
+
+    def test_security_groups(self) -> None:
+        text = "Security Group for {} Service LoadBalancer in cluster {}"
+        for description, expected in (
+            (text.format("default/web", "a-1"), True),
+            (text.format("default/web", "b-a-1"), False),
+            ("Cluster API managed group", False),
+            ("", False),
+        ):
+            found = ownership.guards(description, "a-1")
+            self.assertEqual(expected, found, description)
+
+    def test_volumes_and_snapshots(self) -> None:
+        for metadata, expected in (
+            ({_CLUSTER: "a-1"}, True),
+            ({_CLUSTER: "a-1", _KEEP: "false"}, True),
+            ({_CLUSTER: "a-1", _KEEP: "true"}, False),
+            ({_CLUSTER: "a-1-b"}, False),
+            ({}, False),
+        ):
+            found = ownership.stores(metadata, "a-1")
+            self.assertEqual(expected, found, str(metadata))

@@ -42,9 +42,8 @@ class OwnershipTest(base.BaseTestCase):
             (["kube_service_a-1_default_web", "kube_service_b_x_y"], True),
             (["kube_service_a-1-b_default_web"], True),
         ):
-            self.assertEqual(
-                expected, ownership.shared(tags, "a-1"), str(tags)
-            )
+            found = ownership.shared(tags, "a-1")
+            self.assertEqual(expected, found, str(tags))
 
     def test_floating_ips(self) -> None:
         text = "Floating IP for Kubernetes external service {} from cluster {}"

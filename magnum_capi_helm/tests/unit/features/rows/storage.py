@@ -22,6 +22,7 @@ CHANGES: dict[str, tuple[str, dict[str, str]]] = {
     "csi_cinder_volume_binding_mode": ("Immediate", {}),
     "csi_cinder_fstype": ("xfs", {}),
     "csi_cinder_allow_volume_expansion": ("false", {}),
+    "volumes_policy": ("delete", {}),
 }
 
 #: label -> a value that no user may give
@@ -32,4 +33,5 @@ REFUSED: dict[str, str] = {
     "csi_cinder_volume_binding_mode": "Later",
     "csi_cinder_fstype": "",
     "csi_cinder_allow_volume_expansion": "ja",
+    "volumes_policy": "burn",
 }

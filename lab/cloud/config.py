@@ -30,6 +30,7 @@ NAMES = (
     "cinder",
     "glance",
     "placement",
+    "barbican",
     "octavia",
     "magnum",
 )

@@ -59,6 +59,7 @@ def sync(name: str) -> None:
         _manage(name, *_SYNC[name])
     else:
         {
+            "barbican": _sync_barbican,
             "keystone": _sync_keystone,
             "nova": _sync_nova,
             "octavia": _sync_octavia,
@@ -86,6 +87,16 @@ def _create_tables(name: str) -> None:
     tools.run(
         [sys.executable, "-W", "ignore", "-c", program],
         log=layout.log(f"{name}-database"),
+    )
+
+
+def _sync_barbican() -> None:
+    # It takes the database, and no configuration file, from its words.
+    program = layout.VENV / "bin" / "barbican-manage"
+    database = f"--db-url={postgres.url('barbican')}"
+    tools.run(
+        [program, "db", "upgrade", database],
+        log=layout.log("barbican-database"),
     )
 
 

@@ -33,13 +33,16 @@ _APIS = {
     "cinder": ("cinder.wsgi.api", 8776, "/v3"),
     "nova": ("nova.wsgi.osapi_compute", 8774, "/v2.1"),
     "neutron": ("neutron.wsgi.api", 9696, ""),
+    "barbican": ("barbican", 9311, ""),
 }
+_SCRIPTS = {"barbican": "barbican_api.py"}
 _TYPES = {
     "glance": "image",
     "placement": "placement",
     "cinder": "block-storage",
     "nova": "compute",
     "neutron": "network",
+    "barbican": "key-manager",
     "magnum": "container-infra",
     "octavia": "load-balancer",
 }
@@ -100,6 +103,8 @@ def _environment(name: str) -> dict[str, str]:
     env = {f"OS_{name.upper()}_CONFIG_DIR": str(config.home(name))}
     if name in ("glance", "neutron"):
         env[f"OS_{name.upper()}_CONFIG_FILES"] = config.path(name).name
+    if name == "barbican":
+        env["HOME"] = env["OS_BARBICAN_CONFIG_DIR"]
     return env
 
 
@@ -110,7 +115,7 @@ def _api(name: str) -> service.Service:
     return service.Service(
         name,
         (
-            *_python("serve.py"),
+            *_python(_SCRIPTS.get(name, "serve.py")),
             module,
             str(port),
             *(options if name == "cinder" else ()),

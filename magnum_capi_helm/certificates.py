@@ -38,31 +38,44 @@ LOG = log.getLogger(__name__)
 
 #: Cluster API's purpose of a CA -> Magnum's type of the same CA.
 _AUTHORITIES = {"ca": None, "etcd": "etcd", "proxy": "front_proxy"}
+_FORGOTTEN = ("etcd_ca_cert_ref", "front_proxy_ca_cert_ref")
 _SECRET_TYPE = "cluster.x-k8s.io/secret"  # noqa: S105 (a type, no secret)
 _KEY_BITS = 2048
-_REFERENCES = (
-    "ca_cert_ref",
-    "magnum_cert_ref",
-    "etcd_ca_cert_ref",
-    "front_proxy_ca_cert_ref",
+#: One sentence: Magnum's API shows clients no second one.
+NO_ROTATION = (
+    "Cluster API can't replace the CA of a running cluster: cluster and "
+    "certificates are as they were; if the CA's key is no longer secret, "
+    "create a new cluster"
 )
+#: What a store says about one certificate, whoever asks and how often.
+_REFUSALS = (400, 403)
+_GONE = 404
+_REFERENCES = ("ca_cert_ref", "magnum_cert_ref", *_FORGOTTEN)
 
 
 def fetch(context: Any, cluster: Any) -> dict[str, Any]:
     """Magnum's three CAs, by Cluster API's purpose, keys still encrypted.
+
+    Each store raises exceptions of its own.
 
     :raises CloudError: Magnum's certificate store does not answer
     """
     found = {}
     for purpose, kind in _AUTHORITIES.items():
         try:
-            found[purpose] = cert_manager.get_cluster_ca_certificate(
+            authority = cert_manager.get_cluster_ca_certificate(
                 cluster, context=context, ca_cert_type=kind
             )
-        except exception.MagnumException as error:
+            # Barbican's reads, and keeps, each part when it is asked for.
+            authority.get_certificate()
+            authority.get_private_key()
+            authority.get_private_key_passphrase()
+        except Exception as error:
             raise exceptions.CloudError(
-                f"Magnum's certificate store has no {purpose} CA: {error}"
+                f"Magnum's certificate store gave no {purpose} CA: "
+                f"{_text(error)}"
             ) from error
+        found[purpose] = authority
     return found
 
 
@@ -119,25 +132,29 @@ def _service_account_pair() -> tuple[bytes, bytes]:
 
 
 def delete_forgotten(context: Any, cluster: Any) -> None:
-    """Delete the two CAs that Magnum forgets when a cluster goes."""
-    manager = backends.get_backend().CertManager
-    for field in ("etcd_ca_cert_ref", "front_proxy_ca_cert_ref"):
-        ref = getattr(cluster, field, None)
-        if not ref:
+    """Delete the two CAs that Magnum forgets when a cluster goes.
+
+    Magnum deletes the other two right afterwards, and takes no failure for
+    a reason to wait: a store that answers now is likely to do so then.
+
+    :raises CloudUnreachable: the store did not answer; nothing is lost yet
+    """
+    for field in _FORGOTTEN:
+        if not (ref := getattr(cluster, field, None)):
             continue
-        try:
-            manager.delete_cert(
-                ref, resource_ref=cluster.uuid, context=context
-            )
-        except exception.ObjectNotFound:
+        failure = _delete(context, cluster, ref)
+        if failure is None or _status(failure) == _GONE:
             continue
-        except exception.MagnumException as error:
-            LOG.warning(
-                "Certificate %s of cluster %s not deleted: %s",
-                field,
-                cluster.uuid,
-                error,
-            )
+        if not _final(failure):
+            raise exceptions.CloudUnreachable(
+                f"Magnum's certificate store did not answer: {_text(failure)}"
+            ) from failure
+        LOG.warning(
+            "Certificate %s of cluster %s stays in Magnum's store: %s",
+            ref,
+            cluster.uuid,
+            _text(failure),
+        )
     cert_manager.delete_client_files(cluster, context=context)
 
 
@@ -149,18 +166,66 @@ def restore_references(context: Any, cluster: Any) -> None:
     CA that the cluster does not know.
     """
     row = objects.Cluster.get_by_uuid(context, cluster.uuid)
-    manager = backends.get_backend().CertManager
+    replaced = []
     for field in _REFERENCES:
         new, old = getattr(cluster, field), getattr(row, field)
-        if new == old:
-            continue
-        setattr(cluster, field, old)
-        try:
-            manager.delete_cert(
-                new, resource_ref=cluster.uuid, context=context
+        if new != old:
+            setattr(cluster, field, old)
+            replaced.append(new)
+    # Only now: a store that fails must not keep the cluster's own away.
+    for ref in replaced:
+        failure = _delete(context, cluster, ref)
+        if failure is not None:
+            LOG.warning(
+                "Certificate %s, made for a refused rotation of cluster %s, "
+                "stays in Magnum's store: %s",
+                ref,
+                cluster.uuid,
+                _text(failure),
             )
-        except exception.MagnumException as error:
-            LOG.warning("New certificate %s not deleted: %s", field, error)
+    cert_manager.delete_client_files(cluster, context=context)
+
+
+def _delete(context: Any, cluster: Any, ref: str) -> Exception | None:
+    """Delete one certificate; what went wrong, if anything did.
+
+    Each store raises what its client does: Magnum's own exceptions,
+    openstacksdk's, with older Magnums python-barbicanclient's.
+    """
+    try:
+        backends.get_backend().CertManager.delete_cert(
+            ref, resource_ref=cluster.uuid, context=context
+        )
+    except Exception as error:
+        return error
+    return None
+
+
+def _status(error: Exception) -> int | None:
+    """The HTTP status that an exception of whatever store stands for."""
+    for name in ("status_code", "http_status", "code"):
+        found = getattr(error, name, None)
+        if isinstance(found, int):
+            return found
+    return None
+
+
+def _final(error: Exception) -> bool:
+    """Whether to ask again is in vain.
+
+    Magnum says 403 for a Keystone that does not answer, too.
+    """
+    if isinstance(error, exception.MagnumException):
+        return False
+    if isinstance(error, (LookupError, TypeError, AttributeError)):
+        # What Magnum's code makes of a container that lost a part.
+        return True
+    return _status(error) in _REFUSALS
+
+
+def _text(error: Exception) -> str:
+    """One line, and the class when the exception says nothing itself."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _bytes(text: str | bytes) -> bytes:

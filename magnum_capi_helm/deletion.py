@@ -78,7 +78,8 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     at_home = origin.ascertain(rt, scope, rows.all_groups(cluster))
     if rt.management.get(kinds.NAMESPACE, "", scope[0]) is None:
         _without_namespace(rt, scope, cluster, at_home)
-        _forget(rt, context, cluster)
+        certificates.delete_forgotten(context, cluster)
+        _forget(rt, scope)
         return ""
     labels = location.object_labels(cluster, scope[1])
     with rt.leases.hold(*scope, labels) as hold:
@@ -88,8 +89,9 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
             return waiting
         _remove_server_groups(rt, scope)
         _remove_secrets(rt, scope, cluster)
+        certificates.delete_forgotten(context, cluster)
     rt.leases.delete(*scope)
-    _forget(rt, context, cluster)
+    _forget(rt, scope)
     return ""
 
 
@@ -117,10 +119,8 @@ def _without_namespace(
     credential_removal.delete(rt.management, *scope, cluster)
 
 
-def _forget(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    """Remove what is not on the management cluster."""
-    scope = operation.scope_of(cluster)
-    certificates.delete_forgotten(context, cluster)
+def _forget(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
+    """Drop what this process knows of a release that is gone."""
     rt.snapshots.forget(scope)
     rt.health_snapshots.forget(scope)
 

@@ -216,8 +216,9 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Refused, with the references that Magnum replaced put back."""
         from magnum_capi_helm import certificates
 
-        certificates.restore_references(context, cluster)
-        _refuse("rotating the CA of a cluster")
+        with faults.translated("CA rotation", cluster.uuid):
+            certificates.restore_references(context, cluster)
+            raise exceptions.NotSupported(certificates.NO_ROTATION)
 
     def rotate_credential(self, context: Any, cluster: Any) -> None:
         """Give the cluster a new credential, of the user who asks."""

@@ -73,20 +73,17 @@ def _update(context: Any, row: Any) -> None:
 
 
 def _delete(context: Any, row: Any) -> None:
-    if not row.stack_id:
-        # Nothing was made on any management cluster: none is needed.
-        from magnum_capi_helm import certificates
-
-        certificates.delete_forgotten(context, row)
-        try:
-            deletion.forget_interrupted(runtime.get(), row)
-        except exceptions.CapiHelmError as error:
-            LOG.debug("Its Lease may stay: %s", error)
-        row.status = rows.Status.DELETE_COMPLETE
-        return
     rt = runtime.get()
     try:
-        waiting = deletion.step(rt, context, row)
+        if row.stack_id:
+            waiting = deletion.step(rt, context, row)
+        else:
+            # Nothing was made on any management cluster: none is needed.
+            from magnum_capi_helm import certificates
+
+            certificates.delete_forgotten(context, row)
+            _forget_interrupted(rt, row)
+            waiting = ""
     except exceptions.LeaseHeld:
         raise
     except exceptions.CapiHelmError as error:
@@ -98,6 +95,13 @@ def _delete(context: Any, row: Any) -> None:
     LOG.info("cluster %s is deleted", row.uuid)
     row.status = rows.Status.DELETE_COMPLETE
     row.status_reason = None
+
+
+def _forget_interrupted(rt: runtime.Runtime, row: Any) -> None:
+    try:
+        deletion.forget_interrupted(rt, row)
+    except exceptions.CapiHelmError as error:
+        LOG.debug("Its Lease may stay: %s", error)
 
 
 def _save_waiting(rt: runtime.Runtime, row: Any, why: str) -> None:
@@ -118,7 +122,7 @@ def _overdue(rt: runtime.Runtime, row: Any) -> bool:
     only be waited for.
     """
     limit = conf.CONF.capi_helm.operation_timeout * 60
-    if not limit:
+    if not limit or not row.stack_id:
         return False
     try:
         found = rt.leases.read(*operation.scope_of(row))

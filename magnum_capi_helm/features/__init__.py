@@ -38,6 +38,7 @@ from magnum_capi_helm.features import placement
 from magnum_capi_helm.features import profiles
 from magnum_capi_helm.features import proxies
 from magnum_capi_helm.features import registries
+from magnum_capi_helm.features import renewal
 from magnum_capi_helm.features import shared_storage
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.features import topic
@@ -63,6 +64,7 @@ TOPICS: tuple[topic.Topic, ...] = (
     trust.TOPIC,
     autoscaling.TOPIC,
     healing.TOPIC,
+    renewal.TOPIC,
     storage.TOPIC,
     shared_storage.TOPIC,
     addons.TOPIC,

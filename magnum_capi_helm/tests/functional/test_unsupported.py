@@ -27,7 +27,6 @@ class UnsupportedTest(base.LabCase):
         cluster = self.cluster(template)
         self.until_status(cluster, ("CREATE_COMPLETE",))
         self._refuse_upgrade(cluster, template)
-        self._refuse_ca_rotation(cluster)
 
     def _refuse_upgrade(self, cluster: str, template: str) -> None:
         refused = self.assertRaises(
@@ -41,21 +40,3 @@ class UnsupportedTest(base.LabCase):
         after = self.magnum.find(cluster) or {}
         self.assertEqual("CREATE_COMPLETE", after["status"])
         self.assertEqual(template, after["cluster_template_id"])
-
-    def _refuse_ca_rotation(self, cluster: str) -> None:
-        authority = self._authority(cluster)
-        self.assertRaises(
-            ka_exceptions.HttpError,
-            self.magnum.call,
-            "PATCH",
-            f"/certificates/{cluster}",
-        )
-        self.assertEqual(authority, self._authority(cluster))
-        # Magnum itself calls a refused rotation a failed update; the health
-        # poll finds that nothing is wrong.
-        healed = self.until_status(cluster, ("UPDATE_COMPLETE",), 120)
-        self.assertIsNone(healed["status_reason"])
-
-    def _authority(self, cluster: str) -> str:
-        answer = self.magnum.call("GET", f"/certificates/{cluster}")
-        return str(answer["pem"])

@@ -18,22 +18,13 @@ from collections.abc import Callable
 import inspect
 from typing import Any
 
-from magnum import objects
 from magnum.common import exception
-from magnum.conductor.handlers import ca_conductor
 from magnum.drivers.common import driver as magnum_driver
 
 from magnum_capi_helm import driver
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
 from magnum_capi_helm.tests.unit.flows import base
-
-REFERENCES = (
-    "ca_cert_ref",
-    "magnum_cert_ref",
-    "etcd_ca_cert_ref",
-    "front_proxy_ca_cert_ref",
-)
 
 
 class DriverTest(base.FlowTestCase):
@@ -102,36 +93,11 @@ class RefusedTest(base.FlowTestCase):
         group = self.groups()["default-worker"]
         for call, args in (
             (self.driver.delete_nodegroup, (row, group)),
-            (self.driver.rotate_ca_certificate, (row,)),
             (self.driver.create_federation, (None,)),
             (self.driver.update_federation, (None,)),
             (self.driver.delete_federation, (None,)),
         ):
             self.refused(call, *args)
-
-
-class RotationTest(base.FlowTestCase):
-    """``coe ca rotate``: Magnum replaces the references before it asks."""
-
-    def test_the_old_references_and_certificates_are_kept(self) -> None:
-        self.created()
-        old = {name: getattr(self.row(), name) for name in REFERENCES}
-        kept = {each.uuid for each in objects.X509KeyPair.list(self.admin)}
-        self.assertRaises(
-            exception.NotSupported,
-            ca_conductor.Handler().rotate_ca_certificate,
-            self.context,
-            self.row(),
-        )
-        row = self.row()
-        self.assertEqual(
-            old, {name: getattr(row, name) for name in REFERENCES}
-        )
-        self.assertEqual("UPDATE_FAILED", row.status)
-        found = {each.uuid for each in objects.X509KeyPair.list(self.admin)}
-        self.assertEqual(kept, found)
-        self.health_poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
 
 class FaultTest(base.FlowTestCase):

@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Renewal of the control plane's certificates.
+
+kubeadm makes them for a year and renews them only with an upgrade. Cluster
+API renews them by replacing the machines that hold them
+(``KubeadmControlPlane.spec.rolloutBefore``); no chart up to 0.27.0 has a
+value for it, nor can another value stand in.
+"""
+
+from __future__ import annotations
+
+from magnum_capi_helm import chart_versions
+from magnum_capi_helm import labels
+from magnum_capi_helm import option_types
+from magnum_capi_helm import spec
+from magnum_capi_helm.features import topic
+
+#: What Cluster API's webhook accepts at least.
+_FEWEST = 7
+#: Of a certificate's 365: more would replace machines all the time.
+_MOST = 300
+
+
+class _Days(option_types.Integer):
+    """0, or as many as make sense."""
+
+    def __call__(self, value: object) -> int:
+        days = int(super().__call__(value))
+        if days and not _FEWEST <= days <= _MOST:
+            raise ValueError(f"{days} is neither 0 nor {_FEWEST} to {_MOST}")
+        return days
+
+
+DAYS = labels.Label(
+    name="certificates_expiry_days",
+    type=_Days(),
+    default=0,
+    allowed=f"a number of days from {_FEWEST} to {_MOST}; 0 renews none",
+    help="Replace the control plane's machines, one by one, when their "
+    "certificates expire within so many days. kubeadm's are for a year. "
+    "0: never; an upgrade renews them, too.",
+    becomes=("controlPlane.certificatesExpiryDays",),
+    charts=(chart_versions.Range(since="0.28.0"),),
+)
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    days = cluster.labels[DAYS]
+    applies = chart_versions.applies(DAYS.charts, cluster.chart.version)
+    if not days or not applies:
+        return {}
+    return {"controlPlane": {"certificatesExpiryDays": days}}
+
+
+TOPIC = topic.Topic(name="Certificates", labels=(DAYS,), cluster=_values)

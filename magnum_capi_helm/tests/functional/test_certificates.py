@@ -1,0 +1,305 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Certificates, as users of a cluster and of its Barbican see them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509 import oid
+import fixtures
+from keystoneauth1 import adapter
+from keystoneauth1 import exceptions as ka_exceptions
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+import psycopg2
+import requests
+import yaml
+
+from magnum_capi_helm.tests.functional import base
+
+_REFERENCES = (
+    "ca_cert_ref",
+    "magnum_cert_ref",
+    "etcd_ca_cert_ref",
+    "front_proxy_ca_cert_ref",
+)
+
+
+class CertificatesCase(base.LabCase):
+    """What is asked of whatever store."""
+
+    def stored(self, name: str) -> set[str]:
+        """The references of all that the store has of a cluster."""
+        raise NotImplementedError
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.plain = ""
+
+    # The store
+
+    def query(self, text: str, *words: Any) -> list[Any]:
+        """Rows of Magnum's database."""
+        connection = psycopg2.connect(base.magnum_database())
+        self.addCleanup(connection.close)
+        with connection, connection.cursor() as cursor:
+            cursor.execute(text, words)
+            return list(cursor.fetchall())
+
+    def references(self, cluster: str) -> tuple[str, ...]:
+        """What Magnum remembers of a cluster's certificates."""
+        fields = ", ".join(_REFERENCES)
+        found = self.query(
+            f"SELECT {fields} FROM cluster WHERE uuid = %s",  # noqa: S608
+            cluster,
+        )
+        return tuple(found[0])
+
+    # The authority
+
+    def authority(self, cluster: str, kind: str = "") -> bytes:
+        """``openstack coe ca show``."""
+        query = f"?ca_cert_type={kind}" if kind else ""
+        path = f"/certificates/{cluster}{query}"
+        return str(self.magnum.call("GET", path)["pem"]).encode()
+
+    def sign(self, cluster: str, kind: str = "") -> pathlib.Path:
+        """``openstack coe ca sign``: a file with certificate and key."""
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        subject = [
+            x509.NameAttribute(oid.NameOID.COMMON_NAME, "admin"),
+            x509.NameAttribute(
+                oid.NameOID.ORGANIZATION_NAME, "system:masters"
+            ),
+        ]
+        request = (
+            x509.CertificateSigningRequestBuilder()
+            .subject_name(x509.Name(subject))
+            .sign(key, hashes.SHA256())
+        )
+        pem = serialization.Encoding.PEM
+        body = {
+            "cluster_uuid": cluster,
+            "csr": request.public_bytes(pem).decode(),
+        }
+        if kind:
+            body["ca_cert_type"] = kind
+        signed = self.magnum.call("POST", "/certificates", body)["pem"]
+        path = self.home / f"client{kind}.pem"
+        path.write_bytes(
+            str(signed).encode()
+            + key.private_bytes(
+                pem,
+                serialization.PrivateFormat.TraditionalOpenSSL,
+                serialization.NoEncryption(),
+            )
+        )
+        return path
+
+    def nodes(self, cluster: str, kind: str = "") -> list[str]:
+        """The nodes, asked for with a certificate of one of the CAs."""
+        address = (self.magnum.find(cluster) or {})["api_address"]
+        trusted = self.home / "ca.pem"
+        trusted.write_bytes(self.authority(cluster))
+        answer = requests.get(
+            f"{address}/api/v1/nodes",
+            cert=str(self.sign(cluster, kind)),
+            verify=str(trusted),
+            timeout=10,
+        )
+        answer.raise_for_status()
+        return [each["metadata"]["name"] for each in answer.json()["items"]]
+
+    # A cluster's life
+
+    def live(self) -> None:
+        """Three clusters: two that come to nothing, and one to use."""
+        failing = self._made(flavor_id="m1.worker.nohost", create_timeout=1)
+        refused = self._made(labels={"octavia_lb_algorithm": "RANDOM"})
+        well = self._made()
+        self.until_status(well, ("CREATE_COMPLETE",))
+        self._use(well)
+        for cluster in (failing, refused):
+            self.until_status(cluster, ("CREATE_FAILED",))
+            self._leave(cluster)
+        self._leave(well)
+
+    def _made(self, **fields: Any) -> str:
+        if not self.plain:
+            self.plain = self.template()
+        return self.cluster(self.plain, **fields)
+
+    def _use(self, cluster: str) -> None:
+        self._three_authorities(cluster)
+        self._clients(cluster)
+        config = self._kubeconfig(cluster)
+        self._refused_rotation(cluster)
+        self.assertEqual(2, len(self._kubectl(config)))
+
+    def _leave(self, cluster: str) -> None:
+        """A deleted cluster has four certificates, and then none."""
+        name = (self.magnum.find(cluster) or {})["name"]
+        self.assertEqual(set(self.references(cluster)), self.stored(name))
+        self.delete(cluster)
+        self.assertEqual(set(), self.stored(name))
+
+    def _three_authorities(self, cluster: str) -> None:
+        pems = {
+            kind: self.authority(cluster, kind)
+            for kind in ("", "etcd", "front-proxy")
+        }
+        self.assertEqual(3, len(set(pems.values())))
+        self.assertEqual(pems[""], self.authority(cluster, "kubernetes"))
+        for pem in pems.values():
+            found = x509.load_pem_x509_certificate(pem)
+            self.assertTrue(
+                found.extensions.get_extension_for_class(
+                    x509.BasicConstraints
+                ).value.ca
+            )
+
+    def _clients(self, cluster: str) -> None:
+        """The API server trusts its own CA alone, and shows it."""
+        self.assertEqual(2, len(self.nodes(cluster)))
+        for kind in ("etcd", "front-proxy"):
+            self.assertRaises(
+                requests.exceptions.ConnectionError, self.nodes, cluster, kind
+            )
+
+    def _kubeconfig(self, cluster: str) -> pathlib.Path:
+        """``openstack coe cluster config``, and kubectl with it."""
+        clouds = yaml.safe_load((base.LAB / "clouds.yaml").read_text())
+        auth = clouds["clouds"]["demo"]["auth"]
+        environment = {
+            **{f"OS_{name.upper()}": word for name, word in auth.items()},
+            "OS_IDENTITY_API_VERSION": "3",
+            "PATH": os.environ["PATH"],
+        }
+        openstack = base.LAB / "venv" / "bin" / "openstack"
+        words = ("coe", "cluster", "config", cluster, "--dir", str(self.home))
+        subprocess.run(
+            [openstack, *words],
+            env=environment,
+            check=True,
+            capture_output=True,
+            timeout=60,
+        )
+        config = self.home / "config"
+        self.assertEqual(2, len(self._kubectl(config)))
+        return config
+
+    def _kubectl(self, config: pathlib.Path) -> list[Any]:
+        done = subprocess.run(
+            [
+                base.LAB / "bin" / "kubectl",
+                f"--kubeconfig={config}",
+                *("get", "nodes", "--output=json"),
+            ],
+            check=True,
+            capture_output=True,
+            timeout=60,
+        )
+        found: list[Any] = json.loads(done.stdout)["items"]
+        return found
+
+    def _refused_rotation(self, cluster: str) -> None:
+        made, pem = self.references(cluster), self.authority(cluster)
+        refused = self.assertRaises(
+            ka_exceptions.BadRequest,
+            self.magnum.call,
+            "PATCH",
+            f"/certificates/{cluster}",
+        )
+        self.assertIn("create a new cluster", str(refused))
+        self.assertEqual(made, self.references(cluster))
+        self.assertEqual(pem, self.authority(cluster))
+        # Magnum itself calls a refused rotation a failed update; the health
+        # poll finds that nothing is wrong.
+        healed = self.until_status(cluster, ("UPDATE_COMPLETE",), 120)
+        self.assertIsNone(healed["status_reason"])
+
+
+class DatabaseTest(CertificatesCase):
+    """x509keypair, Magnum's store in its own database."""
+
+    def stored(self, name: str) -> set[str]:
+        rows = self.query("SELECT uuid, certificate FROM x509keypair")
+        wanted = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, name)])
+        return {
+            uuid
+            for uuid, pem in rows
+            if x509.load_pem_x509_certificate(pem.encode()).issuer == wanted
+        }
+
+    def test_a_cluster_leaves_no_certificate(self) -> None:
+        self.live()
+
+
+class BarbicanTest(CertificatesCase):
+    """Barbican, which Magnum uses unless it is told otherwise."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.barbican = adapter.Adapter(
+            _service_user(), service_type="key-manager"
+        )
+        self.configure_sections(
+            {"certificates": {"cert_manager_type": "barbican"}}
+        )
+
+    def found(self, what: str) -> list[dict[str, Any]]:
+        """All containers, or all secrets, of Magnum's service user."""
+        answer = self.barbican.get(f"/v1/{what}?limit=100").json()
+        self.assertLess(answer["total"], 100)
+        found: list[dict[str, Any]] = answer[what]
+        return found
+
+    def stored(self, name: str) -> set[str]:
+        """By name; the client's has none of the cluster's."""
+        known = {
+            each["container_ref"]: each for each in self.found("containers")
+        }
+        rows = self.query("SELECT magnum_cert_ref FROM cluster")
+        used = {ref for (ref,) in rows}
+        clients = self.query(
+            "SELECT magnum_cert_ref FROM cluster WHERE name = %s", name
+        )
+        return {
+            ref
+            for ref, each in known.items()
+            if each["name"] == name
+            or (ref,) in clients
+            or (each["name"] == "Magnum-Conductor" and ref not in used)
+        }
+
+    def test_a_cluster_leaves_no_certificate_and_no_key(self) -> None:
+        before = self.found("secrets")
+        self.live()
+        self.assertEqual(before, self.found("secrets"))
+
+
+def _service_user() -> session.Session:
+    """Magnum's own, who owns what Magnum puts into Barbican."""
+    clouds = yaml.safe_load((base.LAB / "clouds.yaml").read_text())["clouds"]
+    auth = dict(clouds["admin"]["auth"])
+    auth.update(username="magnum", project_name="service")
+    return session.Session(v3.Password(**auth))

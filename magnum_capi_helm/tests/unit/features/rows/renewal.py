@@ -1,0 +1,25 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Renewal of certificates: a row for each label."""
+
+from __future__ import annotations
+
+#: label -> (a value that is not its default, what else it needs)
+CHANGES: dict[str, tuple[str, dict[str, str]]] = {
+    "certificates_expiry_days": ("30", {"capi_helm_chart_version": "0.28.0"}),
+}
+
+#: label -> a value that no user may give
+REFUSED: dict[str, str] = {
+    "certificates_expiry_days": "6",
+}

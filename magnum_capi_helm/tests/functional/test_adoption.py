@@ -331,7 +331,7 @@ class AdoptionTest(base.LabCase):
 
     def _listed(self) -> dict[str, str]:
         """The release in ``helm list``."""
-        words = ("list", "--filter", self.release, "--output", "json")
+        words = ("list", "--all", "--filter", self.release, "-o", "json")
         (found,) = json.loads(self._helm(*words))
         return dict(found)
 

@@ -62,7 +62,7 @@ _OBSERVED_OF_GROUP = {
 }
 
 #: All that a client can give, in a spelling that nobody would choose.
-_DECLARED = {
+_DECLARED: dict[str, Any] = {
     "labels": {
         "auto_healing_enabled": "TRUE",
         "boot_volume_size": " 20",

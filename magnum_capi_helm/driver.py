@@ -222,11 +222,11 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
     def rotate_credential(self, context: Any, cluster: Any) -> None:
         """Give the cluster a new credential, of the user who asks."""
+        from magnum_capi_helm import origin
         from magnum_capi_helm import rotation
-        from magnum_capi_helm import runtime
 
         with faults.translated("credential rotation", cluster.uuid):
-            rotation.rotate(runtime.get(), context, cluster)
+            rotation.rotate(origin.runtime_of(cluster), context, cluster)
 
     def create_federation(self, context: Any, federation: Any) -> None:
         """Refused; Magnum itself never calls it."""

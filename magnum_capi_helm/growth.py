@@ -63,7 +63,7 @@ def _resolved(
     cluster: Any, nodegroup: Any, cloud: catalogue.Cloud
 ) -> tuple[spec.Cluster, spec.NodeGroup]:
     release = str(cluster.stack_id)
-    asked = requested.cluster_labels(cluster)
+    asked = requested.living_labels(cluster)
     group = groups.resolve(cluster, nodegroup, cloud, release, asked)
     outline = resolve_cluster.outline(
         cluster, asked, requested.configured_chart(), release

@@ -109,7 +109,7 @@ def _item(
     session = sessions.user_session(context)
     cloud = catalogue.Cloud(session)
     requested.check_unknown_of_group(cluster, nodegroup)
-    asked = requested.cluster_labels(cluster, base.wanted.labels)
+    asked = requested.living_labels(cluster, base.wanted.labels)
     group = groups.resolve(cluster, nodegroup, cloud, scope[1], asked)
     _check_name(rt, cluster, nodegroup, base)
     outline = resolve_cluster.outline(

@@ -63,7 +63,7 @@ def change(
     ours, theirs = rows.group(new, release), rows.group(old, release)
     if ours.settings == theirs.settings:
         return {}
-    asked = requested.cluster_labels(cluster, known.labels)
+    asked = requested.living_labels(cluster, known.labels)
     group = _group(cluster, asked, new, ours, theirs, {**item, **pending})
     outline = resolve_cluster.outline(cluster, asked, known.chart, release)
     made = values.node_group(outline, group)

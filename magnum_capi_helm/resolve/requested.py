@@ -51,21 +51,43 @@ def cluster_labels(
     return labels.resolve(features.LABELS, sources, conf.label_defaults())
 
 
+def living_labels(
+    cluster: Any, own: Mapping[str, str] | None = None
+) -> labels.Values:
+    """The labels of a cluster that exists.
+
+    A value that is not allowed counts as none: nobody can change it, and
+    1.4.0, which took any, took no notice.
+
+    :param own: as for :func:`cluster_labels`
+    """
+    given = (cluster.labels or {}) if own is None else own
+    sources = labels.Sources(
+        template=_allowed(cluster.cluster_template.labels or {}),
+        cluster=_allowed(given),
+    )
+    return labels.resolve(features.LABELS, sources, conf.label_defaults())
+
+
 def own_labels(cluster: Any) -> dict[str, str]:
     """What the user of a cluster wants otherwise than its template.
 
-    A label with a value that is not allowed counts as none: nobody can
-    change it, and 1.4.0 took no notice. The version of Kubernetes is never
-    the cluster's own: it comes with the image.
+    As in :func:`living_labels`, a value that is not allowed counts as none.
+    The version of Kubernetes is never the cluster's own: it comes with the
+    image.
     """
     own = _own(cluster.labels, cluster.cluster_template.labels or {})
     own.pop(nodes.KUBE_TAG.name, None)
-    return {name: text for name, text in own.items() if _parses(name, text)}
+    return _allowed(own)
 
 
 def own_labels_of_group(cluster: Any, nodegroup: Any) -> dict[str, str]:
     """The labels of a nodegroup that are no copies of its cluster's."""
     return _own(getattr(nodegroup, "labels", None), cluster.labels or {})
+
+
+def _allowed(given: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in given.items() if _parses(name, text)}
 
 
 def _parses(name: str, text: str) -> bool:

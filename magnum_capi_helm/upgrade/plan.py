@@ -196,7 +196,7 @@ def of_group(
     """
     row, base = subject.row, subject.base
     change = moved.single(row, nodegroup, base.labels)
-    asked = requested.cluster_labels(change.row)
+    asked = requested.living_labels(change.row)
     outline = resolve_cluster.outline(
         change.row, asked, base.chart, row.stack_id
     )

@@ -24,6 +24,7 @@ import subprocess
 import tempfile
 from typing import Any
 
+from keystoneauth1 import adapter
 import psycopg2
 import yaml
 
@@ -41,7 +42,7 @@ _LABELS = {
     "boot_volume_type": "ssd",
     "etcd_blockdevice_size": "10",
     "etcd_blockdevice_volume_type": "ssd",
-    "extra_network_names": "storage",
+    "extra_network_names": "public",
     "keystone_auth_enabled": "true",
     "kube_tag": "v1.34.2",
     "octavia_lb_healthcheck": "yup",
@@ -107,6 +108,8 @@ class AdoptionTest(base.LabCase):
         self._resize_the_group_that_1_4_0_made()
         self._add_and_remove_a_group()
         self._assert_healthy()
+        self._rotate()
+        self._upgrade()
         self._delete()
         self._swap_back(new)
 
@@ -241,11 +244,52 @@ class AdoptionTest(base.LabCase):
             {k: v for k, v in found.items() if k not in changing},
         )
 
+    def _rotate(self) -> None:
+        """The cluster gets another credential, and no other machine."""
+        (old,) = self.credentials_of(self.uuid)
+        api = adapter.Adapter(
+            self.magnum.session,
+            service_type="container-infra",
+            additional_headers={
+                "OpenStack-API-Version": "container-infra 1.12"
+            },
+        )
+        api.patch(f"/credentials/{self.uuid}")
+        self._until_updated()
+        secrets = self._secrets()
+        self.assertNotEqual(
+            self.secrets.pop("cloud-credentials"),
+            secrets.pop("cloud-credentials"),
+        )
+        self.assertEqual(self.secrets, secrets)
+        ids = {each["id"] for each in self.credentials_of(self.uuid)}
+        self.assertTrue(ids - {old["id"]}, ids)
+        self._assert_same_machines(one_more=True)
+
+    def _upgrade(self) -> None:
+        """All machines are replaced, by those of another template."""
+        machines = self._machines()
+        new = self.template(
+            image_id="ubuntu-v1.35.1",
+            labels={"capi_helm_chart_version": "0.27.0"},
+        )
+        self.magnum.call(
+            "POST",
+            f"/clusters/{self.uuid}/actions/upgrade",
+            {"cluster_template": new, "max_batch_size": 1},
+        )
+        self._until_updated()
+        found = self.magnum.find(self.uuid) or {}
+        self.assertEqual("v1.35.1", found["coe_version"])
+        self.assertEqual(new, found["cluster_template_id"])
+        self.assertEqual(len(machines), len(self._machines()))
+        self.assertEqual(set(), machines & self._machines())
+
     def _delete(self) -> None:
         """No trace is left, in any service."""
         references = self._rows(_REFERENCES, self.uuid)[0]
         self.assertEqual(4, len(self._rows(_CERTIFICATES, references)))
-        self.assertEqual(1, len(self.credentials_of(self.uuid)))
+        self.assertNotEqual([], self.credentials_of(self.uuid))
         self.delete(self.uuid)
         self.assertEqual([], self.left_of(self.release))
         self.assertEqual([], self.credentials_of(self.uuid))

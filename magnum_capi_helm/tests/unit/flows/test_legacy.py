@@ -15,13 +15,17 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 from typing import Any
 
+from magnum.common import exception
 from magnum.conductor.handlers import nodegroup_conductor
 import yaml
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import spec
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.flows import base
 
@@ -80,11 +84,22 @@ class LegacyTest(base.FlowTestCase):
         made = "0a1b2c"
         self.openstack.credentials[made] = {
             "id": made,
-            "name": base.UUID,
+            "name": f"magnum-{base.UUID}-0a1b2c3d",
             "user_id": "fake_user",
         }
-        auth = {"application_credential_id": made}
-        clouds = yaml.safe_dump({"clouds": {"openstack": {"auth": auth}}})
+        entry = {
+            "identity_api_version": 3,
+            "region_name": "RegionOne",
+            "interface": "public",
+            "verify": True,
+            "auth_type": "v3applicationcredential",
+            "auth": {
+                "auth_url": "http://keystone.test/v3",
+                "application_credential_id": made,
+                "application_credential_secret": "s3cr3t",
+            },
+        }
+        clouds = yaml.safe_dump({"clouds": {"openstack": entry}})
         labels = {
             "magnum.openstack.org/project-id": "fake_project",
             "magnum.openstack.org/user-id": "fake_user",
@@ -203,6 +218,26 @@ class OddLabelTest(LegacyTest):
 
     def labels(self) -> dict[str, str]:
         return {"octavia_lb_healthcheck": "yup", "boot_volume_size": "big"}
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        found = super().catalogue(session)
+        old = spec.Image("i-0", "ubuntu-1.30", "1.30.1", "ubuntu")
+        return dataclasses.replace(found, images={old.name: old})
+
+    def test_a_nodegroup_is_added_all_the_same(self) -> None:
+        self.add("more", labels=self.labels(), image_id="ubuntu-1.30")
+        [*_, made] = self.helm.upgrades[-1].values["nodeGroups"]
+        self.assertEqual("more", made["name"])
+        self.assertNotIn("machineRootVolume", made)
+
+    def test_a_value_of_the_new_group_itself_is_refused(self) -> None:
+        refused = self.assertRaises(
+            exception.InvalidParameterValue,
+            self.add,
+            "more",
+            labels={**self.labels(), "boot_volume_size": "huge"},
+        )
+        self.assertIn("boot_volume_size='huge'", str(refused))
 
 
 class OddGroupTest(LegacyTest):

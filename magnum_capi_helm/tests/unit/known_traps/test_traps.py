@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Traps that no other test is about."""
+
+from __future__ import annotations
+
+from magnum.common import exception
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.flows import base
+
+
+class UpgradeTest(base.FlowTestCase):
+    """B9."""
+
+    def test_an_upgrade_that_is_refused_has_changed_no_row(self) -> None:
+        """B9: all is looked at before the first write."""
+        self.created()
+        before = [self.row().as_dict()]
+        before += [each.as_dict() for each in self.groups().values()]
+        new = self.template(image_id="no-such-image")
+        group = self.groups()["default-worker"]
+        self.assertRaises(
+            exception.NotSupported,
+            self.handler.cluster_upgrade,
+            self.context,
+            self.row(),
+            new,
+            1,
+            group,
+        )
+        after = [self.row().as_dict()]
+        after += [each.as_dict() for each in self.groups().values()]
+        self.assertEqual(before, after)
+        self.assertEqual(1, len(self.helm.upgrades))
+
+
+class CountTest(base.FlowTestCase):
+    """B13."""
+
+    def test_the_count_that_the_autoscaler_chose_is_shown(self) -> None:
+        """B13: the row follows the MachineDeployment."""
+        labels = {"auto_scaling_enabled": "true", "max_node_count": "5"}
+        self.created(labels=labels)
+        self.server.patch(
+            kinds.MACHINE_DEPLOYMENT,
+            base.NAMESPACE,
+            f"{base.RELEASE}-default-worker",
+            {"spec": {"replicas": 4}},
+        )
+        self.capi.settle()
+        self.health_poll()
+        self.assertEqual(4, self.groups()["default-worker"].node_count)
+        self.assertEqual("CREATE_COMPLETE", self.row().status)
+        self.assertEqual(1, len(self.helm.upgrades))
+
+
+class ProxyTest(base.FlowTestCase):
+    """C10."""
+
+    def test_nobody_waits_for_what_other_programs_install(self) -> None:
+        """C10: the driver reads no kind that it did not render."""
+        self.assertNotIn("HelmChartProxy", {each.name for each in kinds.ALL})
+
+
+class HalfMadeTest(base.FlowTestCase):
+    """M7."""
+
+    def test_a_cluster_without_workers_is_deleted(self) -> None:
+        """M7: Magnum died between the rows of its two default groups."""
+        self.saved()
+        self.groups()["default-worker"].destroy()
+        self.poll()
+        self.health_poll()
+        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+        self.delete()
+        self.poll()
+        self.assertRaises(exception.ClusterNotFound, self.row)

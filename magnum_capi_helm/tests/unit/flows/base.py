@@ -35,6 +35,7 @@ from magnum.conductor.handlers import cluster_conductor
 from magnum.conductor.handlers import nodegroup_conductor
 from magnum.conductor.handlers.common import cert_manager
 from magnum.db.sqlalchemy import api as db_api
+from magnum.db.sqlalchemy import models
 from magnum.service import periodic
 from magnum.tests.unit.db import base
 from magnum.tests.unit.objects import utils
@@ -116,6 +117,24 @@ def _enable_loggers() -> None:
             logger.disabled = False
 
 
+_template_of = db_api.Connection.get_cluster_template_by_uuid
+
+
+def _template_by_uuid(connection: Any, context: Any, ident: str) -> Any:
+    """Magnum's look-up of a template, as quick for an administrator.
+
+    Magnum asks for all templates, united with the public and with the hidden
+    ones. SQLAlchemy can't cache that statement, and compiling it anew for
+    each poll took a tenth of all tests' time.
+    """
+    if context.is_admin and context.all_tenants:
+        with db_api._session_for_read() as session:
+            every = session.query(models.ClusterTemplate)
+            if found := every.filter_by(uuid=ident).one_or_none():
+                return found
+    return _template_of(connection, context, ident)
+
+
 class FlowTestCase(base.DbTestCase):
     """Magnum's rows in SQLite, everything else from the fakes."""
 
@@ -134,6 +153,13 @@ class FlowTestCase(base.DbTestCase):
         self.useFixture(
             fixtures.MockPatch(
                 "magnum.conductor.utils.notify_about_cluster_operation"
+            )
+        )
+        self.useFixture(
+            fixtures.MockPatchObject(
+                db_api.Connection,
+                "get_cluster_template_by_uuid",
+                _template_by_uuid,
             )
         )
         self._without_trusts()

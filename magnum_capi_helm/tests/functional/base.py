@@ -13,7 +13,9 @@
 """The lab as the tests see it.
 
 ``python3 -m lab up`` first. All that a test makes has a name of its own, and
-the test deletes it at the end, whatever happened before.
+the test deletes it at the end, whatever happened before. Tests run side by
+side and look at nothing that is another's; those that can't are in the
+package ``alone``, and only they may control services.
 """
 
 from __future__ import annotations
@@ -48,10 +50,31 @@ KEYSTONE = "http://127.0.0.1:5000/v3"
 POLL = 1.0
 #: Options of Magnum that a test wants otherwise.
 OVERRIDE = LAB / "cloud" / "magnum" / "conf.d" / "test.conf"
+#: Tests in this package run one after the other, and nothing beside them.
+ALONE = f"{__package__}.alone."
+
+
+class _Running:
+    """The test that this process runs: it runs one at a time."""
+
+    module = ""
+
+
+def refuse_in_company(what: str) -> None:
+    """Fail when other tests may run beside this one.
+
+    :param what: what would disturb them
+    """
+    if not _Running.module.startswith(ALONE):
+        raise AssertionError(
+            f"{what} disturbs the tests beside {_Running.module}: "
+            f"move it into {ALONE}*"
+        )
 
 
 def lab(*words: str) -> str:
     """``python3 -m lab``: control a service of the lab."""
+    refuse_in_company(f"lab {' '.join(words)}")
     done = subprocess.run(
         [sys.executable, "-m", "lab", *words],
         cwd=CHECKOUT,
@@ -141,6 +164,7 @@ class LabCase(base.BaseTestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        _Running.module = type(self).__module__
         for chatty in ("keystoneauth", "urllib3"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
         if not (LAB / "kubeconfig").exists():
@@ -164,6 +188,7 @@ class LabCase(base.BaseTestCase):
         self, sections: Mapping[str, Mapping[str, str]]
     ) -> None:
         """Restart Magnum with other options, until the test ends."""
+        refuse_in_company("another configuration")
         lines = []
         for section, options in sections.items():
             lines.append(f"[{section}]")

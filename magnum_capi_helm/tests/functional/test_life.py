@@ -31,12 +31,16 @@ import psycopg2
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
 
+_REFERENCES = (
+    "SELECT ca_cert_ref, magnum_cert_ref, etcd_ca_cert_ref, "
+    "front_proxy_ca_cert_ref FROM cluster WHERE uuid = %s"
+)
+
 
 class LifeTest(base.LabCase):
     """One cluster's life."""
 
     def test_create_resize_delete_leaves_nothing(self) -> None:
-        certificates = _certificate_rows()
         cluster = self.cluster(self.template(), node_count=2)
         made = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
         self.assertEqual("CREATE_COMPLETE", made["status"])
@@ -47,6 +51,8 @@ class LifeTest(base.LabCase):
         self.assertEqual(3, len(self._ready_nodes(made)))
         self._assert_no_more_rights_than_the_user(cluster)
         self._assert_own_service_account_key(made["stack_id"])
+        certificates = _certificates_of(cluster)
+        self.assertEqual(4, _certificate_rows(certificates))
 
         self.assertEqual(3, self.resize(cluster, 3)["node_count"])
         self.assertEqual(4, len(self._ready_nodes(made)))
@@ -67,7 +73,7 @@ class LifeTest(base.LabCase):
         self.delete(cluster)
         self.assertEqual([], self.left_of(made["stack_id"]))
         self.assertEqual([], self.credentials_of(cluster))
-        self.assertEqual(certificates, _certificate_rows())
+        self.assertEqual(0, _certificate_rows(certificates))
 
     def _assert_no_more_rights_than_the_user(self, cluster: str) -> None:
         (credential,) = self.credentials_of(cluster)
@@ -189,11 +195,23 @@ def _condition(node: dict[str, Any], kind: str) -> dict[str, Any]:
     return {}
 
 
-def _certificate_rows() -> int:
-    """Rows of Magnum's certificate table, all clusters together."""
+def _certificates_of(cluster: str) -> list[str]:
+    """UUIDs of the rows of a cluster's certificates."""
     with (
         psycopg2.connect(base.magnum_database()) as database,
         database.cursor() as cursor,
     ):
-        cursor.execute("SELECT count(*) FROM x509keypair")
+        cursor.execute(_REFERENCES, (cluster,))
+        return list(cursor.fetchone())
+
+
+def _certificate_rows(uuids: list[str]) -> int:
+    """How many of them are in Magnum's table of certificates."""
+    with (
+        psycopg2.connect(base.magnum_database()) as database,
+        database.cursor() as cursor,
+    ):
+        cursor.execute(
+            "SELECT count(*) FROM x509keypair WHERE uuid = ANY(%s)", (uuids,)
+        )
         return int(cursor.fetchone()[0])

@@ -66,11 +66,14 @@ class NumbersTest(base.LabCase):
 
     def test_what_a_create_and_a_settled_cluster_cost(self) -> None:
         template = self.template()
+        earlier = len(_excess())
         cluster = self.cluster(template)
         self.until_status(cluster, ("CREATE_COMPLETE",))
-        self.until_status(self.cluster(template), ("CREATE_COMPLETE",))
-        # The last few: one alone says more of what else the machine does.
-        self.assertLessEqual(statistics.median(_excess()[-5:]), 0.0)
+        # More than one: one alone says more of what else the machine does.
+        # Those before were made while other tests ran.
+        for _ in range(2):
+            self.until_status(self.cluster(template), ("CREATE_COMPLETE",))
+        self.assertLessEqual(statistics.median(_excess()[earlier:]), 0.0)
 
         row, counted, admin = self._own_driver(cluster)
         driver.Driver().update_cluster_status(admin, row)

@@ -22,6 +22,8 @@ from lab import tools
 
 NAME = "openstack-cluster"
 VERSION = "0.27.0"
+#: The same chart under an older version as well, to upgrade from.
+_VERSIONS = ("0.26.1", VERSION)
 PORT = 8879
 URL = f"http://127.0.0.1:{PORT}"
 SOURCE = layout.SOURCE / "chart" / NAME
@@ -31,7 +33,7 @@ _LOG = layout.log("package-chart")
 def _stamp() -> str:
     files = [path for path in SOURCE.rglob("*") if path.is_file()]
     names = (str(path.relative_to(SOURCE)) for path in sorted(files))
-    return stamps.fingerprint(VERSION, URL, *names, files=files)
+    return stamps.fingerprint(*_VERSIONS, URL, *names, files=files)
 
 
 def ready() -> bool:
@@ -53,16 +55,17 @@ def package() -> None:
         )
     layout.CHARTS.mkdir(parents=True, exist_ok=True)
     helm = layout.BIN / "helm"
-    tools.run(
-        [
-            helm,
-            "package",
-            SOURCE,
-            f"--version={VERSION}",
-            f"--destination={layout.CHARTS}",
-        ],
-        log=_LOG,
-    )
+    for version in _VERSIONS:
+        tools.run(
+            [
+                helm,
+                "package",
+                SOURCE,
+                f"--version={version}",
+                f"--destination={layout.CHARTS}",
+            ],
+            log=_LOG,
+        )
     tools.run([helm, "repo", "index", layout.CHARTS, "--url", URL], log=_LOG)
     shutil.rmtree(layout.CHART_STORE, ignore_errors=True)
     stamps.write("chart", _stamp())

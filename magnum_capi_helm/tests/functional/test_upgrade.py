@@ -1,0 +1,216 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A cluster moves to another template, and back from one that fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keystoneauth1 import exceptions as ka_exceptions
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import base
+
+_OLD = "ubuntu-v1.34.2"
+_NEW = "ubuntu-v1.35.1"
+#: What an upgrade changes in ``coe cluster show``, and nothing else.
+_CHANGED = {
+    "cluster_template_id",
+    "coe_version",
+    "health_status_reason",
+    "links",
+    "master_addresses",
+    "node_addresses",
+    "status",
+    "updated_at",
+    # Magnum compares with the template that the cluster has.
+    "labels_added",
+    "labels_overridden",
+    "labels_skipped",
+}
+
+
+class UpgradeTest(base.LabCase):
+    """One cluster for all: making one takes most of the time."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.old = self.template(
+            image_id=_OLD,
+            labels={
+                "capi_helm_chart_version": "0.26.1",
+                "kube_tag": "v1.34.2",
+                "api_server_log_level": "3",
+            },
+        )
+        self.new = self.template(
+            image_id=_NEW,
+            labels={
+                "api_server_log_level": "4",
+                # Frozen in what is there: must not be in the way.
+                "octavia_provider": "ovn",
+                "fixed_subnet_cidr": "10.9.0.0/24",
+            },
+        )
+        self.uuid = self.cluster(self.old)
+        made = self.until_status(self.uuid, ("CREATE_COMPLETE",))
+        self.release = str(made["stack_id"])
+
+    def test_a_cluster_is_upgraded(self) -> None:
+        self._add("keeps", image_id=self._image(_OLD))
+        self.templates_that_do_not_fit_are_refused()
+        self.a_whole_upgrade()
+        self.one_group_is_upgraded()
+        self.a_new_group_is_of_the_new_version()
+        self.an_upgrade_that_fails_is_rolled_back()
+
+    def templates_that_do_not_fit_are_refused(self) -> None:
+        before = self._cluster_shown()
+        for fields, text in (
+            ({"image_id": "ubuntu-no-version"}, "kube_version"),
+            (
+                {"labels": {"capi_helm_chart_version": "0.26.0"}},
+                "chart 0.26.1 and can't go back",
+            ),
+            ({"labels": {"boot_volume_size": "x"}}, "boot_volume_size"),
+        ):
+            self._refused(self.template(**fields), text)
+        self.assertEqual(before, self._cluster_shown())
+
+    def a_whole_upgrade(self) -> None:
+        before, machines = self._cluster_shown(), self._machines()
+        self._upgrade(self.new)
+        after = self._cluster_shown()
+        self.assertLessEqual(
+            {key for key in after if after[key] != before[key]}, _CHANGED
+        )
+        self.assertEqual("v1.35.1", after["coe_version"])
+        kept = {each for each in machines if "-keeps-" in each}
+        now = self._machines()
+        self.assertEqual(kept, machines.keys() & now.keys())
+        self.assertEqual(
+            {"v1.35.1"}, {now[each] for each in now.keys() - kept}
+        )
+        self._refused(self.old, "can't go back to v1.34.2")
+
+    def one_group_is_upgraded(self) -> None:
+        machines = self._machines()
+        group = self.magnum.nodegroups(self.uuid)["keeps"]["uuid"]
+        self._upgrade(self.new, nodegroup=group)
+        now = self._machines()
+        self.assertEqual({"v1.35.1"}, set(now.values()))
+        gone = machines.keys() - now.keys()
+        self.assertEqual(1, len(gone), str(gone))
+        self.assertIn("-keeps-", gone.pop())
+
+    def a_new_group_is_of_the_new_version(self) -> None:
+        self._add("later")
+        self.assertEqual(
+            {"v1.35.1"},
+            {v for k, v in self._machines().items() if "-later-" in k},
+        )
+
+    def an_upgrade_that_fails_is_rolled_back(self) -> None:
+        machines = self._machines()
+        bad = self.template(image_id=_NEW, flavor_id="m1.worker.nohost")
+        self._accept(bad)
+        self.until(
+            lambda: (
+                "No valid host" in str(self._cluster_shown()["status_reason"])
+            ),
+            120,
+        )
+        self.assertEqual(bad, self._cluster_shown()["cluster_template_id"])
+        base.command("rollback", self.uuid)
+        self._complete()
+        self.assertEqual(
+            self.new, self._cluster_shown()["cluster_template_id"]
+        )
+        groups = self.magnum.nodegroups(self.uuid).values()
+        self.assertNotIn(
+            "m1.worker.nohost", {each["flavor_id"] for each in groups}
+        )
+        control_plane = {k for k in machines if "-control-plane-" in k}
+        self.assertLessEqual(control_plane, self._machines().keys())
+        # The same template again is legal, and rolls nothing.
+        machines = self._machines()
+        self._upgrade(self.new)
+        self.assertEqual(machines, self._machines())
+
+    # Helpers
+
+    def _cluster_shown(self) -> dict[str, Any]:
+        """``coe cluster show``, but for what any poll may change."""
+        found = self.magnum.find(self.uuid) or {}
+        for key in ("updated_at", "health_status", "health_status_reason"):
+            found.pop(key, None)
+        return found
+
+    def _accept(self, template: str, **options: str) -> None:
+        self.magnum.call(
+            "POST",
+            f"/clusters/{self.uuid}/actions/upgrade",
+            {"cluster_template": template, "max_batch_size": 1, **options},
+        )
+
+    def _upgrade(self, template: str, **options: str) -> None:
+        self._accept(template, **options)
+        self._complete()
+
+    def _complete(self) -> None:
+        done = self.until_status(
+            self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED")
+        )
+        self.assertEqual(
+            ("UPDATE_COMPLETE", None), (done["status"], done["status_reason"])
+        )
+
+    def _refused(self, template: str, text: str) -> None:
+        refused = self.assertRaises(
+            ka_exceptions.BadRequest, self._accept, template
+        )
+        self.assertIn(text, str(refused))
+
+    def _add(self, name: str, **fields: str) -> None:
+        body = {"name": name, "flavor_id": "m1.worker", "node_count": 1}
+        path = f"/clusters/{self.uuid}/nodegroups"
+        self.magnum.call("POST", path, {**body, **fields})
+        self.until(
+            lambda: (
+                self.magnum.nodegroups(self.uuid).get(name, {}).get("status")
+                == "CREATE_COMPLETE"
+            ),
+            180,
+        )
+        self._complete()
+
+    def _image(self, name: str) -> str:
+        """The UUID of an image: other words than the template's for it."""
+        found = self.magnum.session.get(
+            "/v2/images",
+            endpoint_filter={"service_type": "image"},
+            params={"name": name},
+        )
+        return str(found.json()["images"][0]["id"])
+
+    def _machines(self) -> dict[str, str]:
+        """Name of each machine, which no other will have -> version."""
+        found = self.plane.list(
+            kinds.MACHINE,
+            self.namespace,
+            f"{view.CLUSTER_NAME_LABEL}={self.release}",
+        )
+        return {
+            view.name_of(e): str(view.spec_of(e)["version"]) for e in found
+        }

@@ -53,9 +53,7 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
         _observe(cluster, seen, now)
         _follow(rt, context, cluster, seen)
     if rows.failed(cluster.status):
-        # With the Lease held somebody else is about to say how it ended.
-        with contextlib.suppress(exceptions.LeaseHeld):
-            _go_on(rt, context, cluster)
+        _go_on(rt, context, cluster)
     return credential_health.checked(rt, cluster, found)
 
 
@@ -107,7 +105,16 @@ def unknown(why: str) -> health.Health:
 
 def _go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     """Magnum looks at a failed cluster here alone."""
+    go_on = polling.update
     if rows.action(cluster.status) == "DELETE":
-        status_poll.resume(rt, context, cluster)
-    else:
-        polling.update(rt, context, cluster)
+        go_on = status_poll.resume
+    problem = ""
+    try:
+        go_on(rt, context, cluster)
+    except exceptions.LeaseHeld:
+        # Somebody else is about to say how it ended.
+        return
+    except exceptions.CapiHelmError as error:
+        problem = str(error)
+    if problem:
+        LOG.warning("No verdict on cluster %s: %s", cluster.uuid, problem)

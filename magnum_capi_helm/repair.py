@@ -19,7 +19,8 @@ only what differs is written (``drift``). Only under the Lease.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+import dataclasses
 from typing import TypeAlias
 
 from oslo_log import log
@@ -92,16 +93,23 @@ def repair(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
     cluster = rt.management.get(kinds.CLUSTER, *scope)
     if found is None or cluster is None or view.deleting(cluster):
         return
+    _put_right(rt, scope, found)
+    for each in revisions:
+        if each.harmful:
+            releases.mark_repaired(rt.management, *scope, each.version)
+
+
+def _put_right(
+    rt: runtime.Runtime, scope: snapshot.Scope, release: releases.Release
+) -> None:
+    # Optional: an old manifest may have versions that are served no more.
     manifest = {
-        (kind, view.name_of(each)): each
-        for each in found.objects
+        (dataclasses.replace(kind, optional=True), view.name_of(each)): each
+        for each in release.objects
         if (kind := kinds.rendered(each)) is not None
     }
     _restore(rt, scope, manifest)
     _remove_strays(rt, scope, manifest)
-    for each in revisions:
-        if each.harmful:
-            releases.mark_repaired(rt.management, *scope, each.version)
 
 
 def _restore(
@@ -143,8 +151,9 @@ def _create(
             "annotations": {**(metadata.get("annotations") or {}), **owner},
         },
     }
-    LOG.warning("Making %s %s anew", kind.name, metadata["name"])
-    rt.management.create(kind, made)
+    what = f"{kind.name} {metadata['name']}"
+    LOG.warning("Making %s anew", what)
+    _try(what, rt.management.create, kind, made)
 
 
 def _patch(
@@ -155,18 +164,23 @@ def _patch(
     change: client.Object,
 ) -> None:
     # Paths and no values: those may be secrets.
-    what = ", ".join(drift.paths(change))
-    LOG.warning("Putting %s of %s %s right", what, kind.name, name)
+    paths = ", ".join(drift.paths(change))
+    what = f"{kind.name} {name}"
+    LOG.warning("Putting %s of %s right", paths, what)
+    _try(what, rt.management.patch, kind, scope[0], name, change)
+
+
+def _try(what: str, write: Callable[..., object], *args: object) -> None:
+    """Write; what a webhook will not have, it will not have next time."""
     refused = ""
     try:
-        rt.management.patch(kind, scope[0], name, change)
+        write(*args)
     except exceptions.ManagementError as error:
         if error.retriable:
             raise
         refused = str(error)
     if refused:
-        # A webhook will not have it, however often it is asked.
-        LOG.warning("%s %s stays as it is: %s", kind.name, name, refused)
+        LOG.warning("%s stays as it is: %s", what, refused)
 
 
 def _remove_strays(

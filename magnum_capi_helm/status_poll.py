@@ -132,21 +132,16 @@ def _overdue(rt: runtime.Runtime, row: Any) -> bool:
     return since is not None and time.time() - since > limit
 
 
-def resume(rt: runtime.Runtime, context: Any, row: Any) -> None:
+def resume(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     """Go on with a deletion that took too long.
 
     Magnum removes rows in its status poll alone. So a deletion that moves
     again is in progress again, with all its time.
+
+    :raises CapiHelmError: it does not move
     """
-    problem = ""
-    try:
-        waiting = deletion.step(rt, context, row)
-    except exceptions.CapiHelmError as error:
-        problem = str(error)
-    if problem:
-        LOG.debug("Deletion of cluster %s still waits: %s", row.uuid, problem)
+    waiting = deletion.step(rt, context, cluster)
+    if waiting and waiting in (cluster.status_reason or ""):
         return
-    if waiting and waiting in (row.status_reason or ""):
-        return
-    rt.leases.mark_deleted(*operation.scope_of(row))
-    outcome.save_deleting(row, waiting or None)
+    rt.leases.mark_deleted(*operation.scope_of(cluster))
+    outcome.save_deleting(cluster, waiting or None)

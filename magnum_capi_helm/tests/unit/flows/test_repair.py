@@ -155,6 +155,22 @@ class RepairTest(RepairTestCase):
             view.annotations_of(made)["meta.helm.sh/release-name"],
         )
 
+    def test_what_cannot_be_made_is_left_with_a_warning(self) -> None:
+        self.failed_revision()
+        name = self.server.names(kinds.CONFIG_TEMPLATE)[0]
+        self.resize(2)
+        self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
+        self.server.delete(kinds.CONFIG_TEMPLATE, base.NAMESPACE, name)
+        self.management.fail(
+            exceptions.ManagementError("no such version"),
+            verbs=["create"],
+            kind=kinds.CONFIG_TEMPLATE,
+        )
+        self.poll()
+        self.assertIn("stays as it is: no such version", self.log.output)
+        plane = self.live(kinds.CONTROL_PLANE, PLANE)
+        self.assertEqual(1, plane["spec"]["replicas"])
+
     def test_without_the_cluster_object_nothing_is_made(self) -> None:
         self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
         self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)

@@ -49,7 +49,7 @@ def custom(obj: Object) -> bool:
 
     Kubernetes' own kinds it compares in all three versions.
     """
-    group = str(obj.get("apiVersion", "")).rpartition("/")[0]
+    group = _group(obj.get("apiVersion", ""))
     # Kubernetes' own: core, apps and the like, rbac.authorization.k8s.io.
     return "." in group and group.split(".", 1)[1] != "authorization.k8s.io"
 
@@ -97,9 +97,16 @@ def _difference(wanted: Object, live: Object) -> dict[str, Any]:
         if isinstance(value, Mapping) and isinstance(there, Mapping):
             if inner := _difference(value, there):
                 found[key] = inner
+        elif key == "apiVersion" and _group(value) == _group(there):
+            # Of a reference, of which Cluster API stores the group alone.
+            continue
         elif not _same(value, there):
             found[key] = value
     return found
+
+
+def _group(version: Any) -> str:
+    return str(version).rpartition("/")[0]
 
 
 def _same(wanted: Any, live: Any) -> bool:

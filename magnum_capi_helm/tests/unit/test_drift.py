@@ -94,6 +94,16 @@ class DriftTest(base.BaseTestCase):
             {"timeout": "6m0s"},
             {"timeout": "5m"},
         ),
+        "a reference, read back in another version of its group": (
+            {"ref": {"apiVersion": "infra.x-k8s.io/v1beta1", "name": "n"}},
+            {"ref": {"apiVersion": "infra.x-k8s.io/v1beta2", "name": "n"}},
+            {},
+        ),
+        "a reference to another group": (
+            {"ref": {"apiVersion": "infra.x-k8s.io/v1beta1"}},
+            {"ref": {"apiVersion": "boot.x-k8s.io/v1beta1"}},
+            None,
+        ),
         "a list with defaults": (
             {"ports": [{"network": "n"}]},
             {"ports": [{"network": "n", "tags": []}]},

@@ -28,11 +28,20 @@ from typing import Any
 import yaml
 
 from magnum_capi_helm import wanted
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests import data
 
 RELEASE = "web-0d864f219217"
 FOLDER = pathlib.Path(data.__file__).parent / "status"
+
+REQUIRED = (
+    "MachinesReady",
+    "Ready",
+    "EtcdClusterHealthy",
+    "ControlPlaneComponentsHealthy",
+)
 
 Object = dict[str, Any]
 
@@ -185,3 +194,47 @@ def shaped(objects: list[Object], core: str, provider: str) -> view.View:
         elif each["kind"].startswith("OpenStack"):
             PROVIDER[provider](each)
     return seen(shown)
+
+
+def in_every_shape(objects: list[Object]) -> dict[str, view.View]:
+    """What is seen of objects, by the versions that show them."""
+    return {
+        f"{core}/{provider}": shaped(objects, core, provider)
+        for core in CLUSTER_API
+        for provider in PROVIDER
+    }
+
+
+def told(seen: view.View, workers: int, now: float) -> dict[str, Any]:
+    """All that is said of what is seen, as the files have it."""
+    verdict = cluster_status.verdict(
+        seen, rows(workers), now=now, required=REQUIRED
+    )
+    found = health.health(seen, now)
+    return {
+        "complete": verdict.complete,
+        "reason": verdict.reason,
+        "groups": {
+            name: {
+                "reason": each.reason,
+                "addresses": list(each.addresses),
+                "version": each.version,
+            }
+            for name, each in verdict.groups.items()
+        },
+        "api_address": verdict.api_address,
+        "coe_version": verdict.coe_version,
+        "container_version": verdict.container_version,
+        "health": found.status,
+        "nodes": found.reason,
+    }
+
+
+def all_conditions(obj: Object) -> list[dict[str, Any]]:
+    """Those of both sets, to be changed."""
+    status = obj["status"]
+    old = (status.get("deprecated") or {}).get("v1beta1") or {}
+    return [
+        *status.get("conditions", []),
+        *old.get("conditions", []),
+    ]

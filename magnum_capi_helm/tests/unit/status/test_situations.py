@@ -17,23 +17,13 @@ What is to be said stands beside the objects in ``tests/data/status``.
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.status import cluster as cluster_status
-from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import documents
 
-REQUIRED = (
-    "MachinesReady",
-    "Ready",
-    "EtcdClusterHealthy",
-    "ControlPlaneComponentsHealthy",
-)
 #: The words of Nova in the recorded situation "quota".
 RECORDED = (
     "Quota exceeded for cores: Requested 2, but already used 20 of 20 cores "
@@ -42,53 +32,21 @@ RECORDED = (
 LATE = "web-0d864f219217-default-worker-dcnmb-wmqzh"
 
 
-def told(seen: view.View, workers: int, now: float) -> dict[str, Any]:
-    """All that is said of what is seen, as the files have it."""
-    verdict = cluster_status.verdict(
-        seen, documents.rows(workers), now=now, required=REQUIRED
-    )
-    found = health.health(seen, now)
-    return {
-        "complete": verdict.complete,
-        "reason": verdict.reason,
-        "groups": {
-            name: {
-                "reason": each.reason,
-                "addresses": list(each.addresses),
-                "version": each.version,
-            }
-            for name, each in verdict.groups.items()
-        },
-        "api_address": verdict.api_address,
-        "coe_version": verdict.coe_version,
-        "container_version": verdict.container_version,
-        "health": found.status,
-        "nodes": found.reason,
-    }
-
-
-def in_every_shape(objects: list[documents.Object]) -> dict[str, view.View]:
-    """What is seen of objects, by the versions that show them."""
-    return {
-        f"{core}/{provider}": documents.shaped(objects, core, provider)
-        for core in documents.CLUSTER_API
-        for provider in documents.PROVIDER
-    }
-
-
 class RecordedTest(base.BaseTestCase):
     maxDiff = None
 
     def test_each_situation_is_told_as_it_stands_in_its_file(self) -> None:
         for name in documents.names():
             file = documents.load(name)
-            for shape, seen in in_every_shape(file["objects"]).items():
+            for shape, seen in documents.in_every_shape(
+                file["objects"]
+            ).items():
                 wanted = dict(file["told"])
                 if shape.startswith("1.8/"):
                     wanted |= file.get("told_by_1.8", {})
                 self.assertEqual(
                     wanted,
-                    told(seen, file["workers"], file["now"]),
+                    documents.told(seen, file["workers"], file["now"]),
                     f"{name} as {shape} shows it",
                 )
 
@@ -106,8 +64,8 @@ class RefusedServerTest(base.BaseTestCase):
             reason = (
                 f"nodegroup default-worker: machine {LATE}: {words['told']}"
             )
-            for shape, seen in in_every_shape(objects).items():
-                found = told(seen, 3, file["now"])
+            for shape, seen in documents.in_every_shape(objects).items():
+                found = documents.told(seen, 3, file["now"])
                 self.assertEqual(
                     (reason, reason, "", "HEALTHY"),
                     (
@@ -125,18 +83,18 @@ class RefusedServerTest(base.BaseTestCase):
         for each in file["objects"]:
             if each["metadata"]["name"] != LATE:
                 continue
-            for known in _all_conditions(each):
+            for known in documents.all_conditions(each):
                 if known["type"] in ("InstanceReady", "Ready"):
                     known["reason"] = "InstanceStateError"
                 if known.get("message") == RECORDED:
                     known["message"] = ""
             each["status"].pop("failureMessage", None)
-        for shape, seen in in_every_shape(file["objects"]).items():
+        for shape, seen in documents.in_every_shape(file["objects"]).items():
             self.assertEqual(
                 f"nodegroup default-worker: machine {LATE}: the server went "
                 "into the state ERROR: `openstack server show` says why, "
                 "under the machine's name",
-                told(seen, 3, file["now"])["reason"],
+                documents.told(seen, 3, file["now"])["reason"],
                 shape,
             )
 
@@ -152,8 +110,8 @@ class NetworkTest(base.BaseTestCase):
                     "CONDITION", words["condition"]
                 )
             )
-            for shape, seen in in_every_shape(objects).items():
-                found = told(seen, 2, 1795286741.0)
+            for shape, seen in documents.in_every_shape(objects).items():
+                found = documents.told(seen, 2, 1795286741.0)
                 self.assertEqual(
                     (f"infrastructure: {words['told']}", None, "UNKNOWN"),
                     (found["reason"], found["api_address"], found["health"]),
@@ -172,9 +130,10 @@ class NetworkTest(base.BaseTestCase):
             for each in file["objects"]
             if each["status"].get("ready") is not False
         ]
-        for seen in in_every_shape(ready).values():
+        for seen in documents.in_every_shape(ready).values():
             self.assertNotIn(
-                "infrastructure", told(seen, 3, file["now"])["reason"]
+                "infrastructure",
+                documents.told(seen, 3, file["now"])["reason"],
             )
 
 
@@ -192,7 +151,7 @@ class BlockedTest(base.BaseTestCase):
             if each["kind"] != "Machine" or not view.deleting(each):
                 continue
             name = each["metadata"]["name"]
-            for known in _all_conditions(each):
+            for known in documents.all_conditions(each):
                 if known["type"] in ("Deleting", "DrainingSucceeded"):
                     known["message"] = drain
         for core in ("1.9", "1.13", "1.14", "1.16"):
@@ -201,7 +160,7 @@ class BlockedTest(base.BaseTestCase):
                 f"nodegroup default-worker: machine {name}: pods shop/db-0 "
                 "keep it from being drained: their PodDisruptionBudget "
                 "allows no eviction; relax it or add replicas",
-                told(seen, 2, file["now"])["reason"],
+                documents.told(seen, 2, file["now"])["reason"],
                 core,
             )
 
@@ -215,9 +174,9 @@ class UnreachableTest(base.BaseTestCase):
         """Reason, health and ``api``, so long after the network was ready."""
         file = documents.load("provisioning")
         found = set()
-        for seen in in_every_shape(file["objects"]).values():
+        for seen in documents.in_every_shape(file["objects"]).values():
             # The infrastructure was ready at 18:45:42.
-            said = told(seen, 2, 1795286742.0 + seconds)
+            said = documents.told(seen, 2, 1795286742.0 + seconds)
             found.add((said["reason"], said["health"], said["nodes"]["api"]))
         return found
 
@@ -252,54 +211,14 @@ class UnreachableTest(base.BaseTestCase):
     def test_a_server_that_is_not_there_yet_explains_more(self) -> None:
         file = documents.load("provisioning")
         for each in file["objects"]:
-            for known in _all_conditions(each):
+            for known in documents.all_conditions(each):
                 if each["kind"] == "Machine" and (
                     known["type"] == "InfrastructureReady"
                 ):
                     known["status"] = "False"
                     known["reason"] = "WaitingForInfrastructure"
-        for seen in in_every_shape(file["objects"]).values():
+        for seen in documents.in_every_shape(file["objects"]).values():
             self.assertEqual(
                 "nodegroup default-master: 0 of 1 machines ready",
-                told(seen, 2, file["now"] + 3600)["reason"],
+                documents.told(seen, 2, file["now"] + 3600)["reason"],
             )
-
-
-class ManyNodesTest(base.BaseTestCase):
-    def test_a_thousand_nodes_are_few_entries_and_the_ill_are_named(
-        self,
-    ) -> None:
-        file = documents.load("settled")
-        machine = next(
-            each for each in file["objects"] if each["kind"] == "Machine"
-        )
-        machines = []
-        for number in range(1000):
-            text = json.dumps(machine).replace(
-                "7bs4z", f"n{number:03}-with-a-rather-long-name"
-            )
-            machines.append(json.loads(text))
-        for known in _all_conditions(machines[777]):
-            if known["type"] == "NodeReady":
-                known |= {"status": "False", "reason": "NodeNotReady"}
-        seen = documents.seen(file["objects"])
-        seen = dataclasses.replace(seen, machines=tuple(machines))
-        found = health.health(seen, file["now"] + 7200)
-        self.assertEqual("UNHEALTHY", found.status)
-        self.assertEqual(102, len(found.reason))
-        self.assertEqual("900 of 900 well", found.reason["more nodes"])
-        self.assertEqual(
-            ["False"],
-            [value for key, value in found.reason.items() if "n777-" in key],
-        )
-        self.assertLess(len(json.dumps(found.reason)), 16384)
-
-
-def _all_conditions(obj: documents.Object) -> list[dict[str, Any]]:
-    """Those of both sets, to be changed."""
-    status = obj["status"]
-    old = (status.get("deprecated") or {}).get("v1beta1") or {}
-    return [
-        *status.get("conditions", []),
-        *old.get("conditions", []),
-    ]

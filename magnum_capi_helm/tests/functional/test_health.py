@@ -1,0 +1,181 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Health and facts of a cluster, as its user reads them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import tempfile
+import time
+from typing import Any
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.functional import base
+
+#: Magnum looks once a minute.
+A_POLL = 100
+
+
+class HealthTest(base.LabCase):
+    """A node that fails, a cluster that is paused."""
+
+    def test_a_node_is_ill_and_heals_and_the_cluster_is_paused(self) -> None:
+        # Nothing replaces the node behind the test's back.
+        cluster = self.cluster(
+            self.template(), labels={"auto_healing_enabled": "false"}
+        )
+        done = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
+        self.assertEqual("CREATE_COMPLETE", done["status"], str(done))
+        release = done["stack_id"]
+        machines = self.plane.list(
+            kinds.MACHINE,
+            self.namespace,
+            f"cluster.x-k8s.io/cluster-name={release}",
+        )
+        nodes = {each["status"]["nodeRef"]["name"] for each in machines}
+        well = self.until_health(cluster, "HEALTHY")
+        self.assertEqual(
+            {"api": "ok", **{f"{name}.Ready": "True" for name in nodes}},
+            well["health_status_reason"],
+        )
+        self._facts(cluster, well, machines)
+
+        worker = next(name for name in nodes if "worker" in name)
+        kept = self._kubectl(release, "get", "node", worker, "-o", "json")
+        self._kubectl(release, "delete", "node", worker)
+        ill = self.until_health(cluster, "UNHEALTHY")
+        self.assertEqual(
+            "False", ill["health_status_reason"][f"{worker}.Ready"]
+        )
+        self.assertEqual("CREATE_COMPLETE", ill["status"])
+        node = json.loads(kept)
+        for field in ("uid", "resourceVersion"):
+            del node["metadata"][field]
+        self._kubectl(release, "create", "-f", "-", given=json.dumps(node))
+        self._pause(release, True)
+        paused = self.until_health(cluster, "UNKNOWN")
+        self.assertEqual("paused", paused["health_status_reason"]["cluster"])
+        self._pause(release, False)
+        self.until_health(cluster, "HEALTHY")
+
+    def _facts(
+        self, cluster: str, shown: dict[str, Any], machines: list[Any]
+    ) -> None:
+        """Addresses and versions are those of the machines."""
+        versions = {each["spec"]["version"] for each in machines}
+        self.assertEqual(versions, {shown["coe_version"]})
+        self.assertEqual("lab://1", shown["container_version"])
+        addresses = {
+            address["address"]
+            for each in machines
+            for address in each["status"]["addresses"]
+            if address["type"] == "InternalIP"
+        }
+        groups = self.magnum.nodegroups(cluster)
+        listed = [
+            address
+            for each in groups.values()
+            for address in each["node_addresses"]
+        ]
+        self.assertEqual(sorted(addresses), sorted(listed))
+        self.assertEqual(
+            listed,
+            shown["master_addresses"] + shown["node_addresses"],
+        )
+
+    def _pause(self, release: str, paused: bool) -> None:
+        self.plane.patch(
+            kinds.CLUSTER,
+            self.namespace,
+            release,
+            {"spec": {"paused": paused}},
+        )
+
+    def _kubectl(self, release: str, *words: str, given: str = "") -> str:
+        secret: Any = self.plane.get(
+            kinds.SECRET, self.namespace, f"{release}-kubeconfig"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder) / "config"
+            config.write_bytes(base64.b64decode(secret["data"]["value"]))
+            done = subprocess.run(
+                [str(base.LAB / "bin" / "kubectl"), *words],
+                env={**os.environ, "KUBECONFIG": str(config)},
+                input=given,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def until_health(self, cluster: str, wanted: str) -> dict[str, Any]:
+        """Wait for a health."""
+        found: dict[str, Any] = self.until(
+            lambda: self._with_health(cluster, wanted),
+            A_POLL,
+            f"{wanted}: {self.magnum.find(cluster)}",
+        )
+        return found
+
+    def _with_health(self, cluster: str, wanted: str) -> dict[str, Any] | None:
+        found = self.magnum.find(cluster)
+        return found if found and found["health_status"] == wanted else None
+
+
+class UnreachableTest(base.LabCase):
+    def test_an_api_that_nobody_reaches_is_named_within_five_minutes(
+        self,
+    ) -> None:
+        cluster = self.cluster(self.template())
+        release = self.until(
+            lambda: (self.magnum.find(cluster) or {}).get("stack_id"), 60
+        )
+        host, port = self.until(lambda: self._endpoint(release), 60)
+        # Whoever listens first: connections are taken and never answered.
+        with socket.create_server((host, port)):
+            started = time.monotonic()
+            said = self.until(lambda: self._said(cluster, host), 300)
+            self.assertLess(time.monotonic() - started, 300)
+            self.assertEqual("CREATE_IN_PROGRESS", said["status"])
+            self.assertEqual(
+                "the management cluster can't reach the Kubernetes API at "
+                f"https://{host}:{port}: a firewall, security group or "
+                "missing route is in between, or the control plane did not "
+                "start",
+                said["status_reason"],
+            )
+        done = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
+        self.assertEqual("CREATE_COMPLETE", done["status"], str(done))
+        self.assertIsNone(done["status_reason"])
+
+    def _endpoint(self, release: str) -> tuple[str, int] | None:
+        found: Any = self.plane.get(kinds.CLUSTER, self.namespace, release)
+        endpoint = ((found or {}).get("spec") or {}).get(
+            "controlPlaneEndpoint"
+        ) or {}
+        if not endpoint.get("host"):
+            return None
+        return str(endpoint["host"]), int(endpoint["port"])
+
+    def _said(self, cluster: str, text: str) -> dict[str, Any] | None:
+        found = self.magnum.find(cluster)
+        reason = (found or {}).get("status_reason") or ""
+        return found if text in reason else None

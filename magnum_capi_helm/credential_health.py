@@ -83,7 +83,10 @@ def checked(
     secret = rt.management.get(
         kinds.SECRET, namespace, names.credentials(release)
     )
-    login = ledger.login(secret)
+    try:
+        login = ledger.login(secret)
+    except exceptions.ManagementError as error:
+        return _unhealthy(found, str(error))
     if login is None:
         return _unhealthy(found, _GONE)
     pause = _clean(rt, scope, cluster, secret or {})

@@ -46,7 +46,7 @@ def chosen(cloud: catalogue.Cloud, name: str | None) -> spec.Keypair | None:
     found = cloud.keypair(name)
     if found is None:
         raise exceptions.InvalidInput(
-            f"keypair {exceptions.shown(name)} not found: choose one of "
+            f"keypair: {exceptions.shown(name)} not found: choose one of "
             "`openstack keypair list`"
         )
     return found

@@ -230,12 +230,24 @@ class RotationTest(CredentialsCase):
         self.keystone.delete(f"/users/{first}")
         self.assertIn(after[0], self.keystone.credentials(cluster))
         self.assertEqual(second, _user_of(after))
+        admin, self.magnum = self.magnum, heir
         self.resize(cluster, 2)
+        self.magnum = admin
 
         self.keystone.disable(second)
         self.assertRaises(ka_exceptions.Unauthorized, _user_of, after)
+        self.until(lambda: self.refused(cluster), 150, "a dead credential")
         self.keystone.delete(f"/users/{second}")
         self.gone(cluster, found["stack_id"])
+
+    def refused(self, cluster: str) -> bool:
+        """Whether the health says that the credential is dead."""
+        found = self.admin_view(cluster)
+        reason = (found["health_status_reason"] or {}).get("credential", "")
+        return (
+            found["health_status"] == "UNHEALTHY"
+            and "openstack coe credential rotate" in reason
+        )
 
     def workload(
         self, cluster: dict[str, Any]

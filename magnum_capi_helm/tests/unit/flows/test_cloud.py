@@ -69,6 +69,25 @@ class CloudTest(oslotest_base.BaseTestCase):
         self.openstack.images = [openstack.image("large", min_disk=40)]
         self.assertEqual(40, self.cloud.image("large").min_disk)
 
+    def test_a_keypair_of_the_user_and_of_somebody_else(self) -> None:
+        keys = self.openstack.keypairs.keys
+        keys["somebody", "mine"] = "ssh-rsa BBBB theirs"
+        self.assertEqual(
+            spec.Keypair("mine", "ssh-ed25519 AAAA mine"),
+            self.cloud.keypair("mine"),
+        )
+        self.assertEqual(
+            spec.Keypair("mine", "ssh-rsa BBBB theirs"),
+            self.cloud.keypair("mine", user_id="somebody"),
+        )
+        self.assertIsNone(self.cloud.keypair("lost"))
+
+    def test_a_keypair_is_imported_for_the_user(self) -> None:
+        self.cloud.import_keypair(spec.Keypair("new", "ssh-rsa CCCC"))
+        self.assertEqual(
+            "ssh-rsa CCCC", self.openstack.keypairs.keys["", "new"]
+        )
+
     def test_a_flavor_by_name_and_by_id(self) -> None:
         flavor = self.openstack.flavors[0]
         expected = spec.Flavor("m1.medium", vcpus=2, ram=4096, disk=20)

@@ -167,8 +167,12 @@ class RotateTest(RotationTestCase):
             self.after_a_while()
             self.assertEqual([self.first], list(self.owners()), verb)
             self.assertEqual(1, len(self.listed()), verb)
-            with self.busy():
-                """Whose Lease it was, it is free afterwards."""
+            self.server.patch(
+                kinds.LEASE,
+                base.NAMESPACE,
+                base.RELEASE,
+                {"spec": {"holderIdentity": ""}},
+            )
 
     def test_a_poll_that_dies_after_keystone_deleted_it_is_repeated(
         self,
@@ -492,6 +496,11 @@ class DeadTest(RotationTestCase):
     def test_a_secret_that_is_gone_says_so(self) -> None:
         self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
         self.assertIn("not on the management cluster", self.reason() or "")
+
+    def test_a_secret_that_was_damaged_says_so(self) -> None:
+        damaged = {"data": {"clouds.yaml": "bm90OiBbY2xvdWRz"}}
+        self.server.patch(kinds.SECRET, base.NAMESPACE, NAME, damaged)
+        self.assertIn(f"the Secret {NAME} does not say", self.reason() or "")
 
     def test_a_keystone_that_does_not_answer_says_nothing(self) -> None:
         self.openstack.stop(openstack.IDENTITY)

@@ -47,6 +47,10 @@ LOOKUPS: bad_inputs.Table = {
         "subnet list`",
         fields={"fixed_subnet": "lost"},
     ),
+    "a keypair that is not there": bad_inputs.Input(
+        "keypair: 'lost' not found: choose one of `openstack keypair list`",
+        fields={"keypair": "lost"},
+    ),
     "an external network that is not there": bad_inputs.Input(
         "external_network_id: network 'lost' not found: choose one of "
         "`openstack network list`",

@@ -17,7 +17,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
-from typing import Any
+from typing import Any, cast
 
 import fixtures
 from magnum.common import exception
@@ -25,7 +25,10 @@ import yaml
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import credential_health
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import keypairs
 from magnum_capi_helm import ledger
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import management
@@ -87,16 +90,13 @@ class RotationTestCase(base.FlowTestCase):
 class RotateTest(RotationTestCase):
     """``coe credential rotate``."""
 
-    def test_the_cluster_gets_a_new_one_and_the_old_one_stays_for_now(
+    def test_the_cluster_gets_a_new_one_and_a_poll_deletes_the_old_one(
         self,
     ) -> None:
         self.rotate()
         self.assertNotEqual(self.first, self.in_use())
         self.assertEqual({self.first, self.in_use()}, set(self.owners()))
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
-
-    def test_the_next_poll_deletes_the_old_one(self) -> None:
-        self.rotate()
         self.health_poll()
         self.assertEqual({self.in_use(): "fake_user"}, self.owners())
         self.assertEqual([self.in_use()], [e["id"] for e in self.listed()])
@@ -263,19 +263,16 @@ class RefusalTest(RotationTestCase):
         self.assertEqual([self.first], list(self.owners()))
         return str(error)
 
-    def test_a_restricted_credential_can_make_no_other(self) -> None:
-        self.login(restricted=True)
-        text = self.refused(exception.InvalidParameterValue)
-        self.assertIn("--unrestricted", text)
-
-    def test_a_token_of_another_project(self) -> None:
-        self.login(project="another")
-        text = self.refused(exception.InvalidParameterValue)
-        self.assertIn("log in to project fake_project", text)
-
-    def test_an_admin_without_another_role(self) -> None:
-        self.login(roles=("admin",))
-        self.refused(exception.InvalidParameterValue)
+    def test_tokens_with_which_nobody_can_rotate(self) -> None:
+        tokens: tuple[tuple[dict[str, Any], str], ...] = (
+            ({"restricted": True}, "--unrestricted"),
+            ({"project": "another"}, "log in to project fake_project"),
+            ({"roles": ("admin",)}, "no role that a cluster may act with"),
+        )
+        for token, complaint in tokens:
+            self.login(**token)
+            text = self.refused(exception.InvalidParameterValue)
+            self.assertIn(complaint, text, token)
 
     def test_somebody_else_who_works_on_the_cluster(self) -> None:
         with self.busy():
@@ -389,7 +386,6 @@ class KeypairTest(RotationTestCase):
     def setUp(self) -> None:
         self.keypairs = {("", "mine"): KEY}
         super().setUp()
-        assert self.keypairs is not None
         self.login(user="other_user")
 
     def forget(self) -> None:
@@ -398,69 +394,71 @@ class KeypairTest(RotationTestCase):
         name = f"{base.RELEASE}-intent"
         self.server.patch(kinds.SECRET, base.NAMESPACE, name, change)
 
-    def now(self, **keys: str) -> dict[tuple[str, str], str]:
-        """From now on there are these, of the one who looks and others."""
-        made = {
-            (user if user != "asking" else "", "mine"): key
-            for user, key in keys.items()
-        }
-        self.keypairs = made
-        return made
+    def outcome(
+        self, asking: str, owner: str, user: str = "other_user"
+    ) -> str:
+        """The key that a user gets, or why he gets none.
 
-    def test_one_who_has_none_gets_it_from_what_was_kept(self) -> None:
-        found = self.now()
-        self.rotate()
-        self.assertEqual({("", "mine"): KEY}, found)
+        :param asking: what he has under that name
+        :param owner: what Nova has for the owner so far
+        """
+        keys = {("", "mine"): asking, ("fake_user", "mine"): owner}
+        self.keypairs = {name: key for name, key in keys.items() if key}
+        try:
+            found = keypairs.missing(
+                self.plane.runtime(),
+                (base.NAMESPACE, base.RELEASE),
+                self.row(),
+                cast("catalogue.Cloud", self.catalogue(None)),
+                user,
+            )
+        except exceptions.InvalidInput as error:
+            return str(error)
+        return found.public_key if found else ""
 
-    def test_one_who_has_it_keeps_it_whatever_its_comment(self) -> None:
-        found = self.now(asking="ssh-ed25519 AAAA mine-at-home")
-        self.rotate()
-        self.assertEqual(
-            {("", "mine"): "ssh-ed25519 AAAA mine-at-home"}, found
-        )
-
-    def test_one_who_has_another_of_that_name_is_refused(self) -> None:
-        self.now(asking="ssh-ed25519 BBBB")
-        before = self.secret()
-        error = self.assertRaises(exception.InvalidParameterValue, self.rotate)
-        self.assertIn("your keypair 'mine' is not the cluster's", str(error))
-        self.assertEqual(before, self.secret())
+    def test_who_gets_which_key(self) -> None:
+        another = "your keypair 'mine' is not the cluster's of that name"
+        for title, asking, owner, expected in (
+            ("he has none", "", "", KEY),
+            ("he has it, with another comment", f"{KEY}-at-home", "", ""),
+            ("he has another one", "ssh-ed25519 BBBB", KEY, another),
+        ):
+            found = self.outcome(asking, owner)
+            self.assertEqual(expected, found[: len(expected) or None], title)
+        self.assertEqual("", self.outcome("ssh-ed25519 BBBB", "", "fake_user"))
 
     def test_of_1_4_0_s_cluster_nova_knows_it_under_the_old_owner(
         self,
     ) -> None:
         self.forget()
-        found = self.now(fake_user=KEY)
+        for title, asking, owner, expected in (
+            ("he has none", "", KEY, KEY),
+            ("nobody has", "", "", "nobody has the keypair 'mine'"),
+            ("he alone has one", "ssh-ed25519 BBBB", "", ""),
+        ):
+            found = self.outcome(asking, owner)
+            self.assertEqual(expected, found[: len(expected) or None], title)
+
+    def test_it_is_imported_and_kept(self) -> None:
+        self.forget()
+        self.keypairs = {("fake_user", "mine"): KEY}
         self.rotate()
-        self.assertEqual(KEY, found["", "mine"])
+        self.assertEqual(KEY, self.keypairs["", "mine"])
         self.assertIn("keypair.json", self.intent_keys())
 
-    def test_one_that_nobody_has_any_more_is_refused(self) -> None:
-        self.forget()
-        self.now()
-        error = self.assertRaises(exception.InvalidParameterValue, self.rotate)
-        self.assertIn("keypair 'mine'", str(error))
-        self.assertIn("openstack keypair create", str(error))
-
-    def test_the_new_owner_s_does_when_nobody_knows_the_first(self) -> None:
-        self.forget()
-        self.now(asking="ssh-ed25519 BBBB")
-        self.rotate()
-        self.assertEqual("other_user", self.row().user_id)
-
-    def test_an_owner_who_made_it_anew_is_not_refused(self) -> None:
-        self.login()
-        self.now(asking="ssh-ed25519 BBBB")
-        self.rotate()
-        self.assertNotEqual(self.first, self.in_use())
+    def test_a_refusal_comes_before_the_first_write(self) -> None:
+        self.keypairs = {("", "mine"): "ssh-ed25519 BBBB"}
+        before = self.secret()
+        self.assertRaises(exception.InvalidParameterValue, self.rotate)
+        self.assertEqual(before, self.secret())
 
     def test_a_cluster_without_one_needs_none(self) -> None:
         row = self.row()
         row.keypair = None
         row.save()
-        found = self.now()
+        self.keypairs = {}
         self.rotate()
-        self.assertEqual({}, found)
+        self.assertEqual({}, self.keypairs)
 
 
 class DeadTest(RotationTestCase):
@@ -477,30 +475,22 @@ class DeadTest(RotationTestCase):
         )
         return found
 
-    def test_one_that_works_is_not_mentioned(self) -> None:
+    def test_a_new_one_is_seen_at_once_by_every_conductor(self) -> None:
         self.assertIsNone(self.reason())
-
-    def test_one_that_was_deleted_says_what_to_do(self) -> None:
         self.openstack.credentials.clear()
         self.assertIn("openstack coe credential rotate", self.reason() or "")
-
-    def test_a_new_one_is_seen_at_once_by_every_conductor(self) -> None:
-        self.openstack.credentials.clear()
-        self.assertIsNotNone(self.reason())
         base.install(self, self.plane.runtime("conductor-2"))
         self.assertIsNotNone(self.reason())
         self.rotate()
         base.install(self, self.plane.runtime("conductor-1"))
         self.assertEqual("HEALTHY", self.health_poll().health_status)
 
-    def test_a_secret_that_is_gone_says_so(self) -> None:
-        self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
-        self.assertIn("not on the management cluster", self.reason() or "")
-
-    def test_a_secret_that_was_damaged_says_so(self) -> None:
+    def test_a_secret_that_is_damaged_or_gone_says_so(self) -> None:
         damaged = {"data": {"clouds.yaml": "bm90OiBbY2xvdWRz"}}
         self.server.patch(kinds.SECRET, base.NAMESPACE, NAME, damaged)
         self.assertIn(f"the Secret {NAME} does not say", self.reason() or "")
+        self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
+        self.assertIn("not on the management cluster", self.reason() or "")
 
     def test_a_keystone_that_does_not_answer_says_nothing(self) -> None:
         self.openstack.stop(openstack.IDENTITY)

@@ -259,13 +259,14 @@ class LabCase(base.BaseTestCase):
         if self.magnum.find(cluster) is not None:
             self.magnum.call("DELETE", f"/clusters/{cluster}")
             # Kubernetes' own controllers take minutes after an outage.
-            self.until(lambda: self._gone(cluster), 360)
+            self.until(lambda: self.gone(cluster), 360)
 
-    def _gone(self, cluster: str) -> bool:
+    def gone(self, cluster: str) -> bool:
+        """Whether Magnum does not know a cluster any more."""
         try:
             return self.magnum.find(cluster) is None
         except ka_exceptions.BadRequest:
-            # Its nodegroups go first, and the API can't show it without.
+            # Its nodegroups go first, and then the API can't show it.
             return False
 
     def resize(

@@ -12,190 +12,26 @@
 
 """Credentials of clusters: who may make, rotate and delete them.
 
-Users and projects of Keystone are made here and taken away under living
-clusters: none of them is anybody else's.
+Users and projects are taken away under living clusters: they are the test's
+own.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-import contextlib
 import functools
 from typing import Any
 
-from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
-from keystoneauth1 import session
-from keystoneauth1.identity import v3
-import yaml
 
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.functional import base
-
-#: With which rotations came.
-ROTATION = "container-infra 1.12"
-PASSWORD = "of-this-test-alone"
+from magnum_capi_helm.tests.functional import people
 
 
-class Keystone:
-    """Keystone for its admin."""
-
-    def __init__(self) -> None:
-        admin = base.keystone_session("admin")
-        self._api = adapter.Adapter(admin, service_type="identity")
-
-    def get(self, path: str) -> Any:
-        """What is at a path."""
-        return self._api.get(path).json()
-
-    def post(self, kind: str, **fields: Any) -> str:
-        """Make something in the default domain; its id."""
-        body = {kind: {"domain_id": "default", **fields}}
-        made = self._api.post(f"/{kind}s", json=body).json()[kind]
-        return str(made["id"])
-
-    def put(self, path: str) -> None:
-        """Make a relation."""
-        self._api.put(path)
-
-    def delete(self, path: str) -> None:
-        """Take something away, if it is still there."""
-        with contextlib.suppress(ka_exceptions.NotFound):
-            self._api.delete(path)
-
-    def disable(self, user: str) -> None:
-        """Let a user in no more."""
-        self._api.patch(f"/users/{user}", json={"user": {"enabled": False}})
-
-    def role(self, name: str) -> str:
-        """The id of a role."""
-        return str(self.get(f"/roles?name={name}")["roles"][0]["id"])
-
-    def credentials(self, cluster: str) -> list[str]:
-        """Ids of a cluster's application credentials, whoever has them."""
-        found = []
-        for user in self.get("/users")["users"]:
-            path = f"/users/{user['id']}/application_credentials"
-            found += [
-                str(each["id"])
-                for each in self.get(path)["application_credentials"]
-                if cluster in each["name"]
-            ]
-        return found
-
-
-class CredentialsCase(base.LabCase):
-    """Users and a project of the test's own."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.keystone = Keystone()
-        self.project = self.keystone.post(
-            "project", name=self.unique("project")
-        )
-        self.addCleanup(self.keystone.delete, f"/projects/{self.project}")
-        self.namespace = f"magnum-{self.project}"
-        self.member = self.keystone.role("member")
-
-    def user(self, by_group: bool = False) -> str:
-        """A new member of the project, directly or by a group's role."""
-        made = self.keystone.post(
-            "user", name=self.unique("user"), password=PASSWORD
-        )
-        self.addCleanup(self.keystone.delete, f"/users/{made}")
-        who = f"users/{made}"
-        if by_group:
-            group = self.keystone.post("group", name=self.unique("group"))
-            self.addCleanup(self.keystone.delete, f"/groups/{group}")
-            self.keystone.put(f"/groups/{group}/users/{made}")
-            who = f"groups/{group}"
-        self.keystone.put(
-            f"/projects/{self.project}/{who}/roles/{self.member}"
-        )
-        return made
-
-    def as_user(self, user: str) -> base.Magnum:
-        """Magnum for who has logged in with a password."""
-        return _magnum(
-            v3.Password(
-                auth_url=base.KEYSTONE,
-                user_id=user,
-                password=PASSWORD,
-                project_id=self.project,
-            )
-        )
-
-    def as_credential(self, user: str, unrestricted: bool) -> base.Magnum:
-        """Magnum for who has logged in with an application credential."""
-        keystone = self.as_user(user).session
-        api = adapter.Adapter(keystone, service_type="identity")
-        body = {
-            "name": self.unique("own"),
-            "unrestricted": unrestricted,
-            "roles": [{"name": "member"}],
-        }
-        made = api.post(
-            f"/users/{user}/application_credentials",
-            json={"application_credential": body},
-        ).json()["application_credential"]
-        return _magnum(
-            v3.ApplicationCredential(
-                auth_url=base.KEYSTONE,
-                application_credential_id=made["id"],
-                application_credential_secret=made["secret"],
-            )
-        )
-
-    def shared_template(self, **fields: Any) -> str:
-        """A template that users of any project may use."""
-        self.magnum = _magnum(base.keystone_session("admin").auth)
-        return self.template(public=True, keypair_id=None, **fields)
-
-    def keypair(self, magnum: base.Magnum, name: str) -> None:
-        """A keypair of a user, made by Nova."""
-        _nova(magnum).post("/os-keypairs", json={"keypair": {"name": name}})
-
-    def keypairs(self, magnum: base.Magnum) -> dict[str, str]:
-        """Public keys of a user, by name."""
-        found = _nova(magnum).get("/os-keypairs").json()["keypairs"]
-        return {
-            each["keypair"]["name"]: each["keypair"]["public_key"]
-            for each in found
-        }
-
-    def rotate(self, magnum: base.Magnum, cluster: str) -> None:
-        """``openstack coe credential rotate``."""
-        magnum.session.request(
-            f"/credentials/{cluster}",
-            "PATCH",
-            endpoint_filter={"service_type": "container-infra"},
-            headers={"OpenStack-API-Version": ROTATION},
-        )
-
-    def login(self, cluster: dict[str, Any]) -> tuple[str, str]:
-        """Id and secret of a cluster's credential."""
-        name = f"{cluster['stack_id']}-cloud-credentials"
-        found = self.plane.get(kinds.SECRET, self.namespace, name)
-        assert found is not None
-        return _login(found["data"]["clouds.yaml"])
-
-    def admin_view(self, cluster: str) -> dict[str, Any]:
-        """The cluster as its release's name is shown to any user."""
-        found = self.magnum.find(cluster)
-        assert found is not None
-        return found
-
-    def gone(self, cluster: str, release: str) -> None:
-        """Delete a cluster, and see that nothing of it is left."""
-        self.delete(cluster)
-        self.assertEqual([], self.keystone.credentials(cluster))
-        self.assertEqual([], self.left_of(release))
-
-
-class RotationTest(CredentialsCase):
+class RotationTest(people.PeopleCase):
     """One cluster, from user to user, until nobody of them is left."""
 
     def test_a_cluster_outlives_its_users(self) -> None:
@@ -206,7 +42,7 @@ class RotationTest(CredentialsCase):
         cluster = self.cluster(template, owner, keypair="key-of-a-cluster")
         self.until_status(cluster, ("CREATE_COMPLETE",))
         found = self.admin_view(cluster)
-        before = self.login(found)
+        before = self.in_use(found)
 
         # Another key of that name would be in no machine so far.
         self.keypair(heir, "key-of-a-cluster")
@@ -214,14 +50,14 @@ class RotationTest(CredentialsCase):
             ka_exceptions.BadRequest, self.rotate, heir, cluster
         )
         self.assertIn("key-of-a-cluster", refusal.message)
-        self.assertEqual(before, self.login(found))
-        _nova(heir).delete("/os-keypairs/key-of-a-cluster")
+        self.assertEqual(before, self.in_use(found))
+        people.nova(heir).delete("/os-keypairs/key-of-a-cluster")
 
         self.rotate(owner, cluster)
         self.rotate(heir, cluster)
         self.assertEqual(self.keypairs(owner), self.keypairs(heir))
         self.assertEqual(second, self.admin_view(cluster)["user_id"])
-        after = self.login(found)
+        after = self.in_use(found)
         self.assertEqual(3, len(self.keystone.credentials(cluster)))
         inside = self.workload(found)
         self.until(lambda: inside() == after, 60, "copy in the cluster")
@@ -229,16 +65,16 @@ class RotationTest(CredentialsCase):
         # The owner so far leaves: nothing of the cluster was his.
         self.keystone.delete(f"/users/{first}")
         self.assertIn(after[0], self.keystone.credentials(cluster))
-        self.assertEqual(second, _user_of(after))
+        self.assertEqual(second, people.user_of(after))
         admin, self.magnum = self.magnum, heir
         self.resize(cluster, 2)
         self.magnum = admin
 
         self.keystone.disable(second)
-        self.assertRaises(ka_exceptions.Unauthorized, _user_of, after)
+        self.assertRaises(ka_exceptions.Unauthorized, people.user_of, after)
         self.until(lambda: self.refused(cluster), 150, "a dead credential")
         self.keystone.delete(f"/users/{second}")
-        self.gone(cluster, found["stack_id"])
+        self.leaves_nothing(cluster, found["stack_id"])
 
     def refused(self, cluster: str) -> bool:
         """Whether the health says that the credential is dead."""
@@ -266,12 +102,14 @@ class RotationTest(CredentialsCase):
             found = inside.get(
                 kinds.SECRET, "openstack-system", "cloud-config"
             )
-            return _login(found["data"]["clouds.yaml"]) if found else None
+            return (
+                people.login(found["data"]["clouds.yaml"]) if found else None
+            )
 
         return read
 
 
-class CallersTest(CredentialsCase):
+class CallersTest(people.PeopleCase):
     """Who may do what: the table in the administrator's guide."""
 
     def test_the_project_of_a_cluster_is_deleted(self) -> None:
@@ -280,7 +118,7 @@ class CallersTest(CredentialsCase):
         self.until(lambda: self.keystone.credentials(cluster), 60)
         release = self.admin_view(cluster)["stack_id"]
         self.keystone.delete(f"/projects/{self.project}")
-        self.gone(cluster, release)
+        self.leaves_nothing(cluster, release)
 
     def test_each_kind_of_token(self) -> None:
         template = self.shared_template()
@@ -315,32 +153,5 @@ class CallersTest(CredentialsCase):
         self.assertEqual(before, self.keystone.credentials(cluster))
         # To delete needs no new credential.
         restricted.call("DELETE", f"/clusters/{cluster}")
-        self.until(lambda: self.magnum.find(cluster) is None, 360)
+        self.until(lambda: self.gone(cluster), 360)
         self.assertEqual([], self.keystone.credentials(cluster))
-
-
-def _magnum(auth: Any) -> base.Magnum:
-    return base.Magnum(session.Session(auth))
-
-
-def _nova(magnum: base.Magnum) -> adapter.Adapter:
-    return adapter.Adapter(magnum.session, service_type="compute")
-
-
-def _login(data: str) -> tuple[str, str]:
-    clouds = yaml.safe_load(base64.b64decode(data))
-    auth = clouds["clouds"]["openstack"]["auth"]
-    return (
-        auth["application_credential_id"],
-        auth["application_credential_secret"],
-    )
-
-
-def _user_of(login: tuple[str, str]) -> str:
-    """Whom Keystone lets in with a cluster's credential."""
-    auth = v3.ApplicationCredential(
-        auth_url=base.KEYSTONE,
-        application_credential_id=login[0],
-        application_credential_secret=login[1],
-    )
-    return str(session.Session(auth).get_user_id())

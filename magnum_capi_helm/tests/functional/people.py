@@ -1,0 +1,217 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Users and projects of Keystone that a test makes for itself."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from typing import Any
+
+from keystoneauth1 import adapter
+from keystoneauth1 import exceptions as ka_exceptions
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+import yaml
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.functional import base
+
+#: With which rotations came.
+ROTATION = "container-infra 1.12"
+PASSWORD = "of-this-test-alone"
+
+
+class Keystone:
+    """Keystone for its admin."""
+
+    def __init__(self) -> None:
+        admin = base.keystone_session("admin")
+        self._api = adapter.Adapter(admin, service_type="identity")
+
+    def get(self, path: str) -> Any:
+        """What is at a path."""
+        return self._api.get(path).json()
+
+    def post(self, kind: str, **fields: Any) -> str:
+        """Make something in the default domain; its id."""
+        body = {kind: {"domain_id": "default", **fields}}
+        made = self._api.post(f"/{kind}s", json=body).json()[kind]
+        return str(made["id"])
+
+    def put(self, path: str) -> None:
+        """Make a relation."""
+        self._api.put(path)
+
+    def delete(self, path: str) -> None:
+        """Take something away, if it is still there."""
+        with contextlib.suppress(ka_exceptions.NotFound):
+            self._api.delete(path)
+
+    def disable(self, user: str) -> None:
+        """Let a user in no more."""
+        self._api.patch(f"/users/{user}", json={"user": {"enabled": False}})
+
+    def role(self, name: str) -> str:
+        """The id of a role."""
+        return str(self.get(f"/roles?name={name}")["roles"][0]["id"])
+
+    def credentials(self, cluster: str) -> list[str]:
+        """Ids of a cluster's application credentials, whoever has them."""
+        found = []
+        for user in self.get("/users")["users"]:
+            path = f"/users/{user['id']}/application_credentials"
+            found += [
+                str(each["id"])
+                for each in self.get(path)["application_credentials"]
+                if cluster in each["name"]
+            ]
+        return found
+
+
+class PeopleCase(base.LabCase):
+    """Users and a project of the test's own."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.keystone = Keystone()
+        self.project = self.keystone.post(
+            "project", name=self.unique("project")
+        )
+        self.addCleanup(self.keystone.delete, f"/projects/{self.project}")
+        self.namespace = f"magnum-{self.project}"
+        self.member = self.keystone.role("member")
+
+    def user(self, by_group: bool = False) -> str:
+        """A new member of the project, directly or by a group's role."""
+        made = self.keystone.post(
+            "user", name=self.unique("user"), password=PASSWORD
+        )
+        self.addCleanup(self.keystone.delete, f"/users/{made}")
+        who = f"users/{made}"
+        if by_group:
+            group = self.keystone.post("group", name=self.unique("group"))
+            self.addCleanup(self.keystone.delete, f"/groups/{group}")
+            self.keystone.put(f"/groups/{group}/users/{made}")
+            who = f"groups/{group}"
+        self.keystone.put(
+            f"/projects/{self.project}/{who}/roles/{self.member}"
+        )
+        return made
+
+    def as_user(self, user: str) -> base.Magnum:
+        """Magnum for who has logged in with a password."""
+        return magnum(
+            v3.Password(
+                auth_url=base.KEYSTONE,
+                user_id=user,
+                password=PASSWORD,
+                project_id=self.project,
+            )
+        )
+
+    def as_credential(self, user: str, unrestricted: bool) -> base.Magnum:
+        """Magnum for who has logged in with an application credential."""
+        keystone = self.as_user(user).session
+        api = adapter.Adapter(keystone, service_type="identity")
+        body = {
+            "name": self.unique("own"),
+            "unrestricted": unrestricted,
+            "roles": [{"name": "member"}],
+        }
+        made = api.post(
+            f"/users/{user}/application_credentials",
+            json={"application_credential": body},
+        ).json()["application_credential"]
+        return magnum(
+            v3.ApplicationCredential(
+                auth_url=base.KEYSTONE,
+                application_credential_id=made["id"],
+                application_credential_secret=made["secret"],
+            )
+        )
+
+    def shared_template(self, **fields: Any) -> str:
+        """A template that users of any project may use."""
+        self.magnum = magnum(base.keystone_session("admin").auth)
+        return self.template(public=True, keypair_id=None, **fields)
+
+    def keypair(self, magnum: base.Magnum, name: str) -> None:
+        """A keypair of a user, made by Nova."""
+        nova(magnum).post("/os-keypairs", json={"keypair": {"name": name}})
+
+    def keypairs(self, magnum: base.Magnum) -> dict[str, str]:
+        """Public keys of a user, by name."""
+        found = nova(magnum).get("/os-keypairs").json()["keypairs"]
+        return {
+            each["keypair"]["name"]: each["keypair"]["public_key"]
+            for each in found
+        }
+
+    def rotate(self, magnum: base.Magnum, cluster: str) -> None:
+        """``openstack coe credential rotate``."""
+        magnum.session.request(
+            f"/credentials/{cluster}",
+            "PATCH",
+            endpoint_filter={"service_type": "container-infra"},
+            headers={"OpenStack-API-Version": ROTATION},
+        )
+
+    def in_use(self, cluster: dict[str, Any]) -> tuple[str, str]:
+        """Id and secret of a cluster's credential."""
+        name = f"{cluster['stack_id']}-cloud-credentials"
+        found = self.plane.get(kinds.SECRET, self.namespace, name)
+        assert found is not None
+        return login(found["data"]["clouds.yaml"])
+
+    def admin_view(self, cluster: str) -> dict[str, Any]:
+        """The cluster as its release's name is shown to any user."""
+        found = self.magnum.find(cluster)
+        assert found is not None
+        return found
+
+    def leaves_nothing(self, cluster: str, release: str) -> None:
+        """Delete a cluster, and see that nothing of it is left."""
+        self.delete(cluster)
+        self.assertEqual([], self.keystone.credentials(cluster))
+        self.assertEqual([], self.left_of(release))
+
+
+def magnum(auth: Any) -> base.Magnum:
+    """Magnum for who logs in like this."""
+    return base.Magnum(session.Session(auth))
+
+
+def nova(magnum: base.Magnum) -> adapter.Adapter:
+    """Nova for the same user."""
+    return adapter.Adapter(magnum.session, service_type="compute")
+
+
+def login(data: str) -> tuple[str, str]:
+    """Id and secret in a clouds.yaml of Kubernetes."""
+    clouds = yaml.safe_load(base64.b64decode(data))
+    auth = clouds["clouds"]["openstack"]["auth"]
+    return (
+        auth["application_credential_id"],
+        auth["application_credential_secret"],
+    )
+
+
+def user_of(login: tuple[str, str]) -> str:
+    """Whom Keystone lets in with a cluster's credential."""
+    auth = v3.ApplicationCredential(
+        auth_url=base.KEYSTONE,
+        application_credential_id=login[0],
+        application_credential_secret=login[1],
+    )
+    return str(session.Session(auth).get_user_id())

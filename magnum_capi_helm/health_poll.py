@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from typing import Any
 

@@ -113,8 +113,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_the_credential_is_the_users_own_and_never_admin",
     ),
     "B11 machines get an address of Keystone that they don't reach": (
-        f"{_FLOWS}.test_cloud.CloudTest."
-        "test_keystone_as_machines_reach_it",
+        f"{_FLOWS}.test_cloud.CloudTest.test_keystone_as_machines_reach_it",
     ),
     "B12 the Keystone webhook has the caller's project": (
         f"{_FEATURES}.test_authentication.KeystoneTest."
@@ -143,8 +142,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_any_name_of_a_nodegroup_gives_a_valid_group",
     ),
     "B15 a label with a wrong value is changed and not refused": (
-        f"{_FLOWS}.test_bad_inputs.ClusterTest."
-        "test_a_value_of_the_wrong_type",
+        f"{_FLOWS}.test_bad_inputs.ClusterTest.test_a_value_of_the_wrong_type",
         "unit.test_labels.ParseTest."
         "test_an_error_has_label_value_and_what_is_allowed",
     ),
@@ -168,8 +166,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_a_flavor_that_is_too_small",
     ),
     "B17 an image that is gone is a crash": (
-        f"{_FLOWS}.test_creation.RefusedCreateTest."
-        "test_an_image_that_is_gone",
+        f"{_FLOWS}.test_creation.RefusedCreateTest.test_an_image_that_is_gone",
     ),
     "B17 a condition that is well when false reads as an illness": (
         "unit.status.test_health.HealthTest."

@@ -94,10 +94,13 @@ def apply(
     cluster: Any,
     rows_now: wanted.Rows,
     hold: Any,
+    *,
+    within: float | None = None,
 ) -> float:
     """Make the release match the rows, under the Lease ``hold``.
 
     :param cluster: the row, read under the Lease
+    :param within: seconds for helm, where there are fewer than usual
     :returns: seconds that helm took
     :raises InterruptedCreateError: there is no intent and no release
     :raises ForeignError: this is another management cluster
@@ -122,6 +125,7 @@ def apply(
         scope[0],
         chart,
         values.stamped(wanted_now.values, wanted_now.fingerprint),
+        within=within,
     )
     # Asked for once more, or after a failure: helm alone does not look.
     if revisions and (not changed or repair.needed(revisions)):

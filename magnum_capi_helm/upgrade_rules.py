@@ -20,12 +20,10 @@ from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import supported
+from magnum_capi_helm.features import nodes
 
 _DRIVER = "k8s_capi_helm_v1"
 _COE = "kubernetes"
-#: Minor versions that a kubelet may be older than the API server
-#: (Kubernetes' version skew policy, since 1.28).
-_SKEW = 3
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
 
@@ -90,13 +88,13 @@ def check_kept(name: str, kubelet: str, control_plane: str) -> None:
     if workers is None or newest is None:
         return
     behind = newest[1] - workers[1]
-    if 0 <= behind <= _SKEW:
+    if 0 <= behind <= nodes.SKEW:
         return
     raise exceptions.NotSupported(
         f"nodegroup {exceptions.shown(name)} keeps its own image with "
         f"Kubernetes v{_bare(kubelet)}, and a control plane of "
         f"v{_bare(control_plane)} works with {newest[0]}."
-        f"{newest[1] - _SKEW} to {newest[0]}.{newest[1]}: upgrade that "
+        f"{newest[1] - nodes.SKEW} to {newest[0]}.{newest[1]}: upgrade that "
         "nodegroup first, or delete it"
     )
 

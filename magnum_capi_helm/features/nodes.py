@@ -108,7 +108,7 @@ _ROLE = "magnum.openstack.org/role"
 _NODEGROUP = "magnum.openstack.org/nodegroup"
 
 #: Minor versions that a kubelet may be behind the API server.
-_SKEW = 3
+SKEW = 3
 _KUBERNETES = re.compile(r"v?1\.(?P<minor>[0-9]+)\.")
 
 #: Nova's limit for keys and values of metadata.
@@ -252,11 +252,11 @@ def _check_image(control_plane: spec.Image, workers: spec.Image) -> None:
     newest = _minor(control_plane.kube_version)
     if minor is None or newest is None:
         return
-    if not newest - _SKEW <= minor <= newest:
+    if not newest - SKEW <= minor <= newest:
         raise exceptions.InvalidInput(
             f"image {name} has Kubernetes {workers.kube_version}: the "
             f"control plane has {control_plane.kube_version}, with which "
-            f"nodes of 1.{newest - _SKEW} to 1.{newest} work"
+            f"nodes of 1.{newest - SKEW} to 1.{newest} work"
         )
 
 

@@ -22,13 +22,11 @@ orphan goes on writing when another conductor has taken over.
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
-import contextlib
+import copy
 import json
 import os
 import shutil
-import signal
 import subprocess
-import threading
 import time
 from typing import Any, TypeVar
 
@@ -37,6 +35,7 @@ import pyhelm3
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import complaints
+from magnum_capi_helm.helm import deadlines
 
 LOG = log.getLogger(__name__)
 T = TypeVar("T")
@@ -46,8 +45,6 @@ HISTORY = 10
 
 #: Seconds beyond helm's own time-out for reading the chart and giving up.
 _GRACE = 30
-#: Seconds between asking helm to end and ending it.
-_PATIENCE = 10
 
 _NO_HELM = (
     "helm can't be started: install helm 3.16 or later on the PATH of "
@@ -65,6 +62,12 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
         self._deadline = deadline
         self._env = dict(env)
         self._guard = _dies_with_parent()
+
+    def within(self, seconds: float | None) -> _Command:
+        """The same commands, with less time; None: with all of it."""
+        found = copy.copy(self)
+        found._deadline = min(seconds or self._deadline, self._deadline)
+        return found
 
     async def run(
         self, command: list[Any], input: bytes | None = None
@@ -87,7 +90,7 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
             raise exceptions.NotConfigured(
                 f"{_NO_HELM} ({error.strerror})"
             ) from error
-        with _Deadline(process, self._deadline) as deadline:
+        with deadlines.Deadline(process, self._deadline) as deadline:
             out, err = process.communicate(input)
         if deadline.expired:
             raise exceptions.HelmUnreachable(
@@ -109,46 +112,6 @@ def _dies_with_parent() -> list[str]:
     """
     found = shutil.which("setpriv")
     return [found, "--pdeathsig", "TERM", "--"] if found else []
-
-
-class _Deadline:
-    """Ends a process, and all that it started, when its time is over.
-
-    A thread and not ``communicate(timeout=)``: under eventlet that raises a
-    class of its own that no ``except`` here would know.
-    """
-
-    def __init__(
-        self, process: subprocess.Popen[bytes], seconds: float
-    ) -> None:
-        self._process = process
-        self._seconds = seconds
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self.expired = False
-
-    def __enter__(self) -> _Deadline:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-        if self._process.poll() is None:
-            # The caller was interrupted: no helm is left behind.
-            self._signal(signal.SIGKILL)
-
-    def _watch(self) -> None:
-        if self._done.wait(self._seconds):
-            return
-        self.expired = True
-        self._signal(signal.SIGTERM)
-        if not self._done.wait(_PATIENCE):
-            self._signal(signal.SIGKILL)
-
-    def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, number)
 
 
 def _drive(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -192,10 +155,13 @@ class Helm:
         namespace: str,
         chart: str,
         values: Mapping[str, Any],
+        *,
+        within: float | None = None,
     ) -> float:
         """Install the release, or bring it to ``values``; never waits.
 
         :param chart: path of a chart on this host
+        :param within: seconds, where there are fewer than usual
         :returns: seconds that helm took
         :raises HelmBusy: the newest revision is pending
         :raises HelmUnreachable: worth trying again
@@ -203,7 +169,7 @@ class Helm:
         """
         return self._run(
             "upgrade",
-            self._command.install_or_upgrade(
+            self._command.within(within).install_or_upgrade(
                 release,
                 chart,
                 dict(values),

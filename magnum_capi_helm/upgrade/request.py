@@ -49,9 +49,10 @@ from magnum_capi_helm.upgrade import trial
 
 LOG = log.getLogger(__name__)
 
-#: Seconds that all before helm may have taken, so that Magnum, which waits
-#: for 60, gets its answer. Later, helm is left to the polls.
-_IN_TIME = 30.0
+#: Seconds in which Magnum, which waits for 60, gets its answer.
+_ALL = 45.0
+#: What helm is given at least; else it is left to the polls.
+_HELM = 15.0
 
 
 def upgrade(
@@ -219,11 +220,13 @@ def _go_on(
     helm_seconds = 0.0
     try:
         moves.make(rt, row)
-        spent = time.monotonic() - started
         fresh = rows.fresh(context, row)
-        if spent < _IN_TIME and fresh is not None:
+        left = _ALL - (time.monotonic() - started)
+        if left > _HELM and fresh is not None:
             rows_now, _ = rows.read(fresh)
-            helm_seconds = operation.apply(rt, fresh, rows_now, hold)
+            helm_seconds = operation.apply(
+                rt, fresh, rows_now, hold, within=left
+            )
     except exceptions.CapiHelmError as error:
         problem = str(error)
     if problem:

@@ -83,6 +83,8 @@ class FakeHelm(repository.FakeRepository):
         namespace: str,
         chart: str,
         values: Mapping[str, Any],
+        *,
+        within: float | None = None,
     ) -> float:
         """As the real one."""
         call = Call(release, _chart_version(chart), dict(values))

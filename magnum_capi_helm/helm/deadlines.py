@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""An end to programs that do not find one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+
+#: Seconds between asking a program to end and ending it.
+_PATIENCE = 10
+
+
+class Deadline:
+    """Ends a process, and all that it started, when its time is over.
+
+    A thread and not ``communicate(timeout=)``: under eventlet that raises a
+    class of its own that no ``except`` here would know.
+    """
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], seconds: float
+    ) -> None:
+        self._process = process
+        self._seconds = seconds
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.expired = False
+
+    def __enter__(self) -> Deadline:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+        if self._process.poll() is None:
+            # The caller was interrupted: no helm is left behind.
+            self._signal(signal.SIGKILL)
+
+    def _watch(self) -> None:
+        if self._done.wait(self._seconds):
+            return
+        self.expired = True
+        self._signal(signal.SIGTERM)
+        if not self._done.wait(_PATIENCE):
+            self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)

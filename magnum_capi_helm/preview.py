@@ -46,7 +46,7 @@ from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.resolve import sketch
 from magnum_capi_helm.status import view
 from magnum_capi_helm.upgrade import plan
-from magnum_capi_helm.upgrade import request
+from magnum_capi_helm.upgrade import subjects
 from magnum_capi_helm.upgrade import trial
 
 
@@ -142,12 +142,12 @@ def upgraded(
     now = of_cluster(rt, row)
     if template:
         session = sessions.service_session()
-        subject = request.subject_of(rt, row, settle=False)
+        subject = subjects.read(rt, row, settle=False)
         planned = plan.of_cluster(
             subject, find_template(template), catalogue.Cloud(session)
         )
-        live = plan.live_infrastructure(rt, row)
-        now = of_intent(row, planned.intent(rt, live))
+        live = subjects.infrastructure(rt, row)
+        now = of_intent(row, planned.wanted(rt, live))
     if version:
         chart = dataclasses.replace(now.chart, version=version)
         now = dataclasses.replace(now, chart=chart)

@@ -72,12 +72,17 @@ class Moved:
 
 
 def whole(
-    cluster: Any, nodegroups: Iterable[Any], template: Any, own: Any
+    cluster: Any,
+    nodegroups: Iterable[Any],
+    template: Any,
+    own: Any,
+    scaled: Mapping[str, int],
 ) -> Moved:
     """The default groups, and each group with the old template's image.
 
     :param nodegroups: rows of the groups that ought to exist
     :param own: labels that the user gave; None: the row still says it
+    :param scaled: UUIDs of groups of the autoscaler -> their machines
     """
     old = cluster.cluster_template
     chosen = [
@@ -92,15 +97,17 @@ def whole(
         }
         for each in chosen
     }
-    return _moved(cluster, chosen, template, own, changes)
+    return _moved(cluster, chosen, template, own, changes, scaled)
 
 
-def single(cluster: Any, nodegroup: Any, own: Any) -> Moved:
+def single(
+    cluster: Any, nodegroup: Any, own: Any, scaled: Mapping[str, int]
+) -> Moved:
     """One group, with the image of the cluster's template."""
     template = cluster.cluster_template
     change = {"image_id": template.image_id, "flavor_id": nodegroup.flavor_id}
     changes = {nodegroup.uuid: change}
-    return _moved(cluster, [nodegroup], template, own, changes)
+    return _moved(cluster, [nodegroup], template, own, changes, scaled)
 
 
 def _flavor(nodegroup: Any, old: Any, new: Any) -> Any:
@@ -116,6 +123,7 @@ def _moved(
     template: Any,
     own: Any,
     changes: Mapping[str, Mapping[str, Any]],
+    scaled: Mapping[str, int],
 ) -> Moved:
     labels = requested.own_labels(cluster) if own is None else own
     row = types.SimpleNamespace(
@@ -123,7 +131,8 @@ def _moved(
         labels=dict(labels),
         cluster_template=template,
         nodegroups=[
-            _group(cluster, each, changes[each.uuid]) for each in chosen
+            _group(cluster, each, changes[each.uuid], scaled)
+            for each in chosen
         ],
     )
     return Moved(
@@ -142,16 +151,25 @@ def _moved(
     )
 
 
-def _group(cluster: Any, nodegroup: Any, change: Mapping[str, Any]) -> Any:
+def _group(
+    cluster: Any,
+    nodegroup: Any,
+    change: Mapping[str, Any],
+    scaled: Mapping[str, int],
+) -> Any:
     fields = {name: getattr(nodegroup, name, None) for name in _GROUP_FIELDS}
     labels = requested.own_labels_of_group(cluster, nodegroup)
+    fields["node_count"] = scaled.get(nodegroup.uuid, nodegroup.node_count)
     return types.SimpleNamespace(**{**fields, **change, "labels": labels})
 
 
 def fingerprint(rows: wanted.Rows, moves: intent.Moves) -> str:
     """Of the rows, as they are once they are moved."""
-    groups = tuple(
-        dataclasses.replace(each, **moves.groups.get(each.uuid, {}))
-        for each in rows.groups
-    )
+
+    def moved(group: wanted.Group) -> wanted.Group:
+        fields = dict(moves.groups.get(group.uuid, {}))
+        count = fields.pop("node_count", group.count)
+        return dataclasses.replace(group, count=count, **fields)
+
+    groups = tuple(map(moved, rows.groups))
     return dataclasses.replace(rows, groups=groups).fingerprint()

@@ -21,7 +21,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm import assembly
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm import frozen
 from magnum_capi_helm import intent
@@ -29,47 +28,18 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
 from magnum_capi_helm import upgrade_rules
 from magnum_capi_helm import values
-from magnum_capi_helm import wanted
 from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import placement
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.management import kinds
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
-from magnum_capi_helm.resolve import location
 from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.upgrade import checks
 from magnum_capi_helm.upgrade import moved
+from magnum_capi_helm.upgrade import subjects
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
-
-
-@dataclasses.dataclass(frozen=True)
-class Subject:
-    """A cluster and what is wanted of it so far.
-
-    :param rows: known by the names of the groups in ``base``
-    :param nodegroups: the rows of those groups, and others
-    """
-
-    row: Any
-    nodegroups: list[Any]
-    rows: wanted.Rows
-    base: intent.Intent
-
-    @property
-    def existing(self) -> list[Any]:
-        """Rows of the groups that ought to exist."""
-        there = {each.uuid for each in self.rows.groups}
-        return [each for each in self.nodegroups if each.uuid in there]
-
-    @property
-    def items(self) -> dict[str, topic.Values]:
-        """The items of ``nodeGroups``, by their names."""
-        return {
-            str(each["name"]): each
-            for each in self.base.values.get("nodeGroups") or []
-        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +50,7 @@ class Plan:
     :param whole: whether the control plane is among them
     """
 
-    subject: Subject
+    subject: subjects.Subject
     moved: moved.Moved
     cluster: spec.Cluster
     whole: bool
@@ -103,7 +73,7 @@ class Plan:
             (self.cluster.control_plane, *workers) if self.whole else workers
         )
 
-    def intent(
+    def wanted(
         self, rt: runtime.Runtime, live: Mapping[str, Any] | None
     ) -> intent.Intent:
         """What is wanted of the release then.
@@ -114,17 +84,40 @@ class Plan:
         base = self.subject.base
         made = self._values(rt, live)
         made["nodeGroups"] = self._node_groups(made)
+        moves = self._moves(made)
         return intent.Intent(
             chart=self.cluster.chart,
             values=values.upgraded(made, base.values),
-            fingerprint=moved.fingerprint(self.subject.rows, self.moved.moves),
+            fingerprint=moved.fingerprint(self.subject.rows, moves),
             since=time.time(),
             labels=self.moved.labels,
-            moves=self.moved.moves,
+            moves=moves,
             before=intent.Before(
                 base.chart, base.values, base.labels, self.moved.back
             ),
         )
+
+    def _moves(self, made: topic.Values) -> intent.Moves:
+        """With the counts of groups that autoscale no more.
+
+        The autoscaler chose them; the rows have those of long ago.
+        """
+        fixed = {
+            each["name"]
+            for each in made["nodeGroups"]
+            if "machineCount" in each
+        }
+        counts = {
+            each.uuid: {"node_count": self.subject.scaled[each.uuid]}
+            for each in self.subject.rows.workers
+            if each.uuid in self.subject.scaled and each.chart_name in fixed
+        }
+        moves = self.moved.moves
+        groups = {
+            uuid: {**fields, **counts.get(uuid, {})}
+            for uuid, fields in moves.groups.items()
+        }
+        return dataclasses.replace(moves, groups=groups)
 
     def _values(
         self, rt: runtime.Runtime, live: Mapping[str, Any] | None
@@ -157,7 +150,7 @@ class Plan:
 
 
 def of_cluster(
-    subject: Subject,
+    subject: subjects.Subject,
     template: Any,
     cloud: catalogue.Cloud,
     batch: int | None = None,
@@ -170,7 +163,9 @@ def of_cluster(
     upgrade_rules.check_template(
         template.driver, template.coe, template.server_type, template.name
     )
-    change = moved.whole(row, subject.existing, template, base.labels)
+    change = moved.whole(
+        row, subject.existing, template, base.labels, subject.scaled
+    )
     asked = requested.cluster_labels(change.row)
     requested.check_unknown_of_template(change.row)
     wanted_chart = _chart(asked, base.chart)
@@ -179,13 +174,13 @@ def of_cluster(
     )
     found = frozen.living(_named(subject, found), base.values)
     values.check(found, spared=_spared(change.labels))
-    _check_versions(subject, found)
-    _check_kept(subject, found)
+    checks.check_versions(subject, found)
+    checks.check_kept(subject, found)
     return Plan(subject, change, found, whole=True, batch=batch)
 
 
 def of_group(
-    subject: Subject,
+    subject: subjects.Subject,
     nodegroup: Any,
     cloud: catalogue.Cloud,
     batch: int | None = None,
@@ -195,7 +190,7 @@ def of_group(
     :raises CapiHelmError: it can't be upgraded like this
     """
     row, base = subject.row, subject.base
-    change = moved.single(row, nodegroup, base.labels)
+    change = moved.single(row, nodegroup, base.labels, subject.scaled)
     asked = requested.living_labels(change.row)
     outline = resolve_cluster.outline(
         change.row, asked, base.chart, row.stack_id
@@ -206,17 +201,8 @@ def of_group(
     )
     found = _named(subject, dataclasses.replace(outline, node_groups=(group,)))
     values.check_group(outline, found.node_groups[0])
-    _check_step(subject, found.node_groups[0])
+    checks.check_step(subject, found.node_groups[0])
     return Plan(subject, change, found, whole=False, batch=batch)
-
-
-def live_infrastructure(rt: runtime.Runtime, row: Any) -> Any:
-    """The OpenStackCluster of a cluster, or None."""
-    return rt.management.get(
-        kinds.OPENSTACK_CLUSTER,
-        location.namespace(row.project_id),
-        row.stack_id,
-    )
 
 
 def _chart(asked: Any, old: spec.Chart) -> spec.Chart:
@@ -232,7 +218,7 @@ def _chart(asked: Any, old: spec.Chart) -> spec.Chart:
     return dataclasses.replace(found, version=version)
 
 
-def _named(subject: Subject, found: spec.Cluster) -> spec.Cluster:
+def _named(subject: subjects.Subject, found: spec.Cluster) -> spec.Cluster:
     """With the names, and the server groups, that groups have for life."""
     known = {each.name: each.chart_name for each in subject.rows.groups}
     placed = {
@@ -262,46 +248,3 @@ def _spared(own: Mapping[str, str]) -> frozenset[str]:
         for each in features.LABELS
         if not own.keys().isdisjoint((each.name, *each.aliases))
     )
-
-
-def _check_versions(subject: Subject, found: spec.Cluster) -> None:
-    old = upgrade_rules.control_plane_version(subject.base.values)
-    new = found.control_plane.image.kube_version
-    upgrade_rules.check_kubernetes("the cluster", old, new)
-    for group in found.node_groups:
-        _check_step(subject, group)
-    before = (subject.base.chart.version, old)
-    if before != (found.chart.version, new):
-        upgrade_rules.check_pair(found.chart.version, new)
-
-
-def _check_step(subject: Subject, group: spec.NodeGroup) -> None:
-    """A group may skip minor versions, and never goes back."""
-    item = subject.items.get(group.name)
-    if item is None:
-        return
-    known = upgrade_rules.pinned(item, subject.base.values)
-    old = str(known.get("kubernetesVersion") or "")
-    before = upgrade_rules.number(old)
-    after = upgrade_rules.number(group.image.kube_version)
-    if before and after and after < before:
-        name = exceptions.shown(group.magnum_name)
-        upgrade_rules.check_kubernetes(
-            f"nodegroup {name}", old, group.image.kube_version
-        )
-
-
-def _check_kept(subject: Subject, found: spec.Cluster) -> None:
-    """Groups that keep their image have to work with what comes."""
-    remade = {each.name for each in found.node_groups}
-    version = found.control_plane.image.kube_version
-    base = subject.base.values
-    new = {"osDistro": found.control_plane.image.os_distro}
-    for group in subject.rows.workers:
-        item = subject.items.get(group.chart_name)
-        if item is None or group.chart_name in remade:
-            continue
-        known = upgrade_rules.pinned(item, base)
-        kubelet = str(known.get("kubernetesVersion") or "")
-        upgrade_rules.check_kept(group.name, kubelet, version)
-        upgrade_rules.check_distribution(group.name, base, new)

@@ -31,7 +31,6 @@ from oslo_log import log
 from magnum_capi_helm import encryption_key
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
-from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
 from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
@@ -41,10 +40,10 @@ from magnum_capi_helm import upgrade_rules
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.features import encryption
-from magnum_capi_helm.helm import releases
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.upgrade import moves
 from magnum_capi_helm.upgrade import plan
+from magnum_capi_helm.upgrade import subjects
 from magnum_capi_helm.upgrade import trial
 
 LOG = log.getLogger(__name__)
@@ -77,7 +76,7 @@ def upgrade(
             upgrade_rules.check_batch(batch)
             hold = stack.enter_context(_lease(rt, cluster))
             row = _living(context, cluster, hold)
-            subject = subject_of(rt, row)
+            subject = subjects.read(rt, row)
             found = _planned(subject, context, template, batch, nodegroup)
             _accept(rt, row, _checked(rt, context, found))
         _go_on(rt, context, row, hold, started)
@@ -125,31 +124,8 @@ def _living(context: Any, cluster: Any, hold: Any) -> Any:
     return row
 
 
-def subject_of(
-    rt: runtime.Runtime, row: Any, *, settle: bool = True
-) -> plan.Subject:
-    """The cluster, and what is wanted of it so far.
-
-    :param settle: bring the rows in line first; only under the Lease
-    :raises NotSupported: helm has not made it yet
-    """
-    scope = operation.scope_of(row)
-    if settle:
-        nodegroup_rows.settle(rt, row)
-    rows_now, nodegroups = rows.read(row)
-    revisions = releases.revisions(rt.management, *scope)
-    if not revisions:
-        raise exceptions.NotSupported(
-            "the cluster has no release on the management cluster yet: wait "
-            "until it is complete"
-        )
-    base = operation.planned(rt, row, rows_now, scope, revisions)
-    there = {str(each["name"]) for each in base.values.get("nodeGroups") or []}
-    return plan.Subject(row, nodegroups, rows_now.known_as(there), base)
-
-
 def _planned(
-    subject: plan.Subject,
+    subject: subjects.Subject,
     context: Any,
     template: Any,
     batch: int | None,
@@ -179,9 +155,9 @@ def _checked(
     row = found.subject.row
     scope = operation.scope_of(row)
     labels = location.object_labels(row, scope[1])
-    live = plan.live_infrastructure(rt, row)
+    live = subjects.infrastructure(rt, row)
     before = found.subject.base.values
-    draft = found.intent(rt, live)
+    draft = found.wanted(rt, live)
     if found.whole:
         upgrade_rules.check_encryption(before, draft.values)
     if encryption.needs_key(draft.values):
@@ -193,7 +169,7 @@ def _checked(
     ids = server_groups.ensure(
         rt.management, scope, labels, sessions.user_session(context), policies
     )
-    return found.with_server_groups(ids).intent(rt, live)
+    return found.with_server_groups(ids).wanted(rt, live)
 
 
 def _accept(rt: runtime.Runtime, row: Any, wanted: intent.Intent) -> None:

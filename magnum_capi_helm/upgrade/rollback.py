@@ -38,8 +38,7 @@ from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 from magnum_capi_helm.upgrade import moved
 from magnum_capi_helm.upgrade import moves
-from magnum_capi_helm.upgrade import plan
-from magnum_capi_helm.upgrade import request
+from magnum_capi_helm.upgrade import subjects
 
 
 def plan_back(
@@ -66,7 +65,7 @@ def plan_back(
             f"cluster {row.name} was not upgraded since it was last complete "
             "or rolled back: there is nothing to go back to"
         )
-    subject = request.subject_of(rt, row, settle=settle)
+    subject = subjects.read(rt, row, settle=settle)
     _check_control_plane(rt, row, found, found.before)
     return _without(subject, found.before)
 
@@ -97,7 +96,9 @@ def apply(rt: runtime.Runtime, context: Any, row: Any) -> str:
     return ""
 
 
-def _without(subject: plan.Subject, before: intent.Before) -> intent.Intent:
+def _without(
+    subject: subjects.Subject, before: intent.Before
+) -> intent.Intent:
     """The state before, with the groups and counts of today."""
     back = before.moves
     known = {
@@ -129,7 +130,7 @@ def _without(subject: plan.Subject, before: intent.Before) -> intent.Intent:
     )
 
 
-def _there(subject: plan.Subject, back: intent.Moves) -> dict[str, Any]:
+def _there(subject: subjects.Subject, back: intent.Moves) -> dict[str, Any]:
     alive = {each.uuid for each in subject.rows.groups}
     return {
         uuid: dict(fields)

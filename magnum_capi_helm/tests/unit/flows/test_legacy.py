@@ -57,6 +57,13 @@ class LegacyTest(base.FlowTestCase):
         self.capi.settle()
         self.helm.upgrades.clear()
 
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        """The next image, and no trace of the cluster's own."""
+        new = spec.Image("i-31", "ubuntu-1.31", "1.31.5", "ubuntu")
+        found = super().catalogue(session)
+        found.images = {"ubuntu-1.31": new}
+        return found
+
     def labels(self) -> dict[str, str]:
         """Labels of the cluster."""
         return {"kube_tag": "v1.30.1"}
@@ -181,6 +188,51 @@ class LegacyTest(base.FlowTestCase):
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual([], self.helm.upgrades)
+
+    def test_it_is_upgraded_and_its_kept_group_is_pinned(self) -> None:
+        self.nodegroup(
+            self.row(),
+            name="more",
+            image_id="an-image-of-its-own",
+            stack_id=RELEASE,
+            status="CREATE_COMPLETE",
+        )
+        more = {"name": "more", "machineFlavor": "x", "machineCount": 1}
+        self.values["nodeGroups"].append(more)
+        self.helm.upgrade(
+            RELEASE,
+            base.NAMESPACE,
+            f"/store/openstack-cluster-{CHART}.tgz",
+            self.values,
+        )
+        self.capi.settle()
+        new = self.template(
+            image_id="ubuntu-1.31",
+            labels={"capi_helm_chart_version": "0.16.1"},
+        )
+        self.handler.cluster_upgrade(
+            self.context, self.row(), new, 1, self.groups()["default-worker"]
+        )
+        self.capi.settle()
+        self.poll()
+        self.assertEqual({"UPDATE_COMPLETE"}, {self.row().status})
+        told = self.helm.upgrades[-1]
+        self.assertEqual("0.16.1", told.chart_version)
+        self.assertEqual(
+            [
+                ("default-worker", "1.31.5", "i-31"),
+                ("more", "1.30.1", "an-image-that-is-gone"),
+            ],
+            [
+                (
+                    each["name"],
+                    each["kubernetesVersion"],
+                    each["machineImageId"],
+                )
+                for each in told.values["nodeGroups"]
+            ],
+        )
+        self.assertEqual(new.uuid, self.row().cluster_template_id)
 
     def test_it_is_deleted_with_its_credential(self) -> None:
         self.delete()

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from magnum_capi_helm import conf
+from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.flows import base
 from magnum_capi_helm.tests.unit.flows import upgrading
@@ -240,6 +241,50 @@ class LabelsTest(upgrading.UpgradeTestCase):
             self.settle()
         told = self.helm.upgrades[-1].values
         self.assertEqual(7, told["apiServer"].get("logLevel"))
+
+
+class AutoscalingTest(upgrading.UpgradeTestCase):
+    """Who chooses a count is chosen by the template."""
+
+    def setUp(self) -> None:
+        base.FlowTestCase.setUp(self)
+        self.labels = {
+            "auto_scaling_enabled": "true",
+            "min_node_count": "1",
+            "max_node_count": "5",
+        }
+        self.created(template={"labels": self.labels}, labels=self.labels)
+        # The autoscaler was at work.
+        self.server.patch(
+            kinds.MACHINE_DEPLOYMENT,
+            base.NAMESPACE,
+            names.machine_deployment(base.RELEASE, "default-worker"),
+            {"spec": {"replicas": 4}},
+        )
+
+    def test_bounds_follow_the_template_and_the_count_stays(self) -> None:
+        new = {**self.labels, "min_node_count": "3", "max_node_count": "9"}
+        self.upgrade(self.template(image_id="ubuntu-1.35", labels=new))
+        group = self.node_groups()[0]
+        self.assertEqual(
+            (3, 9, None),
+            (
+                group["machineCountMin"],
+                group["machineCountMax"],
+                group.get("machineCount"),
+            ),
+        )
+        self.assertEqual(4, self.replicas())
+
+    def test_switched_off_the_machines_of_today_stay(self) -> None:
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.assertEqual(4, self.node_groups()[0]["machineCount"])
+        self.assertEqual(4, self.groups()["default-worker"].node_count)
+        self.settle()
+        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
+        # The row's labels still say that it autoscales.
+        self.resize(2)
+        self.assertEqual(2, self.replicas())
 
 
 class BatchTest(upgrading.UpgradeTestCase):

@@ -54,8 +54,13 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 #: What helm says beside the point: how it merges values, for instance
-#: ("coalesce.go:319: warning: destination for ... is a table").
-_WARNING = re.compile(r"(\S+\.go:\d+: )?warning\b", re.IGNORECASE)
+#: ("coalesce.go:319: warning: destination for ... is a table"), or what the
+#: API server has to say ('I1121 19:21:11.056413   18485 warnings.go:107]
+#: "Warning: ... is deprecated"').
+_WARNING = re.compile(
+    r"([IWE]\d{4} [\d:.]+ +\d+ )?(\S+\.go:\d+[:\]] )?\"?warning\b",
+    re.IGNORECASE,
+)
 _LONGEST_REASON = 600
 
 

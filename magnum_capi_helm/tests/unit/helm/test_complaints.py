@@ -41,6 +41,13 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         "dial tcp 192.0.2.1:6443: connect: connection refused",
     ),
     (
+        "I1121 19:21:11.056413   18485 warnings.go:107] "
+        '"Warning: cluster.x-k8s.io/v1beta1 Cluster is deprecated"\n'
+        "Error: UPGRADE FAILED: cannot patch: denied",
+        exceptions.HelmError,
+        "cannot patch: denied",
+    ),
+    (
         "Error: UPGRADE FAILED: net/http: TLS handshake timeout",
         exceptions.HelmUnreachable,
         "net/http: TLS handshake timeout",

@@ -23,6 +23,7 @@ extensions = [
     "oslo_config.sphinxext",
     "chart_reference",
     "label_reference",
+    "reason_reference",
 ]
 
 project = "magnum-capi-helm"

@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""``magnum-reasons``: what OpenStack refuses, as a tenant reads it.
+
+A row for each text that the code knows, so that the page can't be behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+import re
+
+import markup
+from sphinx import application
+
+from magnum_capi_helm.status import plain_words
+
+#: Fields side by side stand for each other.
+_FIELDS = re.compile(r"(?:\{\w+\})+")
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+def reasons(sayings: Iterable[plain_words.Saying]) -> Iterator[str]:
+    """A table: the reason, and what to do."""
+    rows = (
+        (_shown(each.fact), markup.text(each.advice.replace("`", "")))
+        for each in sayings
+    )
+    return markup.table(("Reason", "What to do"), (45, 55), rows)
+
+
+def _shown(fact: str) -> str:
+    return markup.text(
+        _FIELDS.sub(lambda found: _FIELD.search(found[0])[1].upper(), fact)
+    )
+
+
+class Reasons(markup.Generated):
+    """``.. magnum-reasons::``"""
+
+    def lines(self) -> Iterator[str]:
+        """The table of all known texts."""
+        return reasons(plain_words.SAYINGS)
+
+
+def setup(app: application.Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.add_directive("magnum-reasons", Reasons)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

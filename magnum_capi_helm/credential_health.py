@@ -75,7 +75,7 @@ def checked(
     """
     interval = conf.CONF.capi_helm.app_cred_check_interval
     scope = operation.scope_of(cluster)
-    if rows.action(cluster.status) == "DELETE" or not rt.rounds.due(
+    if not _rotatable(cluster.status) or not rt.rounds.due(
         scope, interval or _UNCHECKED
     ):
         return found
@@ -104,6 +104,14 @@ def checked(
         return _unhealthy(found, _DEAD)
     rt.rounds.again(scope, pause or interval)
     return found
+
+
+def _rotatable(status: str) -> bool:
+    """Whether Magnum lets people rotate in this status.
+
+    While a cluster is made, its Secret is still to come.
+    """
+    return status.endswith("_COMPLETE") or rows.action(status) == "UPDATE"
 
 
 def _unhealthy(found: health.Health, why: str) -> health.Health:

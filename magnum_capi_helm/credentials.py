@@ -167,7 +167,10 @@ def make(
             access_rules=[dict(rule) for rule in user.rules] or None,
         )
     except ka_exceptions.Forbidden as error:
-        raise exceptions.InvalidInput(_RESTRICTED) from error
+        # A token of a trust, say, or a user who has as many as he may.
+        raise exceptions.InvalidInput(
+            f"Keystone makes no application credential for you: {error}"
+        ) from error
     except keystone.UNREACHABLE as error:
         raise exceptions.CloudUnreachable(
             "Keystone does not answer"

@@ -365,7 +365,10 @@ class InterruptedCreateTest(base.FlowTestCase):
         self.openstack.refusals["POST"] = 403
         self.create()
         self.assertEqual({"CREATE_FAILED"}, self.statuses())
-        self.assertIn("restricted", self.row().status_reason)
+        self.assertIn(
+            "Keystone makes no application credential for you: no",
+            self.row().status_reason,
+        )
         self.assertEqual([], self.helm.upgrades)
 
     def test_a_keystone_that_does_not_answer_is_the_reason(self) -> None:

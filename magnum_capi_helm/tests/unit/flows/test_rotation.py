@@ -502,6 +502,13 @@ class DeadTest(RotationTestCase):
         self.health_poll()
         self.assertEqual(asked, self.openstack.mocker.call_count)
 
+    def test_a_cluster_that_is_being_made_has_none_yet(self) -> None:
+        self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
+        row = self.row()
+        row.status = "CREATE_IN_PROGRESS"
+        row.save()
+        self.assertIsNone(self.reason())
+
     def test_it_can_be_switched_off(self) -> None:
         conf.CONF.set_override("app_cred_check_interval", 0, "capi_helm")
         self.openstack.credentials.clear()

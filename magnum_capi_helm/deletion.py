@@ -221,8 +221,10 @@ def _kept(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
     namespace, release = scope
     chart = f"{view.CHART_CLUSTER_LABEL}={release}"
     kept = (*kinds.KEPT, kinds.HELM_RELEASE, kinds.MANIFESTS)
+    # Where somebody removed helm's own Secrets, helm removed nothing.
+    rendered = (kinds.SECRET, *kinds.PLAIN)
     selectors = {
-        **dict.fromkeys(kept, chart),
+        **dict.fromkeys((*kept, *rendered), chart),
         # Where somebody removed the Cluster object before its machines.
         **dict.fromkeys(_SERVERS, _owned(release)),
     }

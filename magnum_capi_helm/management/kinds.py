@@ -129,16 +129,26 @@ KEPT = (
     CONFIG_TEMPLATE,
 )
 
+#: What a chart renders for programs on the management cluster, such as the
+#: autoscaler. Only helm removes them.
+PLAIN = tuple(
+    Kind(name, group, plural, ("v1",), fixed=True)
+    for name, group, plural in (
+        ("ConfigMap", "", "configmaps"),
+        ("Deployment", "apps", "deployments"),
+        ("Role", "rbac.authorization.k8s.io", "roles"),
+        ("RoleBinding", "rbac.authorization.k8s.io", "rolebindings"),
+        ("ServiceAccount", "", "serviceaccounts"),
+    )
+)
+
 #: The other kinds that charts render, by group and plural.
 _OTHERS = {
-    "ConfigMap": ("", "configmaps"),
-    "Deployment": ("apps", "deployments"),
     "MachineHealthCheck": ("cluster.x-k8s.io", "machinehealthchecks"),
-    "Role": ("rbac.authorization.k8s.io", "roles"),
-    "RoleBinding": ("rbac.authorization.k8s.io", "rolebindings"),
-    "ServiceAccount": ("", "serviceaccounts"),
 }
-_PLURALS = _OTHERS | {kind.name: (kind.group, kind.plural) for kind in ALL}
+_PLURALS = _OTHERS | {
+    kind.name: (kind.group, kind.plural) for kind in (*ALL, *PLAIN)
+}
 
 
 def rendered(obj: Mapping[str, Any]) -> Kind | None:

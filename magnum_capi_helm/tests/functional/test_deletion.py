@@ -43,9 +43,9 @@ class Project:
         answer = self._apis[kind].request(path, method, json=body)
         return answer.json() if answer.content else None
 
-    def make(self, kind: str, path: str, name: str, **fields: Any) -> Any:
+    def make(self, kind: str, path: str, what: str, /, **fields: Any) -> Any:
         """Make something, and delete it after the test if it is there."""
-        made = self.call(kind, "POST", path, {name: fields})[name]
+        made = self.call(kind, "POST", path, {what: fields})[what]
         self._case.addCleanup(self._remove, kind, f"{path}/{made['id']}")
         return made
 

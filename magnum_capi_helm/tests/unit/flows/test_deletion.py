@@ -146,6 +146,80 @@ class DeleteTest(DeletionTestCase):
             self.finish()
             self.assertEqual({}, self.remains(), status)
 
+    def test_whatever_was_removed_by_hand_before(self) -> None:
+        helms = f"sh.helm.release.v1.{base.RELEASE}.v1"
+        intent = f"{base.RELEASE}-intent"
+        for removed in (
+            [(kinds.SECRET, helms)],
+            [(kinds.CLUSTER, base.RELEASE)],
+            [(kinds.SECRET, helms), (kinds.CLUSTER, base.RELEASE)],
+            [(kinds.SECRET, CREDENTIALS), (kinds.SECRET, intent)],
+            [(kinds.LEASE, base.RELEASE)],
+            [(kinds.OPENSTACK_CLUSTER, base.RELEASE)],
+        ):
+            self.created()
+            for kind, name in removed:
+                self.server.delete(kind, base.NAMESPACE, name)
+                self.server.release(kind, base.NAMESPACE, name)
+            self.delete()
+            self.poll()
+            self.capi.finish()
+            self.poll()
+            if not self.gone():
+                # What helm did not remove, goes one poll later.
+                self.assertIn("still to be", self.row().status_reason)
+                self.poll()
+            self.assertTrue(self.gone(), str(removed))
+            self.assertEqual({}, self.remains(), str(removed))
+
+    def test_what_helm_would_have_removed_goes_without_its_record(
+        self,
+    ) -> None:
+        self.created()
+        helms = f"sh.helm.release.v1.{base.RELEASE}.v1"
+        self.server.delete(kinds.SECRET, base.NAMESPACE, helms)
+        rendered = {kind.name: kind for kind in kinds.PLAIN}
+        made = (kinds.SECRET, rendered["ServiceAccount"], rendered["Role"])
+        for kind in made:
+            for release in (base.RELEASE, "other"):
+                meta = {
+                    "name": f"{release}-rendered",
+                    "namespace": base.NAMESPACE,
+                    "labels": {"capi.stackhpc.com/cluster": release},
+                }
+                self.server.create(kind, {"metadata": meta})
+        self.delete()
+        self.poll()
+        self.capi.finish()
+        self.poll()
+        self.poll()
+        self.assertTrue(self.gone())
+        for kind in made:
+            self.assertEqual(["other-rendered"], self.server.names(kind))
+
+    def test_servers_without_a_cluster_object_are_waited_for(self) -> None:
+        self.created()
+        self.delete()
+        machine, *others = self.server.names(kinds.MACHINE)
+        self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.server.create(
+            kinds.MACHINE,
+            {
+                "metadata": {
+                    "name": machine,
+                    "namespace": base.NAMESPACE,
+                    "labels": {"cluster.x-k8s.io/cluster-name": base.RELEASE},
+                    "finalizers": ["machine.cluster.x-k8s.io"],
+                }
+            },
+        )
+        self.poll()
+        self.assertIn(f"Machine {machine}", self.row().status_reason)
+        self.assertFalse(self.gone())
+        self.server.release(kinds.MACHINE, base.NAMESPACE, machine)
+        self.poll()
+        self.assertTrue(self.gone())
+
     def test_any_number_of_times(self) -> None:
         self.created()
         for _ in range(3):

@@ -200,7 +200,7 @@ class DeleteTest(DeletionTestCase):
     def test_servers_without_a_cluster_object_are_waited_for(self) -> None:
         self.created()
         self.delete()
-        machine, *others = self.server.names(kinds.MACHINE)
+        machine = self.server.names(kinds.MACHINE)[0]
         self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
         self.server.create(
             kinds.MACHINE,

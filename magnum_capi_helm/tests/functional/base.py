@@ -124,12 +124,14 @@ def command(*words: str) -> str:
 class Magnum:
     """Magnum's REST API for one user."""
 
-    def __init__(self, keystone: session.Session) -> None:
+    def __init__(
+        self, keystone: session.Session, version: str = MICROVERSION
+    ) -> None:
         self.session = keystone
         self._api = adapter.Adapter(
             keystone,
             service_type="container-infra",
-            additional_headers={"OpenStack-API-Version": MICROVERSION},
+            additional_headers={"OpenStack-API-Version": version},
         )
 
     def call(self, method: str, path: str, body: Any = None) -> Any:

@@ -105,20 +105,21 @@ class CertificatesCase(base.LabCase):
             body["ca_cert_type"] = kind
         signed = self.magnum.call("POST", "/certificates", body)["pem"]
         path = self.home / f"client{kind}.pem"
+        # The key first: what Magnum signs ends without a line's end.
         path.write_bytes(
-            str(signed).encode()
-            + key.private_bytes(
+            key.private_bytes(
                 pem,
                 serialization.PrivateFormat.TraditionalOpenSSL,
                 serialization.NoEncryption(),
             )
+            + str(signed).encode()
         )
         return path
 
     def nodes(self, cluster: str, kind: str = "") -> list[str]:
         """The nodes, asked for with a certificate of one of the CAs."""
         address = (self.magnum.find(cluster) or {})["api_address"]
-        trusted = self.home / "ca.pem"
+        trusted = self.home / "trusted.pem"
         trusted.write_bytes(self.authority(cluster))
         answer = requests.get(
             f"{address}/api/v1/nodes",
@@ -196,29 +197,16 @@ class CertificatesCase(base.LabCase):
         }
         openstack = base.LAB / "venv" / "bin" / "openstack"
         words = ("coe", "cluster", "config", cluster, "--dir", str(self.home))
-        subprocess.run(
-            [openstack, *words],
-            env=environment,
-            check=True,
-            capture_output=True,
-            timeout=60,
-        )
+        _run(str(openstack), *words, env=environment)
         config = self.home / "config"
         self.assertEqual(2, len(self._kubectl(config)))
         return config
 
     def _kubectl(self, config: pathlib.Path) -> list[Any]:
-        done = subprocess.run(
-            [
-                base.LAB / "bin" / "kubectl",
-                f"--kubeconfig={config}",
-                *("get", "nodes", "--output=json"),
-            ],
-            check=True,
-            capture_output=True,
-            timeout=60,
-        )
-        found: list[Any] = json.loads(done.stdout)["items"]
+        kubectl = str(base.LAB / "bin" / "kubectl")
+        words = ("get", "nodes", "--output=json")
+        output = _run(kubectl, f"--kubeconfig={config}", *words)
+        found: list[Any] = json.loads(output)["items"]
         return found
 
     def _refused_rotation(self, cluster: str) -> None:
@@ -295,6 +283,21 @@ class BarbicanTest(CertificatesCase):
         before = self.found("secrets")
         self.live()
         self.assertEqual(before, self.found("secrets"))
+
+
+def _run(*words: str, env: dict[str, str] | None = None) -> str:
+    """What a program prints."""
+    done = subprocess.run(
+        words,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if done.returncode:
+        raise AssertionError(f"{words}: {done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def _service_user() -> session.Session:

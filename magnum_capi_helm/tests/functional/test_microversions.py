@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""One cluster, as clients of different ages see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keystoneauth1 import adapter
+from keystoneauth1 import exceptions as ka_exceptions
+
+from magnum_capi_helm.tests.functional import base
+
+#: Fields that a version of the API has, and the one before has not.
+_CLUSTER_ID = "1.13"
+_ZERO_NODES = "1.10"
+_NODEGROUPS = "1.9"
+
+
+class MicroversionsTest(base.LabCase):
+    """What Magnum's API adds and renames, on a cluster of the driver."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        api = adapter.Adapter(
+            self.magnum.session, service_type="container-infra"
+        )
+        root = str(api.get_endpoint()).removesuffix("v1")
+        [found] = self.magnum.session.get(root).json()["versions"]
+        self.newest = str(found["max_version"])
+
+    def at(self, version: str) -> base.Magnum:
+        """A client that asks for one version of the API."""
+        return base.Magnum(self.magnum.session, f"container-infra {version}")
+
+    def supported(self, version: str) -> bool:
+        """Whether this Magnum has the version."""
+        return _number(version) <= _number(self.newest)
+
+    def test_each_client_gets_on_with_the_cluster(self) -> None:
+        cluster = self.cluster(
+            self.template(), magnum=self.at("1.1"), name=self.unique("old")
+        )
+        done = self.until_status(cluster, ("CREATE_COMPLETE",))
+        self._release_of(cluster, done["stack_id"])
+        self._counts(cluster)
+        self._resizes(cluster)
+        self._no_nodes(cluster)
+        self._nodegroups(cluster)
+
+    def _release_of(self, cluster: str, release: str) -> None:
+        """``stack_id`` is called ``cluster_id`` from 1.13 on."""
+        for version in ("1.1", "1.8", "1.9", "1.12", "1.13", "1.14"):
+            if not self.supported(version):
+                continue
+            found = self.at(version).find(cluster) or {}
+            renamed = _number(version) >= _number(_CLUSTER_ID)
+            name, other = (
+                ("cluster_id", "stack_id")
+                if renamed
+                else ("stack_id", "cluster_id")
+            )
+            self.assertEqual(release, found[name], version)
+            self.assertNotIn(other, found, version)
+            self.assertEqual("CREATE_COMPLETE", found["status"], version)
+
+    def _counts(self, cluster: str) -> None:
+        for version in ("1.1", self.newest):
+            found = self.at(version).find(cluster) or {}
+            self.assertEqual(1, found["node_count"])
+            self.assertEqual(1, found["master_count"])
+            self.assertEqual(1, len(found["node_addresses"]), version)
+            self.assertEqual("v1.34.2", found["coe_version"], version)
+
+    def _resizes(self, cluster: str) -> None:
+        """A PATCH at first, an action of its own from 1.7 on."""
+        self.refused("1.6", "POST", f"/clusters/{cluster}/actions/resize")
+        self.at("1.1").call(
+            "PATCH",
+            f"/clusters/{cluster}",
+            [{"op": "replace", "path": "/node_count", "value": 2}],
+        )
+        self.settled(cluster, 2)
+
+    def _no_nodes(self, cluster: str) -> None:
+        path = f"/clusters/{cluster}/actions/resize"
+        self.refused("1.9", "POST", path, {"node_count": 0})
+        self.at(_ZERO_NODES).call("POST", path, {"node_count": 0})
+        self.settled(cluster, 0)
+
+    def _nodegroups(self, cluster: str) -> None:
+        path = f"/clusters/{cluster}/nodegroups"
+        self.refused("1.8", "GET", path)
+        made = self.at(_NODEGROUPS).call(
+            "POST", path, {"name": "extra", "node_count": 1}
+        )
+        self.settled(cluster, 1)
+        for version in (_NODEGROUPS, self.newest):
+            found = self.at(version).call("GET", f"{path}/{made['uuid']}")
+            self.assertEqual("CREATE_COMPLETE", found["status"], version)
+            self.assertEqual(1, len(found["node_addresses"]), version)
+        self._labels(cluster, f"{path}/{made['uuid']}")
+
+    def _labels(self, cluster: str, group: str) -> None:
+        """Labels and taints of nodes are of 1.14."""
+        found = self.at(self.newest).call("GET", group)
+        if "node_labels" not in found:
+            return
+        self.at(self.newest).call(
+            "PATCH",
+            group,
+            [{"op": "replace", "path": "/max_node_count", "value": 3}],
+        )
+        self.settled(cluster, 1)
+        found = self.at(self.newest).call("GET", group)
+        self.assertEqual(3, found["max_node_count"])
+        self.assertEqual({}, found["node_labels"])
+        self.assertEqual([], found["node_taints"])
+
+    def refused(
+        self, version: str, method: str, path: str, body: Any = None
+    ) -> None:
+        """A version does not know a request."""
+        self.assertRaises(
+            ka_exceptions.HttpError, self.at(version).call, method, path, body
+        )
+
+    def settled(self, cluster: str, count: int) -> None:
+        """The cluster got there, as the oldest and the newest say."""
+        self.until_status(cluster, ("UPDATE_IN_PROGRESS",), 30)
+        self.until_status(cluster, ("UPDATE_COMPLETE",))
+        for version in ("1.1", self.newest):
+            found = self.at(version).find(cluster) or {}
+            self.assertEqual(count, found["node_count"], version)
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))

@@ -281,7 +281,7 @@ class LabCase(base.BaseTestCase):
         path = f"/clusters/{cluster}/actions/resize"
         self.magnum.call("POST", path, body)
         # Complete is what it was before, too.
-        self.until_status(cluster, ("UPDATE_IN_PROGRESS",), 30)
+        self.until_status(cluster, ("UPDATE_IN_PROGRESS",), 120)
         done = self.until_status(cluster, ("UPDATE_COMPLETE", "UPDATE_FAILED"))
         self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
         return done

@@ -142,7 +142,7 @@ class AdoptionTest(base.LabCase):
         self.assertEqual("CREATE_COMPLETE", made["status"], str(made))
         body = {"node_count": 2}
         self.magnum.call("POST", f"/clusters/{new}/actions/resize", body)
-        self.until_status(new, ("UPDATE_IN_PROGRESS",), 30)
+        self.until_status(new, ("UPDATE_IN_PROGRESS",), 120)
         base.lab("restart", "magnum", "--driver", _PREDECESSOR)
         done = self.until_status(new, ("UPDATE_COMPLETE", "UPDATE_FAILED"))
         self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))

@@ -45,26 +45,6 @@ class UpgradeTest(base.FlowTestCase):
         self.assertEqual(1, len(self.helm.upgrades))
 
 
-class CountTest(base.FlowTestCase):
-    """B13."""
-
-    def test_the_count_that_the_autoscaler_chose_is_shown(self) -> None:
-        """B13: the row follows the MachineDeployment."""
-        labels = {"auto_scaling_enabled": "true", "max_node_count": "5"}
-        self.created(labels=labels)
-        self.server.patch(
-            kinds.MACHINE_DEPLOYMENT,
-            base.NAMESPACE,
-            f"{base.RELEASE}-default-worker",
-            {"spec": {"replicas": 4}},
-        )
-        self.capi.settle()
-        self.health_poll()
-        self.assertEqual(4, self.groups()["default-worker"].node_count)
-        self.assertEqual("CREATE_COMPLETE", self.row().status)
-        self.assertEqual(1, len(self.helm.upgrades))
-
-
 class ProxyTest(base.FlowTestCase):
     """C10."""
 

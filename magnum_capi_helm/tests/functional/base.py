@@ -139,6 +139,14 @@ class Magnum:
         answer = self._api.request(path, method, json=body)
         return answer.json() if answer.content else None
 
+    def send(
+        self, method: str, path: str, body: Any, headers: dict[str, str]
+    ) -> Any:
+        """The answer, whatever it is."""
+        return self._api.request(
+            path, method, json=body, headers=headers, raise_exc=False
+        )
+
     def find(self, cluster: str) -> dict[str, Any] | None:
         """A cluster, or None when it is gone."""
         try:

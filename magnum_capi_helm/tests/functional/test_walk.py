@@ -53,7 +53,7 @@ class WalkTest(base.LabCase):
             {
                 walk.OLD: self.template(),
                 walk.NEW: self.template(image_id="ubuntu-v1.35.1"),
-                "other driver": self.template(network_driver="flannel"),
+                "": self.template(image_id="ubuntu-no-version"),
             },
         )
         self.addCleanup(self._sweep)

@@ -85,7 +85,8 @@ class Cluster:
 class Model:
     """The clusters, and a source of requests.
 
-    :param templates: of clusters, by version of Kubernetes
+    :param templates: of clusters, by version of Kubernetes; under "" one
+        whose image has none
     """
 
     def __init__(self, seed: int, templates: dict[str, str]) -> None:
@@ -300,9 +301,9 @@ class Model:
         return self._upgraded(cluster, self._templates[NEW], right)
 
     def _upgrade_wrongly(self, cluster: Cluster) -> Request:
+        wrong = ["nonesuch", self._templates[""]]
         if NEW in cluster.versions:
-            return self._upgraded(cluster, "nonesuch", _REFUSED)
-        wrong = ("nonesuch", self._templates["other driver"])
+            wrong.append(self._templates[OLD])
         return self._upgraded(cluster, self._random.choice(wrong), _REFUSED)
 
     def _upgraded(

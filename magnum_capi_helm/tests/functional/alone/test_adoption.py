@@ -231,6 +231,7 @@ class AdoptionTest(base.LabCase):
         found = self.until(healthy, 120)
         self.assertEqual("HEALTHY", found["health_status"])
         changing = {
+            "container_version",
             "health_status",
             "health_status_reason",
             "master_addresses",

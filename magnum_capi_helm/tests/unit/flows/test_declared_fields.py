@@ -33,6 +33,7 @@ _OBSERVED = {
     "api_address",
     "ca_cert_ref",
     "coe_version",
+    "container_version",
     "created_at",
     "etcd_ca_cert_ref",
     "front_proxy_ca_cert_ref",

@@ -68,7 +68,7 @@ class HealthTest(base.LabCase):
         self.assertEqual("CREATE_COMPLETE", ill["status"])
         node = json.loads(kept)
         for field in ("uid", "resourceVersion"):
-            del node["metadata"][field]
+            node["metadata"].pop(field, None)
         self._kubectl(release, "create", "-f", "-", given=json.dumps(node))
         self._pause(release, True)
         paused = self.until_health(cluster, "UNKNOWN")

@@ -243,7 +243,7 @@ def _decide(
     done = look.verdict.complete and look.upgraded and not look.drifted
     if done and not look.undecided:
         _complete(look)
-    else:
+    elif not row.status.endswith("_COMPLETE"):
         _go_on(look, hold)
     outcome.copy_outcome(row, cluster)
 

@@ -73,7 +73,8 @@ def choose(
         raise exceptions.InvalidInput(
             f"nodes_to_remove names {twice[0]} more than once"
         )
-    now = int(view.spec_of(seen.deployment(group.chart_name))["replicas"])
+    live = view.spec_of(seen.deployment(group.chart_name))
+    now = int(live.get("replicas") or 0)
     left = now - len(chosen)
     if group.count > left:
         raise exceptions.InvalidInput(

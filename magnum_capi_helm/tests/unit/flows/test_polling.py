@@ -362,6 +362,21 @@ class ApplyTest(PollTestCase):
         self.poll()
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
+    def test_what_another_conductor_completed_is_not_applied(self) -> None:
+        self.created()
+        stale = self.row()
+        stale.status = "UPDATE_FAILED"
+        self.server.patch(
+            kinds.SECRET,
+            base.NAMESPACE,
+            f"sh.helm.release.v1.{base.RELEASE}.v1",
+            {"metadata": {"labels": {"status": "failed"}}},
+        )
+        runs = len(self.helm.upgrades)
+        self.driver.get_monitor(self.admin, stale).poll_health_status()
+        self.assertEqual(runs, len(self.helm.upgrades))
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+
     def test_applying_backs_off(self) -> None:
         self.helm.outcomes = [helm.Outcome.UNREACHABLE] * 4
         self.create()

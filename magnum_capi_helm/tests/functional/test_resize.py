@@ -62,7 +62,7 @@ class ResizeCase(base.LabCase):
 
     def complete(self) -> dict[str, Any]:
         """The cluster, once the update is over."""
-        self.until_status(self.uuid, ("UPDATE_IN_PROGRESS",), 30)
+        self.until_status(self.uuid, ("UPDATE_IN_PROGRESS",), 90)
         done = self.until_status(
             self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED")
         )
@@ -77,7 +77,7 @@ class ResizeCase(base.LabCase):
             failed = found["status"] == "UPDATE_FAILED"
             return str(found["status_reason"]) if failed else ""
 
-        self.until(lambda: words in reason(), 30, words)
+        self.until(lambda: words in reason(), 60, words)
 
 
 class ResizeTest(ResizeCase):

@@ -285,10 +285,7 @@ def _complete(look: _Look) -> None:
 
 
 def _go_on(look: _Look, hold: Any) -> None:
-    """What is not complete: give it up, apply it again, or wait.
-
-    What has failed is applied again, too: what refused it may have changed.
-    """
+    """What is in progress, or has failed: give up, apply again, or wait."""
     if rows.in_progress(look.row.status) and look.overdue:
         _fail(look, f"not done in time: {look.verdict.reason}", look.verdict)
         return
@@ -321,7 +318,9 @@ def _apply(look: _Look, hold: Any) -> str:
         look.rt.backoff.failed(look.scope)
         if error.retriable:
             raise
-        return str(error)
+        known = isinstance(error, operation.InterruptedCreateError)
+        # Why it failed before says more.
+        return "" if known and rows.failed(look.row.status) else str(error)
     look.rt.backoff.succeeded(look.scope)
     return ""
 

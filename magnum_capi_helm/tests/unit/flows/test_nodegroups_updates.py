@@ -202,8 +202,13 @@ class AutoscaledTest(UpdateTestCase):
         self.assertNotIn("machineCount", self.item())
         self.assertEqual(3, self.item()["machineCountMax"])
 
-    def test_its_count_is_not_the_users(self) -> None:
-        self.assertRaises(exception.NotSupported, self.resize, 3, "gpu")
+    def test_its_count_is_the_users_within_its_bounds_alone(self) -> None:
+        self.assertRaises(
+            exception.InvalidParameterValue, self.resize, 5, "gpu"
+        )
+        self.resize(3, "gpu")
+        self.assertEqual(3, self.replicas("gpu"))
+        self.assertNotIn("machineCount", self.item())
 
     def test_a_group_beside_it_is_resized(self) -> None:
         # It has no bounds that leave the autoscaler a choice.

@@ -125,7 +125,7 @@ def login(secret: client.Object | None) -> Login | None:
         auth = clouds["clouds"]["openstack"]["auth"]
         return Login(
             id=str(auth["application_credential_id"]),
-            secret=str(auth["application_credential_secret"]),
+            secret=str(auth.get("application_credential_secret", "")),
         )
     except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
         # Not chained: a YAML error quotes the file, and its secret.

@@ -10,7 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What an upgrade may not do, decided by versions and names alone."""
+"""What an upgrade may not do, decided by versions and names alone.
+
+Magnum's API gives clients a message up to its first full stop, which here is
+likely to be one in a version: what is wrong comes before any number.
+"""
 
 from __future__ import annotations
 
@@ -67,15 +71,16 @@ def check_kubernetes(what: str, old: str, new: str) -> None:
         return
     if after < before:
         raise exceptions.NotSupported(
-            f"{what} runs Kubernetes v{_bare(old)} and can't go back to "
-            f"v{_bare(new)}: choose a template whose image has v{_bare(old)} "
-            "or a later version"
+            f"{what} can't go back to an older Kubernetes: it runs "
+            f"v{_bare(old)}, and the new image has v{_bare(new)}; choose a "
+            f"template whose image has v{_bare(old)} or a later version"
         )
     if after[:2] > (before[0], before[1] + 1):
         raise exceptions.NotSupported(
-            f"{what} runs Kubernetes v{_bare(old)} and can't skip minor "
-            f"versions on the way to v{_bare(new)}: choose a template whose "
-            f"image has {before[0]}.{before[1]} or {before[0]}.{before[1] + 1}"
+            f"{what} can't skip a minor version of Kubernetes: it runs "
+            f"v{_bare(old)}, and the new image has v{_bare(new)}; choose a "
+            f"template whose image has {before[0]}.{before[1]} or "
+            f"{before[0]}.{before[1] + 1}"
         )
 
 
@@ -91,11 +96,10 @@ def check_kept(name: str, kubelet: str, control_plane: str) -> None:
     if 0 <= behind <= nodes.SKEW:
         return
     raise exceptions.NotSupported(
-        f"nodegroup {exceptions.shown(name)} keeps its own image with "
-        f"Kubernetes v{_bare(kubelet)}, and a control plane of "
+        f"upgrade or delete nodegroup {exceptions.shown(name)} first: its "
+        f"own image has Kubernetes v{_bare(kubelet)}, and a control plane of "
         f"v{_bare(control_plane)} works with {newest[0]}."
-        f"{newest[1] - nodes.SKEW} to {newest[0]}.{newest[1]}: upgrade that "
-        "nodegroup first, or delete it"
+        f"{newest[1] - nodes.SKEW} to {newest[0]}.{newest[1]}"
     )
 
 
@@ -104,8 +108,9 @@ def check_chart(old: str, new: str) -> None:
     before, after = number(old), number(new)
     if before and after and after < before:
         raise exceptions.NotSupported(
-            f"label capi_helm_chart_version={new}: the cluster has chart "
-            f"{old} and can't go back; give {old} or a later version"
+            "the cluster can't go back to an older chart: it has "
+            f"{old}, and the label capi_helm_chart_version is {new}; give "
+            f"{old} or a later version"
         )
 
 
@@ -124,9 +129,10 @@ def check_pair(chart: str, kubernetes: str) -> None:
     if _minor(first) <= version[1] <= _minor(last):
         return
     raise exceptions.NotSupported(
-        f"chart {chart} is made for Kubernetes {first} to {last}, not for "
-        f"v{_bare(kubernetes)}: choose a template with another image or with "
-        "another label capi_helm_chart_version"
+        "the chart is not made for the Kubernetes of the image: chart "
+        f"{chart} takes {first} to {last}, not v{_bare(kubernetes)}; choose "
+        "a template with another image, or with another label "
+        "capi_helm_chart_version"
     )
 
 

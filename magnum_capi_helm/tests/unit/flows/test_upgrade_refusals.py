@@ -28,14 +28,15 @@ from magnum_capi_helm.tests.unit.flows import upgrading
 _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
     (
         {"image_id": "ubuntu-1.33"},
-        "the cluster runs Kubernetes v1.34.2 and can't go back to v1.33.4: "
-        "choose a template whose image has v1.34.2 or a later version",
+        "the cluster can't go back to an older Kubernetes: it runs v1.34.2, "
+        "and the new image has v1.33.4; choose a template whose image has "
+        "v1.34.2 or a later version",
     ),
     (
         {"image_id": "ubuntu-1.36"},
-        "the cluster runs Kubernetes v1.34.2 and can't skip minor versions "
-        "on the way to v1.36.0: choose a template whose image has 1.34 or "
-        "1.35",
+        "the cluster can't skip a minor version of Kubernetes: it runs "
+        "v1.34.2, and the new image has v1.36.0; choose a template whose "
+        "image has 1.34 or 1.35",
     ),
     (
         {"driver": "k8s_cluster_api_ubuntu", "name": "theirs"},
@@ -46,8 +47,9 @@ _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"server_type": "bm"}, "takes a template with server_type=vm"),
     (
         {"labels": {"capi_helm_chart_version": "0.26.1"}},
-        "label capi_helm_chart_version=0.26.1: the cluster has chart 0.27.0 "
-        "and can't go back; give 0.27.0 or a later version",
+        "the cluster can't go back to an older chart: it has 0.27.0, and the "
+        "label capi_helm_chart_version is 0.26.1; give 0.27.0 or a later "
+        "version",
     ),
     ({"image_id": "bare"}, "image 'bare' has no property kube_version"),
     ({"image_id": "gone"}, "image gone not found"),
@@ -117,8 +119,8 @@ class RefusalTest(upgrading.UpgradeTestCase):
             "default_helm_chart_version", "0.24.0", "capi_helm"
         )
         self.assertIn(
-            "chart 0.24.0 is made for Kubernetes 1.33 to 1.34, not for "
-            "v1.35.1",
+            "the chart is not made for the Kubernetes of the image: chart "
+            "0.24.0 takes 1.33 to 1.34, not v1.35.1; choose a template",
             self.refused(self.template(image_id="ubuntu-1.35")),
         )
         self.upgrade(new)
@@ -139,9 +141,9 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.settle()
         self.assertEqual(
-            "nodegroup 'old' keeps its own image with Kubernetes v1.32.9, "
-            "and a control plane of v1.36.0 works with 1.33 to 1.36: upgrade "
-            "that nodegroup first, or delete it",
+            "upgrade or delete nodegroup 'old' first: its own image has "
+            "Kubernetes v1.32.9, and a control plane of v1.36.0 works with "
+            "1.33 to 1.36",
             self.refused(self.template(image_id="ubuntu-1.36")),
         )
 
@@ -157,7 +159,8 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.add("mine", image_id="ubuntu-1.34.3")
         self.settle()
         self.assertIn(
-            "nodegroup 'mine' runs Kubernetes v1.34.3 and can't go back",
+            "nodegroup 'mine' can't go back to an older Kubernetes: it runs "
+            "v1.34.3",
             self.refused(self.row().cluster_template, nodegroup="mine"),
         )
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from typing import Any
 
 from keystoneauth1 import adapter
@@ -34,6 +35,8 @@ from magnum_capi_helm.tests.functional import walk
 
 SEED = int(os.environ.get("WALK_SEED") or secrets.randbelow(10**6))
 STEPS = int(os.environ.get("WALK_STEPS") or 200)
+#: Seconds from one request to the next: clusters shall be met complete, too.
+PACE = 1.0
 #: Seconds that everything may take to settle, and to be gone.
 SETTLED = 300
 
@@ -60,7 +63,9 @@ class WalkTest(base.LabCase):
 
     def test_a_walk_ends_with_everything_in_agreement(self) -> None:
         for _ in range(STEPS):
+            began = time.monotonic()
             self._step(self.model.draw())
+            time.sleep(max(0.0, PACE - (time.monotonic() - began)))
         for cluster in self.model.living:
             self._settle(cluster)
         for cluster in self.model.clusters:

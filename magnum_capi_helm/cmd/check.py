@@ -24,6 +24,7 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import leftovers
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import key_manager
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.resolve import requested
@@ -101,6 +102,13 @@ def _openstack(_: runtime.Runtime) -> str:
     return f"authenticated as user {user}"
 
 
+def _certificates(_: runtime.Runtime) -> str:
+    store = str(conf.CONF.certificates.cert_manager_type)
+    if store != "barbican":
+        return store
+    return f"barbican at {key_manager.probe(sessions.service_session())}"
+
+
 CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
     ("kubeconfig", _kubeconfig),
     ("management cluster", _management),
@@ -109,6 +117,7 @@ CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
     ("chart", _chart),
     ("OpenStack", _openstack),
     ("clean-up", _cleanup),
+    ("certificates", _certificates),
 )
 
 

@@ -34,6 +34,7 @@ from magnum_capi_helm.tests.fakes import zones
 IDENTITY = "http://keystone.test/v3"
 IMAGE = "http://glance.test"
 COMPUTE = "http://nova.test/v2.1"
+KEYS = "http://barbican.test"
 NETWORK = "http://neutron.test"
 BALANCER = "http://octavia.test"
 VOLUME = "http://cinder.test/v3/fake_project"
@@ -48,6 +49,7 @@ _SERVICES = {
     "identity": IDENTITY,
     "image": IMAGE,
     "compute": COMPUTE,
+    "key-manager": KEYS,
     "network": NETWORK,
     "block-storage": VOLUME,
     "load-balancer": BALANCER,

@@ -191,9 +191,9 @@ class CertificatesCase(base.LabCase):
         clouds = yaml.safe_load((base.LAB / "clouds.yaml").read_text())
         auth = clouds["clouds"]["demo"]["auth"]
         environment = {
+            **os.environ,
             **{f"OS_{name.upper()}": word for name, word in auth.items()},
             "OS_IDENTITY_API_VERSION": "3",
-            "PATH": os.environ["PATH"],
         }
         openstack = base.LAB / "venv" / "bin" / "openstack"
         words = ("coe", "cluster", "config", cluster, "--dir", str(self.home))

@@ -17,9 +17,12 @@ from __future__ import annotations
 import io
 import json
 import pathlib
+import re
+from typing import Any
 
 import fixtures
 from oslotest import base
+import requests_mock
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import runtime
@@ -27,6 +30,7 @@ from magnum_capi_helm.cmd import chart
 from magnum_capi_helm.cmd import check
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.flows import base as flows
 
@@ -36,7 +40,7 @@ class CommandsTest(base.BaseTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        flows.configure(self)
+        self.openstack = flows.configure(self)
         self.store = pathlib.Path(conf.CONF.capi_helm.chart_store)
         self.plane = plane.Plane(str(self.store))
         flows.install(self, self.plane.runtime())
@@ -77,6 +81,7 @@ class CommandsTest(base.BaseTestCase):
                 "helm": "ok",
                 "chart": "failed",
                 "OpenStack": "ok",
+                "certificates": "ok",
             },
             self.states(),
         )
@@ -88,6 +93,50 @@ class CommandsTest(base.BaseTestCase):
         self.run_command(check.Check, "-f", "json")
         self.assertEqual("failed", self.states()["management cluster"])
         self.assertEqual("ok", self.states()["helm"])
+
+    def barbican(self, status: int) -> list[str]:
+        """Barbican is the store; the requests that it gets."""
+        conf.CONF.set_override("cert_manager_type", "barbican", "certificates")
+        requests: list[str] = []
+
+        def answer(request: Any, context: Any) -> dict[str, str]:
+            requests.append(f"{request.method} {request.path}")
+            context.status_code = status
+            return {"secret_ref": "http://elsewhere.test/v1/secrets/s-1"}
+
+        self.openstack.mocker.register_uri(
+            requests_mock.ANY,
+            re.compile(f"{openstack.KEYS}/v1/secrets"),
+            json=answer,
+        )
+        return requests
+
+    def test_check_stores_a_secret_where_magnum_does(self) -> None:
+        requests = self.barbican(201)
+        code = self.run_command(check.Check, "-f", "json")
+        self.assertEqual(
+            ["POST /v1/secrets", "DELETE /v1/secrets/s-1"], requests
+        )
+        self.assertIn(f"barbican at {openstack.KEYS}", self.printed())
+        self.assertEqual(0, code)
+
+    def test_check_says_when_barbican_refuses(self) -> None:
+        self.barbican(403)
+        code = self.run_command(check.Check, "-f", "json")
+        self.assertEqual("failed", self.states()["certificates"])
+        self.assertIn("Barbican, as Magnum's service user", self.printed())
+        self.assertEqual(1, code)
+
+    def test_check_says_when_there_is_no_barbican(self) -> None:
+        conf.CONF.set_override("cert_manager_type", "barbican", "certificates")
+        conf.CONF.set_override("region_name", "elsewhere", "barbican_client")
+        self.run_command(check.Check, "-f", "json")
+        self.assertEqual("failed", self.states()["certificates"])
+        self.assertIn("service in elsewhere region not found", self.printed())
+
+    def printed(self) -> str:
+        """What came out."""
+        return self.out.getvalue()
 
     def test_chart_fetch_prints_where_the_chart_is(self) -> None:
         code = self.run_command(chart.Fetch, "0.26.1")

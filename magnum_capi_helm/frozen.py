@@ -71,6 +71,9 @@ PATHS: tuple[Path, ...] = (
     ),
     ("controlPlaneEndpoint",),
     ("kubeNetwork",),
+    # Of all machines at once, with the name of the template: those of groups
+    # that keep their image would be replaced.
+    ("machineMetadata",),
     ("projectPrefix",),
 )
 

@@ -198,7 +198,9 @@ def _go_on(
         moves.make(rt, row)
         fresh = rows.fresh(context, row)
         left = _ALL - (time.monotonic() - started)
-        if left > _HELM and fresh is not None:
+        if left < _HELM:
+            problem = "no time was left for helm"
+        elif fresh is not None:
             rows_now, _ = rows.read(fresh)
             helm_seconds = operation.apply(
                 rt, fresh, rows_now, hold, within=left

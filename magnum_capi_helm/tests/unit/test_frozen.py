@@ -61,6 +61,8 @@ _ROWS: tuple[tuple[str, Any, Any], ...] = (
     ("controlPlaneEndpoint", {"host": "a"}, {"host": "b"}),
     ("kubeNetwork", {"pods": {"cidrBlocks": ["10.1.0.0/16"]}}, None),
     ("kubeNetwork", None, {"serviceDomain": "other.local"}),
+    ("machineMetadata", {"magnum_template_name": "a"}, {"b": "c"}),
+    ("machineMetadata", None, {"magnum_template_name": "b"}),
 )
 
 #: Paths that the webhook lets change: the new value wins.

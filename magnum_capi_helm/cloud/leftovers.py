@@ -158,14 +158,16 @@ class _Look:
         cinder = self._api("block-storage", "cinder", "block_storage")
         self._delete(
             SNAPSHOTS,
-            self._found(SNAPSHOTS, cinder, self._snapshots),
+            self._found(
+                SNAPSHOTS, cinder, lambda a: self._stored(a.snapshots)
+            ),
             lambda api, id_: api.delete_snapshot(id_),
             cinder,
             at_once=False,
         )
         self._delete(
             VOLUMES,
-            self._found(VOLUMES, cinder, self._volumes),
+            self._found(VOLUMES, cinder, lambda a: self._stored(a.volumes)),
             lambda api, id_: api.delete_volume(id_),
             cinder,
             at_once=False,
@@ -206,12 +208,6 @@ class _Look:
         for each in api.security_groups(project_id=self._project):
             if ownership.guards(each.description or "", self._release):
                 yield _Thing(str(each.id), str(each.name))
-
-    def _snapshots(self, api: Any) -> Iterator[_Thing]:
-        return self._stored(api.snapshots)
-
-    def _volumes(self, api: Any) -> Iterator[_Thing]:
-        return self._stored(api.volumes)
 
     def _stored(self, listed: Callable[..., Any]) -> Iterator[_Thing]:
         # Cinder filters by project only where it is asked for all of them,

@@ -131,7 +131,7 @@ def run(rt: runtime.Runtime) -> Iterable[Result]:
 
 
 class Check(lister.Lister):
-    """Check configuration, management cluster, helm, chart and OpenStack.
+    """Check configuration, management cluster, helm, chart and cloud.
 
     One line each; for what fails, what to do. Example: check -f json
     """

@@ -133,14 +133,14 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
         Magnum passes ``rollback`` in the place of ``scale_manager``.
         """
-        from magnum_capi_helm import origin
+        from magnum_capi_helm import runtime
         from magnum_capi_helm.upgrade import request
 
         with faults.translated("upgrade", cluster.uuid):
             if rollback or scale_manager:
                 _refuse_rollback()
             request.upgrade(
-                origin.runtime_of(cluster),
+                runtime.get(),
                 context,
                 cluster,
                 cluster_template,
@@ -182,10 +182,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Make one more group of workers; the polls say when it is there."""
         from magnum_capi_helm import nodegroup_creation
-        from magnum_capi_helm import origin
+        from magnum_capi_helm import runtime
 
         with faults.translated("nodegroup create", cluster.uuid):
-            rt = origin.runtime_of(cluster)
+            rt = runtime.get()
             nodegroup_creation.create(rt, context, cluster, nodegroup)
 
     def update_nodegroup(
@@ -193,10 +193,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Apply bounds, node labels and taints, which are not saved yet."""
         from magnum_capi_helm import nodegroups
-        from magnum_capi_helm import origin
+        from magnum_capi_helm import runtime
 
         with faults.translated("nodegroup update", cluster.uuid):
-            rt = origin.runtime_of(cluster)
+            rt = runtime.get()
             nodegroups.update(rt, context, cluster, nodegroup)
 
     def delete_nodegroup(

@@ -31,6 +31,7 @@ from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import nodegroup_settings
 from magnum_capi_helm import operation
+from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
 from magnum_capi_helm import packed
 from magnum_capi_helm import rows
@@ -109,6 +110,7 @@ def _park_change(
             "the cluster has no release on the management cluster: delete "
             "it and create it again"
         )
+    origin.check(rt, rows.all_groups(cluster))
     scope = operation.scope_of(cluster)
     base = kept.base(rt, scope)
     if base.wanted is None:

@@ -19,8 +19,8 @@ import argparse
 from cliff import lister
 
 from magnum_capi_helm import difference
+from magnum_capi_helm import origin
 from magnum_capi_helm import preview
-from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import diff
 from magnum_capi_helm.upgrade import rollback
 
@@ -49,8 +49,8 @@ class Rollback(lister.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Compare with what is installed, then go back."""
-        rt = runtime.get()
         row = preview.find_cluster(parsed_args.cluster)
+        rt = origin.runtime_of(row)
         wanted = preview.of_intent(row, rollback.plan_back(rt, row))
         found = difference.changes(
             preview.installed(rt, wanted),

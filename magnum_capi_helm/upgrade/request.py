@@ -32,6 +32,7 @@ from magnum_capi_helm import encryption_key
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import operation
+from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -73,6 +74,7 @@ def upgrade(
     started = time.monotonic()
     with contextlib.ExitStack() as stack:
         with _refusals():
+            origin.check(rt, rows.all_groups(cluster))
             upgrade_rules.check_batch(batch)
             hold = stack.enter_context(_lease(rt, cluster))
             row = _living(context, cluster, hold)

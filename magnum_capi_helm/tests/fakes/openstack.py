@@ -158,7 +158,9 @@ class FakeOpenStack:
         self.mocker = mocker
         self.server_groups = nova.FakeServerGroups(mocker, COMPUTE, PROJECT)
         self.keypairs = nova.FakeKeypairs(mocker, COMPUTE)
-        self.quotas = quotas.FakeQuotas(mocker, COMPUTE, VOLUME, NETWORK)
+        self.quotas = quotas.FakeQuotas(
+            mocker, COMPUTE, VOLUME, NETWORK, BALANCER
+        )
         self.compute_zones = zones.FakeZones(mocker, COMPUTE, "az1", "az2")
         self.volume_zones = zones.FakeZones(mocker, VOLUME, "nova")
         self.workloads = workloads.FakeWorkloads(

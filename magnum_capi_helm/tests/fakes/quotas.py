@@ -33,6 +33,7 @@ class FakeQuotas:
         compute: str,
         volume: str,
         network: str,
+        balancer: str,
     ) -> None:
         #: Resource -> (limit, used).
         self.known: dict[str, tuple[int, int]] = {}
@@ -40,6 +41,7 @@ class FakeQuotas:
             (f"{compute}/limits", self._nova),
             (f"{volume}/limits", self._cinder),
             (f"{network}/v2.0/quotas/[^/]+/details", self._neutron),
+            (f"{balancer}/v2(.0)?/lbaas/quotas/", self._octavia),
         ):
             mocker.register_uri("GET", re.compile(url), json=answer)
 
@@ -73,6 +75,10 @@ class FakeQuotas:
                 ),
             }
         )
+
+    def _octavia(self, request: Any, context: Any) -> Any:
+        # It does not tell the use.
+        return {"quota": {"load_balancer": self._of("load_balancer")[0]}}
 
     def _neutron(self, request: Any, context: Any) -> Any:
         names = (

@@ -81,6 +81,7 @@ class CommandsTest(base.BaseTestCase):
                 "helm": "ok",
                 "chart": "failed",
                 "OpenStack": "ok",
+                "clean-up": "ok",
                 "certificates": "ok",
             },
             self.states(),

@@ -109,8 +109,8 @@ class GrowthTest(base.FlowTestCase):
         row = self.row()
         row.labels = {"boot_volume_size": "big"}
         row.save()
-        self.resize(5)
-        self.assertEqual(5, self.replicas())
+        self.resize(3)
+        self.assertEqual(3, self.replicas())
 
     def test_a_management_cluster_that_is_away_refuses_nothing(self) -> None:
         self.management.unreachable()

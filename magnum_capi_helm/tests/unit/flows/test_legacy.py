@@ -34,7 +34,7 @@ CREDENTIALS = f"{RELEASE}-cloud-credentials"
 CHART = "0.16.0"
 
 
-class LegacyTest(base.FlowTestCase):
+class LegacyTestCase(base.FlowTestCase):
     """No intent, no fingerprint, no annotation: a release and Secrets."""
 
     def setUp(self) -> None:
@@ -136,6 +136,10 @@ class LegacyTest(base.FlowTestCase):
         assert found is not None
         return int(found["spec"]["replicas"])
 
+
+class LegacyTest(LegacyTestCase):
+    """It lives on as it is."""
+
     def test_a_poll_changes_nothing(self) -> None:
         self.driver.update_cluster_status(self.admin, self.row())
         row = self.row()
@@ -189,6 +193,40 @@ class LegacyTest(base.FlowTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual([], self.helm.upgrades)
 
+    def test_it_is_deleted_with_its_credential(self) -> None:
+        self.delete()
+        self.poll()
+        self.capi.finish()
+        self.poll()
+        self.assertEqual({}, self.openstack.credentials)
+        self.assertEqual([], self.server.names(kinds.SECRET))
+        self.assertEqual([], self.server.names(kinds.LEASE))
+        self.assertEqual([], self.server.names(kinds.CLUSTER))
+
+    def test_a_credential_that_is_gone_counts_as_deleted(self) -> None:
+        self.openstack.credentials.clear()
+        self.test_it_is_deleted_with_its_credential()
+
+    def test_the_newest_deployed_revision_counts(self) -> None:
+        self.helm.outcomes = [helm.Outcome.REFUSED]
+        broken = {**self.values, "kubernetesVersion": "9.9.9"}
+        self.assertRaises(
+            exceptions.HelmError,
+            self.helm.upgrade,
+            RELEASE,
+            base.NAMESPACE,
+            "/store/openstack-cluster-0.99.0.tgz",
+            broken,
+        )
+        self.resize(3)
+        call = self.helm.upgrades[-1]
+        self.assertEqual(CHART, call.chart_version)
+        self.assertEqual("1.30.1", call.values["kubernetesVersion"])
+
+
+class UpgradeTest(LegacyTestCase):
+    """To a template of this driver."""
+
     def test_it_is_upgraded_and_its_kept_group_is_pinned(self) -> None:
         self.nodegroup(
             self.row(),
@@ -233,36 +271,6 @@ class LegacyTest(base.FlowTestCase):
             ],
         )
         self.assertEqual(new.uuid, self.row().cluster_template_id)
-
-    def test_it_is_deleted_with_its_credential(self) -> None:
-        self.delete()
-        self.poll()
-        self.capi.finish()
-        self.poll()
-        self.assertEqual({}, self.openstack.credentials)
-        self.assertEqual([], self.server.names(kinds.SECRET))
-        self.assertEqual([], self.server.names(kinds.LEASE))
-        self.assertEqual([], self.server.names(kinds.CLUSTER))
-
-    def test_a_credential_that_is_gone_counts_as_deleted(self) -> None:
-        self.openstack.credentials.clear()
-        self.test_it_is_deleted_with_its_credential()
-
-    def test_the_newest_deployed_revision_counts(self) -> None:
-        self.helm.outcomes = [helm.Outcome.REFUSED]
-        broken = {**self.values, "kubernetesVersion": "9.9.9"}
-        self.assertRaises(
-            exceptions.HelmError,
-            self.helm.upgrade,
-            RELEASE,
-            base.NAMESPACE,
-            "/store/openstack-cluster-0.99.0.tgz",
-            broken,
-        )
-        self.resize(3)
-        call = self.helm.upgrades[-1]
-        self.assertEqual(CHART, call.chart_version)
-        self.assertEqual("1.30.1", call.values["kubernetesVersion"])
 
 
 class OddLabelTest(LegacyTest):

@@ -119,7 +119,7 @@ class UpdateTest(UpdateTestCase):
 
     def test_nothing_stays_parked(self) -> None:
         self.change("gpu", node_labels={"tier": "gpu"})
-        self.assertEqual({"intent.json", "values.json.gz"}, self.intent_keys())
+        self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
     def test_a_resize_of_another_group_keeps_it(self) -> None:
         self.change("gpu", node_labels={"tier": "gpu"}, node_taints=[TAINT])
@@ -193,8 +193,8 @@ class AutoscaledTest(UpdateTestCase):
         self.assertEqual(6, self.item()["machineCountMax"])
 
     def test_bounds_that_leave_no_choice_end_the_scaling(self) -> None:
-        self.change("gpu", min_node_count=2, max_node_count=2)
-        self.assertEqual(2, self.item()["machineCount"])
+        self.change("gpu", min_node_count=1, max_node_count=1)
+        self.assertEqual(1, self.item()["machineCount"])
         for key in ("autoscale", "machineCountMin", "machineCountMax"):
             self.assertNotIn(key, self.item())
         self.settle()

@@ -366,6 +366,7 @@ class ApplyTest(PollTestCase):
         self.created()
         stale = self.row()
         stale.status = "UPDATE_FAILED"
+        stale.obj_reset_changes()
         self.server.patch(
             kinds.SECRET,
             base.NAMESPACE,

@@ -231,65 +231,29 @@ class CheckTest(base.FlowTestCase):
 class OctaviaTest(oslotest_base.BaseTestCase):
     """Octavia tells the limit; what is used is counted."""
 
-    URL = "http://octavia.test"
-
     def setUp(self) -> None:
         super().setUp()
         self.openstack = base.configure(self)
-        info = openstack.token_info()
-        info["token"]["catalog"].append(
-            {
-                "id": "lb",
-                "type": "load-balancer",
-                "name": "octavia",
-                "endpoints": [
-                    {
-                        "id": "lb-public",
-                        "interface": "public",
-                        "region": openstack.REGION,
-                        "region_id": openstack.REGION,
-                        "url": self.URL,
-                    }
-                ],
-            }
-        )
-        context: Any = _Context()
-        context.auth_token_info = info
-        self.cloud = catalogue.Cloud(sessions.user_session(context))
-        version = {
-            "id": "v2.27",
-            "status": "CURRENT",
-            "links": [{"rel": "self", "href": f"{self.URL}/v2"}],
-        }
-        for path, answer in (
-            ("/", {"versions": [version]}),
-            ("/v2", {"versions": [version]}),
-            (
-                "/v2/lbaas/quotas/fake_project",
-                {"quota": {"load_balancer": 3}},
-            ),
-            (
-                "/v2.0/lbaas/quotas/fake_project",
-                {"quota": {"load_balancer": 3}},
-            ),
-            (
-                "/v2/lbaas/loadbalancers",
-                {"loadbalancers": [{"id": "a"}, {"id": "b"}]},
-            ),
-            (
-                "/v2.0/lbaas/loadbalancers",
-                {"loadbalancers": [{"id": "a"}, {"id": "b"}]},
-            ),
-        ):
-            self.openstack.mocker.get(f"{self.URL}{path}", json=answer)
 
     def test_limit_and_use(self) -> None:
+        self.openstack.quotas.known["load_balancer"] = (3, 0)
+        for name in ("a", "b"):
+            self.openstack.workloads.balancer(name)
+        cloud = catalogue.Cloud(sessions.user_session(_Context()))
         self.assertEqual(
-            {"load_balancer": demand.Quota(3, 2)}, self.cloud.balancer_quotas()
+            {"load_balancer": demand.Quota(3, 2)}, cloud.balancer_quotas()
         )
 
     def test_a_cloud_without_octavia_can_not_tell(self) -> None:
-        session = sessions.user_session(_Context())
+        info = openstack.token_info()
+        info["token"]["catalog"] = [
+            each
+            for each in info["token"]["catalog"]
+            if each["type"] != "load-balancer"
+        ]
+        context: Any = _Context()
+        context.auth_token_info = info
+        session = sessions.user_session(context)
         self.assertRaises(
             exceptions.CloudError, catalogue.Cloud(session).balancer_quotas
         )

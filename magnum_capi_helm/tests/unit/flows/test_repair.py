@@ -66,11 +66,14 @@ class RepairTestCase(base.FlowTestCase):
         } == {plane["version"], workers["template"]["spec"]["version"]}
 
     def verbs(self) -> set[tuple[str, str]]:
-        """What was done to the management cluster, but for the records."""
+        """What was done to the management cluster, but for the records.
+
+        Its identity, which a namespace has, is looked at before any change.
+        """
         return {
             (each.verb, each.kind)
             for each in self.management.requests
-            if each.kind not in ("Lease", "Secret", "Machine")
+            if each.kind not in ("Lease", "Namespace", "Secret", "Machine")
         }
 
 

@@ -123,6 +123,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         )
         requested.check_unknown(cluster)
         cloud = catalogue.Cloud(session)
+        cloud.expect_keypair(cluster.keypair)
         spec_now = resolve_cluster.resolve(cluster, cloud, release)
         keypair = keypairs.chosen(cloud, cluster.keypair)
         quota.check_cluster(cloud, spec_now)

@@ -43,6 +43,11 @@ class Cloud(
 
     def __init__(self, session: Any) -> None:
         super().__init__(session)
+        self._expected_keypair: str | None = None
+
+    def expect_keypair(self, name: str | None) -> None:
+        """Let :meth:`prefetch` ask for a keypair of the user, too."""
+        self._expected_keypair = name
 
     def prefetch(self, images: Iterable[str]) -> None:
         """Ask Glance for images while Nova lists its flavors.
@@ -50,10 +55,16 @@ class Cloud(
         What can't be had is left to who asks for it: he knows what for.
         """
         with futures.ThreadPoolExecutor(1) as pool:
-            pool.submit(lambda: self._flavors)
+            pool.submit(self._prefetch_compute)
             for ref in images:
                 with contextlib.suppress(exceptions.CapiHelmError):
                     self.image(ref)
+
+    def _prefetch_compute(self) -> None:
+        with contextlib.suppress(exceptions.CapiHelmError):
+            _ = self._flavors
+            if self._expected_keypair:
+                self.keypair(self._expected_keypair)
 
     def endpoint(self, service: str, interface: str) -> str:
         """URL of a service in the catalogue."""

@@ -68,6 +68,14 @@ class Compute:
         self, name: str, user_id: str | None = None
     ) -> spec.Keypair | None:
         """A keypair of the user, or of another one (for admins)."""
+        known = self._keypairs
+        if (name, user_id) not in known:
+            known[name, user_id] = self._read_keypair(name, user_id)
+        return known[name, user_id]
+
+    def _read_keypair(
+        self, name: str, user_id: str | None
+    ) -> spec.Keypair | None:
         try:
             with sessions.asking(f"keypair {name}"):
                 found = self._compute_api.get_keypair(name, user_id=user_id)
@@ -85,6 +93,7 @@ class Compute:
         """Make a keypair of the user from a public key."""
         with sessions.asking(f"import of keypair {keypair.name}"):
             self._compute_api.create_keypair(**dataclasses.asdict(keypair))
+        self._keypairs.pop((keypair.name, None), None)
 
     def compute_zones(self) -> tuple[str, ...]:
         """Names of the zones in which servers can be made."""
@@ -94,6 +103,10 @@ class Compute:
     def _compute_zones(self) -> tuple[str, ...]:
         with sessions.asking("availability zones of Nova"):
             return sessions.available(self._compute_api.availability_zones())
+
+    @functools.cached_property
+    def _keypairs(self) -> dict[tuple[str, str | None], spec.Keypair | None]:
+        return {}
 
     @functools.cached_property
     def _flavors(self) -> list[Any]:

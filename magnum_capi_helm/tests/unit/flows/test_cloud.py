@@ -82,8 +82,18 @@ class CloudTest(oslotest_base.BaseTestCase):
         )
         self.assertIsNone(self.cloud.keypair("lost"))
 
+    def test_an_expected_keypair_is_asked_for_beside_the_images(self) -> None:
+        self.cloud.expect_keypair("mine")
+        self.cloud.prefetch(["ubuntu-1.34"])
+        asked = self.openstack.mocker.call_count
+        self.assertIsNotNone(self.cloud.keypair("mine"))
+        self.assertEqual("m1.medium", self.cloud.flavor("m1.medium").name)
+        self.assertEqual(asked, self.openstack.mocker.call_count)
+
     def test_a_keypair_is_imported_for_the_user(self) -> None:
+        self.assertIsNone(self.cloud.keypair("new"))
         self.cloud.import_keypair(spec.Keypair("new", "ssh-rsa CCCC"))
+        self.assertIsNotNone(self.cloud.keypair("new"))
         self.assertEqual(
             "ssh-rsa CCCC", self.openstack.keypairs.keys["", "new"]
         )

@@ -65,7 +65,7 @@ def _locate(
     """Doubt a management cluster that lacks the Cluster; learn another."""
     nodegroups = rows.all_groups(cluster)
     if seen.cluster is None:
-        origin.check(rt, nodegroups)
+        origin.ascertain(rt, scope, nodegroups)
     else:
         origin.learn(rt, scope[1], nodegroups)
 

@@ -61,10 +61,18 @@ def release(cluster_name: str | None, uuid: str) -> str:
     1.4.0's form ``<slug>-<12 characters>``, with characters of the UUID in
     place of random ones: a create that is repeated finds its own release.
     """
-    unique = uuid.replace("-", "")[-_UUID_CHARACTERS:]
     slug = _words(cluster_name or "")
     slug = slug[: RELEASE_LIMIT - _UUID_CHARACTERS - 1].strip("-")
-    return f"{slug or 'cluster'}-{unique}"
+    return f"{slug or 'cluster'}-{_unique(uuid)}"
+
+
+def made_for(release_name: str, uuid: str) -> bool:
+    """Whether :func:`release` made that name, and not 1.4.0."""
+    return release_name.endswith(f"-{_unique(uuid)}")
+
+
+def _unique(uuid: str) -> str:
+    return uuid.replace("-", "")[-_UUID_CHARACTERS:]
 
 
 def node_group(name: str, release_name: str) -> str:

@@ -22,6 +22,12 @@ has it, and 1.4.0 does not read it.
 It is written when a create claims its release. Magnum's handler puts the bare
 release over it afterwards, and 1.4.0 never wrote more than that: the first
 poll that sees the Cluster object writes it (again).
+
+Until then a cluster of this driver is known by its Lease: a create makes the
+Lease before it claims the release, and a deletion removes it after all else.
+So a management cluster with neither Lease nor Cluster is another one, too.
+1.4.0 has no Lease: of its clusters, nothing is known before the first poll
+that sees one.
 """
 
 from __future__ import annotations
@@ -33,6 +39,7 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
@@ -44,10 +51,14 @@ LOG = log.getLogger(__name__)
 _MARK = "@"
 
 
-class ForeignError(exceptions.ManagementError):
-    """This is not the management cluster that the cluster was made on."""
+class ElsewhereError(exceptions.ManagementError):
+    """Nothing can be said here of a cluster that is somewhere else."""
 
     retriable = True
+
+
+class ForeignError(ElsewhereError):
+    """This is not the management cluster that the cluster was made on."""
 
     def __init__(self, found: str, expected: str) -> None:
         super().__init__(
@@ -55,6 +66,20 @@ class ForeignError(exceptions.ManagementError):
             f"on (UID of its kube-system: {found}, expected: {expected}): "
             "the operator has to set [capi_helm] kubeconfig_file to that one "
             "again"
+        )
+
+
+class NoTraceError(ElsewhereError):
+    """A cluster that was not polled yet has not even its Lease here."""
+
+    def __init__(self, scope: snapshot.Scope) -> None:
+        namespace, release = scope
+        super().__init__(
+            "the management cluster does not seem to be the one that the "
+            f"cluster was made on: its namespace {namespace} has neither the "
+            f"Cluster nor the Lease {release}. The operator has to set "
+            "[capi_helm] kubeconfig_file to that one again or, if it is the "
+            "one, to create that Lease again"
         )
 
 
@@ -92,7 +117,7 @@ def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
 def learn(
     rt: runtime.Runtime, release: str, nodegroups: Sequence[Any]
 ) -> None:
-    """Record this management cluster, where the Cluster object was seen."""
+    """Record this management cluster, where a trace of it was seen."""
     if not recorded(nodegroups):
         found = identity(rt)
         record(nodegroups, release, found)
@@ -104,11 +129,23 @@ def ascertain(
 ) -> bool:
     """As :func:`check`; without a record, look whether it can be made.
 
-    :returns: whether this is the management cluster of that release
+    To be called before the Lease is held, which would make it.
+
+    :returns: whether this is the management cluster of that release; no: it
+        is a release of 1.4.0, and nothing is known
+    :raises NoTraceError: nothing is here of a release of this driver
     """
     if check(rt, nodegroups):
         return True
-    if rt.management.get(kinds.CLUSTER, *scope) is None:
+    ours = any(
+        names.made_for(scope[1], each.cluster_id) for each in nodegroups
+    )
+    found = rt.management.get(kinds.CLUSTER, *scope)
+    if found is None and ours:
+        found = rt.leases.read(*scope)
+        if found is None:
+            raise NoTraceError(scope)
+    if found is None:
         return False
     learn(rt, scope[1], nodegroups)
     return True

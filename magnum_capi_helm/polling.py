@@ -224,7 +224,7 @@ def _locate(look: _Look) -> None:
     if look.seen.cluster is not None:
         origin.learn(look.rt, look.scope[1], look.nodegroups)
     else:
-        origin.check(look.rt, look.nodegroups)
+        origin.ascertain(look.rt, look.scope, look.nodegroups)
 
 
 def _decide(

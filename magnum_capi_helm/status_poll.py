@@ -66,7 +66,7 @@ def _attempt(context: Any, row: Any) -> str:
 def _update(context: Any, row: Any) -> None:
     try:
         polling.update(runtime.get(), context, row)
-    except origin.ForeignError as error:
+    except origin.ElsewhereError as error:
         # Nobody but the operator can end this wait.
         outcome.save_reason(row, str(error))
         raise

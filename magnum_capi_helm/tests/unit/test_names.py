@@ -76,6 +76,12 @@ class ReleaseTest(base.BaseTestCase):
             rows, {name: names.release(name, UUID) for name in rows}
         )
 
+    def test_a_release_of_1_4_0_is_told_from_one_of_that_uuid(self) -> None:
+        for name in ("demo", "日本", None):
+            release = names.release(name, UUID)
+            self.assertTrue(names.made_for(release, UUID))
+        self.assertFalse(names.made_for("demo-xq3k7w2m5n8p", UUID))
+
     def test_every_release_leaves_room_for_what_the_chart_appends(
         self,
     ) -> None:

@@ -23,6 +23,7 @@ from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.flows import base
 
+NO_TRACE = f"neither the Cluster nor the Lease {base.RELEASE}"
 FOREIGN = "the management cluster is not the one that the cluster was made on"
 
 
@@ -113,6 +114,93 @@ class RememberedTest(OriginTestCase):
         self.move(base.NAMESPACE)
         self.health_poll()
         self.assertEqual(base.RELEASE, self.recorded())
+
+
+class BeforeTheFirstPollTest(OriginTestCase):
+    """Magnum has overwritten the record, and the Cluster was not seen yet."""
+
+    def started(self) -> None:
+        """The conductor stopped after the credential; helm never ran."""
+        self.management.kill_before("list", kinds.SECRET)
+        self.assertRaises(management.Killed, self.create)
+        self.management.recover()
+        self.forget()
+        expired = {"spec": {"holderIdentity": ""}}
+        self.server.patch(kinds.LEASE, base.NAMESPACE, base.RELEASE, expired)
+
+    def test_the_lease_says_where_it_is(self) -> None:
+        self.started()
+        self.poll()
+        self.assertEqual(self.here(), self.recorded())
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("CREATE_COMPLETE", self.row().status)
+
+    def test_a_create_does_not_fail_elsewhere(self) -> None:
+        self.started()
+        for namespaces in ((), (base.NAMESPACE,)):
+            other = self.move(*namespaces)
+            self.poll()
+            self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+            self.assertIn(NO_TRACE, self.row().status_reason)
+            self.assertEqual(base.RELEASE, self.recorded())
+            self.assert_untouched(other)
+
+    def test_health_elsewhere_is_unknown_and_says_why(self) -> None:
+        self.created()
+        self.forget()
+        other = self.move(base.NAMESPACE)
+        row = self.health_poll()
+        self.assertEqual("UNKNOWN", row.health_status)
+        self.assertIn(NO_TRACE, row.health_status_reason["api"])
+        self.assert_untouched(other)
+
+    def test_a_deletion_elsewhere_concludes_nothing(self) -> None:
+        self.created()
+        self.forget()
+        other = self.move(base.NAMESPACE)
+        self.delete()
+        self.poll()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assertIn(NO_TRACE, self.row().status_reason)
+        self.assertEqual(1, len(self.openstack.credentials))
+        self.assert_untouched(other)
+        self.move_back()
+        self.poll()
+        self.capi.finish()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual({}, self.openstack.credentials)
+
+    def test_a_deletion_that_removed_its_lease_is_done(self) -> None:
+        self.started()
+        self.management.kill_before("delete", kinds.LEASE)
+        self.delete()
+        self.assertRaises(management.Killed, self.poll)
+        self.management.recover()
+        self.server.delete(kinds.LEASE, base.NAMESPACE, base.RELEASE)
+        self.poll()
+        self.assertTrue(self.gone())
+
+    def test_the_operator_can_say_that_it_is_here(self) -> None:
+        self.started()
+        self.server.delete(kinds.LEASE, base.NAMESPACE, base.RELEASE)
+        self.delete()
+        self.poll()
+        self.assertIn("create that Lease again", self.row().status_reason)
+        lease = {"name": base.RELEASE, "namespace": base.NAMESPACE}
+        self.server.create(kinds.LEASE, {"metadata": lease})
+        self.poll()
+        self.assertTrue(self.gone())
+
+    def test_a_cluster_of_1_4_0_has_no_lease_to_look_for(self) -> None:
+        self.saved(stack_id="web-xq3k7w2m5n8p", status="CREATE_FAILED")
+        self.server.create(
+            kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
+        )
+        self.delete()
+        self.poll()
+        self.assertTrue(self.gone())
 
 
 class ElsewhereTest(OriginTestCase):
@@ -280,5 +368,5 @@ class DeletedByHandTest(OriginTestCase):
         self.delete()
         self.poll()
         self.assertFalse(self.gone())
-        self.assertIn("create the namespace again", self.row().status_reason)
+        self.assertIn(NO_TRACE, self.row().status_reason)
         self.assertEqual(1, len(self.openstack.credentials))

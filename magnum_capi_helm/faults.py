@@ -54,6 +54,9 @@ def translated(what: str, uuid: str) -> Iterator[None]:
     """Let no exception of the driver out, and log it as one line."""
     try:
         yield
+        return
     except exceptions.CapiHelmError as error:
-        LOG.warning("%s of cluster %s refused: %s", what, uuid, error)
-        raise as_magnum(error) from None
+        refusal = error
+    # Not inside "except": oslo.log would append the exception again.
+    LOG.warning("%s of cluster %s refused: %s", what, uuid, refusal)
+    raise as_magnum(refusal) from None

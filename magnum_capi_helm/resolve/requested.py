@@ -87,18 +87,25 @@ def own_labels_of_group(cluster: Any, nodegroup: Any) -> dict[str, str]:
 
 
 def _allowed(given: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in given.items() if _parses(name, text)}
+    found = {}
+    for name, text in given.items():
+        if problem := _problem(name, text):
+            # Not inside "except": oslo.log would append the exception again.
+            LOG.warning("ignored: %s", problem)
+        else:
+            found[name] = text
+    return found
 
 
-def _parses(name: str, text: str) -> bool:
+def _problem(name: str, text: str) -> str:
+    """Why a label has no such value; empty: it has, or there is no such."""
     for label in features.LABELS:
         if name in (label.name, *label.aliases):
             try:
                 label.parse(text, name)
             except exceptions.LabelError as error:
-                LOG.warning("ignored: %s", error)
-                return False
-    return True
+                return str(error)
+    return ""
 
 
 def nodegroup_labels(

@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Certificates in Barbican, for which Magnum is configured anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keystoneauth1 import adapter
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+import yaml
+
+from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import test_certificates
+
+
+class BarbicanTest(test_certificates.CertificatesCase):
+    """Barbican, which Magnum uses unless it is told otherwise."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.barbican = adapter.Adapter(
+            _service_user(), service_type="key-manager"
+        )
+        self.configure_sections(
+            {"certificates": {"cert_manager_type": "barbican"}}
+        )
+
+    def found(self, what: str) -> list[dict[str, Any]]:
+        """All containers, or all secrets, of Magnum's service user."""
+        answer = self.barbican.get(f"/v1/{what}?limit=100").json()
+        self.assertLess(answer["total"], 100)
+        found: list[dict[str, Any]] = answer[what]
+        return found
+
+    def stored(self, name: str) -> set[str]:
+        """By name; the client's has none of the cluster's."""
+        known = {
+            each["container_ref"]: each for each in self.found("containers")
+        }
+        rows = self.query("SELECT magnum_cert_ref FROM cluster")
+        used = {ref for (ref,) in rows}
+        clients = self.query(
+            "SELECT magnum_cert_ref FROM cluster WHERE name = %s", name
+        )
+        return {
+            ref
+            for ref, each in known.items()
+            if each["name"] == name
+            or (ref,) in clients
+            or (each["name"] == "Magnum-Conductor" and ref not in used)
+        }
+
+    def test_a_cluster_leaves_no_certificate_and_no_key(self) -> None:
+        before = self.found("secrets")
+        self.live()
+        self.assertEqual(before, self.found("secrets"))
+
+
+def _service_user() -> session.Session:
+    """Magnum's own, who owns what Magnum puts into Barbican."""
+    clouds = yaml.safe_load((base.LAB / "clouds.yaml").read_text())["clouds"]
+    auth = dict(clouds["admin"]["auth"])
+    auth.update(username="magnum", project_name="service")
+    return session.Session(v3.Password(**auth))

@@ -87,6 +87,10 @@ class ManagementUnreachable(ManagementError):
     retriable = True
 
 
+class ManagementUnserved(ManagementUnreachable):
+    """The management cluster serves no such kind, at least for now."""
+
+
 class Conflict(ManagementError):
     """Somebody else changed the object first (409)."""
 

@@ -180,6 +180,9 @@ def doubted(rt: runtime.Runtime, cluster: Any) -> Iterator[None]:
     """What can't be read, maybe can't since this is not the right place."""
     try:
         yield
+    except exceptions.ManagementUnserved:
+        check(rt, rows.all_groups(cluster))
+        raise
     except exceptions.ManagementError as error:
         if not error.retriable:
             check(rt, rows.all_groups(cluster))

@@ -252,7 +252,7 @@ class Client:
         A path that is not served may have moved to another version: the
         group is discovered again, once.
 
-        :raises ManagementUnreachable: a kind that must be there is not
+        :raises ManagementUnserved: a kind that must be there is not
             served, at least for now
         """
         plural = self._versions.plural(kind)
@@ -273,7 +273,7 @@ class Client:
             self._versions.forget(kind)
         if kind.optional:
             return None
-        raise exceptions.ManagementUnreachable(
+        raise exceptions.ManagementUnserved(
             f"the management cluster serves no {kind.name} of "
             f"{kind.group or 'the core group'}: is its provider installed?"
         )

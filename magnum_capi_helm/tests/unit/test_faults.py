@@ -35,6 +35,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "CloudUnreachable": (exception.MagnumException, 500, True),
     "ManagementError": (exception.MagnumException, 500, False),
     "ManagementUnreachable": (exception.MagnumException, 500, True),
+    "ManagementUnserved": (exception.MagnumException, 500, True),
     "Conflict": (exception.MagnumException, 500, True),
     "HelmError": (exception.MagnumException, 500, False),
     "HelmBusy": (exception.MagnumException, 500, True),

@@ -248,7 +248,7 @@ class ElsewhereTest(OriginTestCase):
         self.created()
         other = self.move()
         other.management.fail(
-            exceptions.ManagementError("no kind Cluster is served"),
+            exceptions.ManagementUnserved("no kind Cluster is served"),
             verbs=["list"],
             kind=kinds.CLUSTER,
         )

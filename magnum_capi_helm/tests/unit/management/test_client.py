@@ -312,7 +312,7 @@ class DiscoveryTest(base.BaseTestCase):
             lambda: management.list(kinds.CLUSTER, "ns"),
             lambda: management.get(kinds.CLUSTER, "ns", "c"),
         ):
-            error = self.assertRaises(exceptions.ManagementUnreachable, ask)
+            error = self.assertRaises(exceptions.ManagementUnserved, ask)
             self.assertEqual(
                 "the management cluster serves no Cluster of "
                 "cluster.x-k8s.io: is its provider installed?",

@@ -29,13 +29,10 @@ from oslo_log import log
 
 from magnum_capi_helm import assembly
 from magnum_capi_helm import certificates
-from magnum_capi_helm import credentials
 from magnum_capi_helm import encryption_key
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import identity
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
-from magnum_capi_helm import keypairs
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
@@ -47,6 +44,9 @@ from magnum_capi_helm import spec
 from magnum_capi_helm import wanted
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.credentials import application
+from magnum_capi_helm.credentials import identity
+from magnum_capi_helm.credentials import keypairs
 from magnum_capi_helm.features import encryption
 from magnum_capi_helm.features import placement
 from magnum_capi_helm.features import topic
@@ -114,7 +114,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     namespace = location.namespace(cluster.project_id)
     labels = location.object_labels(cluster, release)
     session = sessions.user_session(context)
-    credentials.owner(session)
+    application.owner(session)
     authorities = certificates.fetch(context, cluster)
     # Keys are decrypted while the cloud answers.
     with futures.ThreadPoolExecutor(1) as pool:
@@ -184,7 +184,7 @@ def _prepare(rt: runtime.Runtime, cluster: Any, plan: _Plan) -> wanted.Rows:
     # Keystone takes its time for a credential: the rest is written meanwhile.
     with futures.ThreadPoolExecutor(1) as pool:
         credential = pool.submit(
-            credentials.ensure,
+            application.ensure,
             rt.management,
             *scope,
             cluster=cluster,

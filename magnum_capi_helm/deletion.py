@@ -111,12 +111,12 @@ def _without_namespace(
             "one that the cluster was made on? If it is, create the "
             "namespace again"
         )
-    from magnum_capi_helm import credential_removal
+    from magnum_capi_helm.credentials import removal
 
     LOG.warning(
         "Namespace %s was deleted under cluster %s", scope[0], cluster.uuid
     )
-    credential_removal.delete(rt.management, *scope, cluster)
+    removal.delete(rt.management, *scope, cluster)
 
 
 def _forget(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
@@ -250,10 +250,10 @@ def _remove_secrets(
     rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
 ) -> None:
     """The credential, then the Secrets, the one that names it last."""
-    from magnum_capi_helm import credential_removal
+    from magnum_capi_helm.credentials import removal
 
     namespace, release = scope
-    credential_removal.delete(rt.management, namespace, release, cluster)
+    removal.delete(rt.management, namespace, release, cluster)
     last = names.credentials(release)
     ours = f"{_CLUSTER_UUID}={cluster.uuid}"
     found = rt.management.list(

@@ -223,7 +223,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
     def rotate_credential(self, context: Any, cluster: Any) -> None:
         """Give the cluster a new credential, of the user who asks."""
         from magnum_capi_helm import origin
-        from magnum_capi_helm import rotation
+        from magnum_capi_helm.credentials import rotation
 
         with faults.translated("credential rotation", cluster.uuid):
             rotation.rotate(origin.runtime_of(cluster), context, cluster)

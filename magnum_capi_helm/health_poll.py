@@ -20,7 +20,6 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import autoscaled
-from magnum_capi_helm import credential_health
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
@@ -29,6 +28,7 @@ from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import status_poll
+from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
@@ -53,7 +53,7 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
         _follow(rt, context, cluster, seen)
     if rows.failed(cluster.status):
         _go_on(rt, context, cluster)
-    return credential_health.checked(rt, cluster, found)
+    return upkeep.checked(rt, cluster, found)
 
 
 def _locate(

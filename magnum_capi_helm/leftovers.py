@@ -23,12 +23,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import cluster_session
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import leftovers
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.credentials import as_cluster
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
@@ -88,7 +88,7 @@ def _sweep(
     rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
 ) -> leftovers.Outcome:
     try:
-        session = cluster_session.own(rt.management, scope)
+        session = as_cluster.session(rt.management, scope)
         return leftovers.sweep(
             session or sessions.service_session(),
             cluster.project_id,

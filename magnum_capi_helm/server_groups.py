@@ -25,11 +25,11 @@ from concurrent import futures
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import cluster_session
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm import packed
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.credentials import as_cluster
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
@@ -139,7 +139,7 @@ def _remove(
     project: str,
     gone: Mapping[str, str],
 ) -> None:
-    own = cluster_session.own(management, scope)
+    own = as_cluster.session(management, scope)
     api = _nova(own or sessions.service_session())
     ids = {id_ for id_ in gone.values() if id_}
     unsure = {

@@ -25,7 +25,8 @@ PACKAGE = "magnum_capi_helm"
 ROOT = pathlib.Path(magnum_capi_helm.__file__).parent
 
 #: From the bottom up. A module imports from its own layer and from below;
-#: ``features.*`` stands for the package and all in it.
+#: ``features.*`` stands for the package and all in it that has no layer
+#: further down.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {"chart_versions", "exceptions", "names", "ownership", "supported"}
@@ -64,17 +65,17 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"conf", "options"}),
     frozenset(
         {
-            "access_rules",
             "certificates",
             "cloud.*",
-            "cluster_session",
-            "credential_removal",
-            "credentials",
+            "credentials.access_rules",
+            "credentials.application",
+            "credentials.as_cluster",
+            "credentials.identity",
+            "credentials.ledger",
+            "credentials.removal",
             "encryption_key",
             "faults",
             "helm.*",
-            "identity",
-            "ledger",
             "management.*",
             "outcome",
             "resolve.*",
@@ -87,12 +88,11 @@ LAYERS: tuple[frozenset[str], ...] = (
             "assembly",
             "autoscaled",
             "creation",
-            "credential_health",
+            "credentials.*",
             "deletion",
             "growth",
             "health_poll",
             "kept",
-            "keypairs",
             "leftovers",
             "nodegroup_creation",
             "nodegroup_rows",
@@ -106,7 +106,6 @@ LAYERS: tuple[frozenset[str], ...] = (
             "removal",
             "repair",
             "resizing",
-            "rotation",
             "runtime",
             "status_poll",
             "upgrade.*",

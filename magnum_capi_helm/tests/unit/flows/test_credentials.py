@@ -23,12 +23,12 @@ import fixtures
 import yaml
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import credential_removal
-from magnum_capi_helm import credentials
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import identity
-from magnum_capi_helm import ledger
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.credentials import application
+from magnum_capi_helm.credentials import identity
+from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.credentials import removal
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.flows import base
 
@@ -51,15 +51,15 @@ class RolesTest(base.FlowTestCase):
         ):
             self.assertEqual(
                 expected,
-                credentials.allowed_roles(has, configured),
+                application.allowed_roles(has, configured),
                 (has, configured),
             )
 
     def test_the_owner_is_the_tokens_user(self) -> None:
         self.login(roles=("member", "admin"))
-        found = credentials.owner(sessions.user_session(self.context))
+        found = application.owner(sessions.user_session(self.context))
         self.assertEqual(
-            credentials.Owner(user_id="fake_user", roles=("member",)), found
+            application.Owner(user_id="fake_user", roles=("member",)), found
         )
 
 
@@ -75,7 +75,7 @@ class EnsureTest(base.FlowTestCase):
 
     def ensure(self) -> None:
         session = sessions.user_session(self.context)
-        credentials.ensure(
+        application.ensure(
             self.plane.runtime().management,
             base.NAMESPACE,
             base.RELEASE,
@@ -130,7 +130,7 @@ class EnsureTest(base.FlowTestCase):
             "name": "somebody-elses",
             "user_id": "fake_user",
         }
-        credential_removal.delete(
+        removal.delete(
             self.plane.runtime().management,
             base.NAMESPACE,
             base.RELEASE,
@@ -170,7 +170,7 @@ class DeleteTest(base.FlowTestCase):
         self.created()
 
     def delete_credentials(self) -> None:
-        credential_removal.delete(
+        removal.delete(
             self.plane.runtime().management,
             base.NAMESPACE,
             base.RELEASE,

@@ -24,11 +24,11 @@ from magnum.common import exception
 import yaml
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import credential_health
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import keypairs
-from magnum_capi_helm import ledger
 from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.credentials import keypairs
+from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import management
@@ -346,7 +346,7 @@ class HandOverTest(RotationTestCase):
         )
         self.rotate()
         self.assertFalse(self.settled())
-        noted = credential_health.checksum(self.secret()["data"])
+        noted = upkeep.checksum(self.secret()["data"])
         self.addon(metadata={"annotations": {key: noted}})
         self.assertTrue(self.settled())
 

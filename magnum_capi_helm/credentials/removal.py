@@ -24,12 +24,12 @@ from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm import credentials
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import ledger
 from magnum_capi_helm import names
 from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.credentials import application
+from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 
@@ -48,7 +48,7 @@ def delete(
     with _deleting() as manager:
         if secret is None:
             _delete_unlisted(
-                manager, owner_id, credentials.prefix(cluster.uuid)
+                manager, owner_id, application.prefix(cluster.uuid)
             )
             return
         for entry in ledger.entries(secret, owner_id):

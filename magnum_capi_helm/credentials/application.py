@@ -28,13 +28,13 @@ import uuid
 
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm import access_rules
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import identity
-from magnum_capi_helm import ledger
 from magnum_capi_helm import names
 from magnum_capi_helm.cloud import keystone
+from magnum_capi_helm.credentials import access_rules
+from magnum_capi_helm.credentials import identity
+from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 

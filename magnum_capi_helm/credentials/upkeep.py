@@ -27,14 +27,14 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import credential_removal
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import ledger
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.credentials import removal
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
@@ -152,7 +152,7 @@ def _delete_unused(
     secret = rt.management.get(kinds.SECRET, scope[0], name)
     if secret is None or not _taken_over(rt, scope, secret):
         return
-    if credential_removal.delete_unused(
+    if removal.delete_unused(
         rt.management, secret, str(cluster.user_id or "")
     ):
         LOG.info("old credentials of cluster %s are deleted", cluster.uuid)

@@ -14,38 +14,33 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
-import yaml
-
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 
 
-def own(management: client.Client, scope: snapshot.Scope) -> Any:
+def session(management: client.Client, scope: snapshot.Scope) -> Any:
     """A session with the cluster's own credential; None: it has none left.
 
-    A user who was deleted or disabled takes the credential along.
+    A user who was deleted or disabled takes the credential along. A damaged
+    Secret has none: its removal says so.
 
     :raises CloudError: Keystone says neither yes nor no
     """
     secret = management.get(
         kinds.SECRET, scope[0], names.credentials(scope[1])
     )
-    data = ((secret or {}).get("data") or {}).get("clouds.yaml")
-    if not data:
-        return None
     try:
-        clouds = yaml.safe_load(base64.b64decode(data))
-        auth = clouds["clouds"]["openstack"]["auth"]
-        session = sessions.credential_session(
-            auth["application_credential_id"],
-            auth["application_credential_secret"],
-        )
-    except (KeyError, TypeError, ValueError, yaml.YAMLError):
+        login = ledger.login(secret)
+    except exceptions.ManagementError:
         return None
-    return session if sessions.accepted(session) else None
+    if login is None:
+        return None
+    found = sessions.credential_session(login.id, login.secret)
+    return found if sessions.accepted(found) else None

@@ -27,12 +27,8 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import credentials
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import identity
 from magnum_capi_helm import kept
-from magnum_capi_helm import keypairs
-from magnum_capi_helm import ledger
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
 from magnum_capi_helm import outcome
@@ -41,6 +37,10 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.credentials import application
+from magnum_capi_helm.credentials import identity
+from magnum_capi_helm.credentials import keypairs
+from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.resolve import location
@@ -59,7 +59,7 @@ class _Plan:
     labels: dict[str, str]
     session: Any
     cloud: catalogue.Cloud
-    owner: credentials.Owner
+    owner: application.Owner
     files: identity.Files
     keypair: spec.Keypair | None
 
@@ -95,7 +95,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     if not cluster.stack_id:
         raise exceptions.NotSupported("the cluster was not made yet")
     session = sessions.user_session(context)
-    owner = credentials.owner(session)
+    owner = application.owner(session)
     if sessions.project(session) != cluster.project_id:
         raise exceptions.InvalidInput(
             "a cluster's credential is good for one project: log in to "
@@ -143,8 +143,8 @@ def _replace(rt: runtime.Runtime, plan: _Plan, row: Any) -> None:
     name = names.credentials(release)
     secret = rt.management.get(kinds.SECRET, namespace, name)
     known = ledger.entries(secret, str(row.user_id or "")) if secret else ()
-    new = credentials.planned(row, plan.owner)
-    wanted = credentials.secret_object(
+    new = application.planned(row, plan.owner)
+    wanted = application.secret_object(
         namespace, release, plan.labels, [*known, new]
     )
     if secret is None:
@@ -153,10 +153,10 @@ def _replace(rt: runtime.Runtime, plan: _Plan, row: Any) -> None:
         # Patched: what is applied without data would lose it.
         change = {"metadata": {"annotations": ledger.written([*known, new])}}
         rt.management.patch(kinds.SECRET, namespace, name, change)
-    login = credentials.make(plan.session, new, plan.owner, row)
+    login = application.make(plan.session, new, plan.owner, row)
     _prove(login, row.project_id)
     used = dataclasses.replace(new, id=login.id, since=time.time())
-    wanted = credentials.secret_object(
+    wanted = application.secret_object(
         namespace, release, plan.labels, [*known, used]
     )
     text = identity.clouds_yaml(plan.files, login.id, login.secret)

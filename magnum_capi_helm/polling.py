@@ -12,25 +12,24 @@
 
 """What a poll does: look, judge, and finish what a request began.
 
-A look costs a few LISTs and needs no Lease. Only what may change the
-outcome does: applying, and writing COMPLETE or FAILED. Then the rows and
-the objects are read once more, under the Lease.
+Only what may change the outcome needs the Lease: applying, and writing
+COMPLETE or FAILED. Then the rows and the objects are read once more, under
+the Lease.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import time
 from typing import Any
 
 from oslo_log import log
 
 from magnum_capi_helm import autoscaled
-from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
+from magnum_capi_helm import looks
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
@@ -38,14 +37,8 @@ from magnum_capi_helm import outcome
 from magnum_capi_helm import repair
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
-from magnum_capi_helm import values
-from magnum_capi_helm import wanted
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import cluster as cluster_status
-from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
@@ -53,146 +46,6 @@ _NEVER_STARTED = (
     "the conductor stopped before it began to create the cluster: delete it "
     "and create it again"
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class _Look:
-    """A cluster's rows and objects, read together, and what they amount to."""
-
-    rt: runtime.Runtime
-    scope: snapshot.Scope
-    row: Any
-    nodegroups: list[Any]
-    wanted: wanted.Rows
-    seen: view.View
-    verdict: cluster_status.Verdict
-    #: What was last wanted; read in a thorough look.
-    known: intent.Intent | None = None
-
-    @property
-    def upgraded(self) -> bool:
-        """Whether the release has had the upgrade that was last accepted.
-
-        The rows may want the same of two templates.
-        """
-        if self.known is None or self.seen.cluster is None:
-            return True
-        found = view.annotations_of(self.seen.cluster)
-        live = found.get(values.UPGRADE_ANNOTATION) or "0"
-        return live == values.upgrades(self.known.values)
-
-    @property
-    def undecided(self) -> bool:
-        """Whether a request has still to say if it makes a group."""
-        return any(map(rows.undecided, self.nodegroups))
-
-    @property
-    def behind(self) -> bool:
-        """Whether the release is not what the rows want."""
-        newest = self.seen.newest
-        if newest is None or newest.status != "deployed":
-            return True
-        live = cluster_status.fingerprint(self.seen.cluster)
-        if not self.upgraded:
-            return True
-        if live is not None:
-            return live != self.wanted.fingerprint()
-        # Made by 1.4.0, which leaves no fingerprint: compare the groups.
-        if any(self._there(each.chart_name) for each in self.wanted.leaving):
-            return True
-        return any(
-            view.spec_of(self.seen.deployment(name)).get("replicas") != count
-            for name, count in self.wanted.counts().items()
-            if name not in self.seen.autoscaled()
-        )
-
-    @property
-    def drifted(self) -> bool:
-        """Whether live objects may not be what their manifest says."""
-        return repair.needed(self.seen.revisions) or repair.miscounted(
-            self.seen, self.wanted
-        )
-
-    def _there(self, name: str) -> bool:
-        found = self.seen.deployment(name) if name else None
-        return found is not None and not view.deleting(found)
-
-    @property
-    def overdue(self) -> bool:
-        """Whether the operation has taken longer than it may.
-
-        A create counts from the row's creation and has the user's time-out.
-        An update counts from the last change of the release; one that did
-        not reach the release yet, from when this process first saw it.
-        """
-        if rows.action(self.row.status) == "CREATE":
-            return _create_overdue(self.row)
-        if self.undecided:
-            return False
-        limit = float(conf.CONF.capi_helm.operation_timeout * 60)
-        if not limit:
-            return False
-        if self.behind:
-            looks = (self.wanted.fingerprint(), self.upgraded)
-            return self.rt.behind.age(self.scope, looks) > limit
-        newest = self.seen.newest
-        return newest is not None and time.time() - newest.modified > limit
-
-    @property
-    def matters(self) -> bool:
-        """Whether something may have to be applied, or an end be written."""
-        if self.row.status.endswith("_COMPLETE"):
-            return False
-        if self.verdict.complete:
-            return True
-        if rows.in_progress(self.row.status) and self.overdue:
-            return True
-        wrong = self.behind or self.drifted
-        return wrong and self.rt.backoff.ready(self.scope)
-
-
-def _look(
-    rt: runtime.Runtime, row: Any, *, not_before: float = float("-inf")
-) -> _Look:
-    """Look at a cluster; with a ``not_before`` also at its manifest.
-
-    :param not_before: how old the view of the objects may be
-    """
-    scope = operation.scope_of(row)
-    rows_now, nodegroups = rows.read(row)
-    seen = rt.snapshots.get(scope, not_before=not_before)
-    rows_now = rows_now.known_as(seen.group_names())
-    thorough = not_before > float("-inf")
-    verdict = cluster_status.verdict(
-        seen,
-        rows_now,
-        now=time.time(),
-        autoscaled=seen.autoscaled(),
-        required=conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
-        expected=_expected(rt, scope, seen) if thorough else frozenset(),
-    )
-    return _Look(
-        rt,
-        scope,
-        row,
-        nodegroups,
-        rows_now,
-        seen,
-        verdict,
-        known=kept.read(rt, scope).wanted if thorough else None,
-    )
-
-
-def _expected(
-    rt: runtime.Runtime, scope: snapshot.Scope, seen: view.View
-) -> frozenset[str]:
-    """Addons that the manifest has; their objects may not exist yet."""
-    if seen.newest is None:
-        return frozenset()
-    found = releases.read(rt.management, *scope, seen.newest.version)
-    if found is None:
-        return frozenset()
-    return found.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
 
 
 def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
@@ -203,13 +56,15 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     if not cluster.stack_id:
         if rows.doomed(cluster):
             outcome.save_deleting(cluster)
-        elif rows.in_progress(cluster.status) and _create_overdue(cluster):
+        elif rows.in_progress(cluster.status) and looks.create_overdue(
+            cluster
+        ):
             outcome.save_failed(
                 cluster, rows.all_groups(cluster), _NEVER_STARTED
             )
         return
     with origin.doubted(rt, cluster):
-        look = _look(rt, cluster)
+        look = looks.at(rt, cluster)
         _locate(look)
     if not look.matters:
         outcome.save_facts(cluster, look.nodegroups, look.verdict)
@@ -219,7 +74,7 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
         _decide(rt, context, cluster, hold)
 
 
-def _locate(look: _Look) -> None:
+def _locate(look: looks.Look) -> None:
     """Let the rows say where the cluster is; nothing is gone elsewhere."""
     if look.seen.cluster is not None:
         origin.learn(look.rt, look.scope[1], look.nodegroups)
@@ -239,7 +94,7 @@ def _decide(
         outcome.copy_outcome(row, cluster)
         return
     nodegroup_rows.settle(rt, row)
-    look = _buried(_look(rt, row, not_before=time.monotonic()))
+    look = _buried(looks.at(rt, row, not_before=time.monotonic()))
     done = look.verdict.complete and look.upgraded and not look.drifted
     if done and not look.undecided:
         _complete(look)
@@ -248,7 +103,7 @@ def _decide(
     outcome.copy_outcome(row, cluster)
 
 
-def _buried(look: _Look) -> _Look:
+def _buried(look: looks.Look) -> looks.Look:
     """The look, without the groups that are deleted by now."""
     if look.behind:
         return look
@@ -259,7 +114,7 @@ def _buried(look: _Look) -> _Look:
     return dataclasses.replace(look, nodegroups=left)
 
 
-def _complete(look: _Look) -> None:
+def _complete(look: looks.Look) -> None:
     """Write COMPLETE, unless the rows want something else by now.
 
     Magnum's handlers take no Lease: what they wrote since the look would
@@ -284,7 +139,7 @@ def _complete(look: _Look) -> None:
     LOG.info("cluster %s is %s", row.uuid, row.status)
 
 
-def _go_on(look: _Look, hold: Any) -> None:
+def _go_on(look: looks.Look, hold: Any) -> None:
     """What is in progress, or has failed: give up, apply again, or wait."""
     if rows.in_progress(look.row.status) and look.overdue:
         _fail(look, f"not done in time: {look.verdict.reason}", look.verdict)
@@ -300,14 +155,16 @@ def _go_on(look: _Look, hold: Any) -> None:
 
 
 def _fail(
-    look: _Look, reason: str, verdict: cluster_status.Verdict | None = None
+    look: looks.Look,
+    reason: str,
+    verdict: cluster_status.Verdict | None = None,
 ) -> None:
     row = look.row
     outcome.save_failed(row, look.nodegroups, reason, verdict)
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
-def _apply(look: _Look, hold: Any) -> str:
+def _apply(look: looks.Look, hold: Any) -> str:
     """Apply what is wanted; why that can never succeed, if so.
 
     :raises CapiHelmError: it may succeed later
@@ -325,7 +182,7 @@ def _apply(look: _Look, hold: Any) -> str:
     return ""
 
 
-def _repair(look: _Look) -> str:
+def _repair(look: looks.Look) -> str:
     """Put live objects right; why that can never succeed, if so.
 
     :raises CapiHelmError: it may succeed later
@@ -339,11 +196,3 @@ def _repair(look: _Look) -> str:
             raise
         return str(error)
     return ""
-
-
-def _create_overdue(cluster: Any) -> bool:
-    minutes = cluster.create_timeout or conf.CONF.capi_helm.operation_timeout
-    if not minutes or cluster.created_at is None:
-        return False
-    now = datetime.datetime.now(datetime.timezone.utc)
-    return bool(now - cluster.created_at > datetime.timedelta(minutes=minutes))

@@ -14,7 +14,7 @@
 
 Whatever happens on the way, the cluster has one that works: the old one stays
 where it is until the new one has been tried, and in Keystone until the pods
-of the cluster use the new one (see ``credential_health``).
+of the cluster use the new one (see ``upkeep``).
 """
 
 from __future__ import annotations

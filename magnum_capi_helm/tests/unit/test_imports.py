@@ -94,6 +94,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "health_poll",
             "kept",
             "leftovers",
+            "looks",
             "nodegroup_creation",
             "nodegroup_rows",
             "nodegroup_settings",

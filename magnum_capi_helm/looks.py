@@ -1,0 +1,188 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A look at a cluster: rows and objects, and what they amount to.
+
+A look costs a few LISTs and needs no Lease. A thorough one, for a decision,
+also reads what is kept beside the release and its manifest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import time
+from typing import Any
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import intent
+from magnum_capi_helm import kept
+from magnum_capi_helm import operation
+from magnum_capi_helm import repair
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm import values
+from magnum_capi_helm import wanted
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import view
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """A cluster's rows and objects, read together, and what they amount to."""
+
+    rt: runtime.Runtime
+    scope: snapshot.Scope
+    row: Any
+    nodegroups: list[Any]
+    wanted: wanted.Rows
+    seen: view.View
+    verdict: cluster_status.Verdict
+    #: What was last wanted; read in a thorough look.
+    known: intent.Intent | None = None
+
+    @property
+    def upgraded(self) -> bool:
+        """Whether the release has had the upgrade that was last accepted.
+
+        The rows may want the same of two templates.
+        """
+        if self.known is None or self.seen.cluster is None:
+            return True
+        found = view.annotations_of(self.seen.cluster)
+        live = found.get(values.UPGRADE_ANNOTATION) or "0"
+        return live == values.upgrades(self.known.values)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a request has still to say if it makes a group."""
+        return any(map(rows.undecided, self.nodegroups))
+
+    @property
+    def behind(self) -> bool:
+        """Whether the release is not what the rows want."""
+        newest = self.seen.newest
+        if newest is None or newest.status != "deployed":
+            return True
+        live = cluster_status.fingerprint(self.seen.cluster)
+        if not self.upgraded:
+            return True
+        if live is not None:
+            return live != self.wanted.fingerprint()
+        # Made by 1.4.0, which leaves no fingerprint: compare the groups.
+        if any(self._there(each.chart_name) for each in self.wanted.leaving):
+            return True
+        return any(
+            view.spec_of(self.seen.deployment(name)).get("replicas") != count
+            for name, count in self.wanted.counts().items()
+            if name not in self.seen.autoscaled()
+        )
+
+    @property
+    def drifted(self) -> bool:
+        """Whether live objects may not be what their manifest says."""
+        return repair.needed(self.seen.revisions) or repair.miscounted(
+            self.seen, self.wanted
+        )
+
+    def _there(self, name: str) -> bool:
+        found = self.seen.deployment(name) if name else None
+        return found is not None and not view.deleting(found)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the operation has taken longer than it may.
+
+        A create counts from the row's creation and has the user's time-out.
+        An update counts from the last change of the release; one that did
+        not reach the release yet, from when this process first saw it.
+        """
+        if rows.action(self.row.status) == "CREATE":
+            return create_overdue(self.row)
+        if self.undecided:
+            return False
+        limit = float(conf.CONF.capi_helm.operation_timeout * 60)
+        if not limit:
+            return False
+        if self.behind:
+            looks = (self.wanted.fingerprint(), self.upgraded)
+            return self.rt.behind.age(self.scope, looks) > limit
+        newest = self.seen.newest
+        return newest is not None and time.time() - newest.modified > limit
+
+    @property
+    def matters(self) -> bool:
+        """Whether something may have to be applied, or an end be written."""
+        if self.row.status.endswith("_COMPLETE"):
+            return False
+        if self.verdict.complete:
+            return True
+        if rows.in_progress(self.row.status) and self.overdue:
+            return True
+        wrong = self.behind or self.drifted
+        return wrong and self.rt.backoff.ready(self.scope)
+
+
+def at(
+    rt: runtime.Runtime, row: Any, *, not_before: float = float("-inf")
+) -> Look:
+    """Look at a cluster; with a ``not_before`` also at its manifest.
+
+    :param not_before: how old the view of the objects may be
+    """
+    scope = operation.scope_of(row)
+    rows_now, nodegroups = rows.read(row)
+    seen = rt.snapshots.get(scope, not_before=not_before)
+    rows_now = rows_now.known_as(seen.group_names())
+    thorough = not_before > float("-inf")
+    verdict = cluster_status.verdict(
+        seen,
+        rows_now,
+        now=time.time(),
+        autoscaled=seen.autoscaled(),
+        required=conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
+        expected=_expected(rt, scope, seen) if thorough else frozenset(),
+    )
+    return Look(
+        rt,
+        scope,
+        row,
+        nodegroups,
+        rows_now,
+        seen,
+        verdict,
+        known=kept.read(rt, scope).wanted if thorough else None,
+    )
+
+
+def _expected(
+    rt: runtime.Runtime, scope: snapshot.Scope, seen: view.View
+) -> frozenset[str]:
+    """Addons that the manifest has; their objects may not exist yet."""
+    if seen.newest is None:
+        return frozenset()
+    found = releases.read(rt.management, *scope, seen.newest.version)
+    if found is None:
+        return frozenset()
+    return found.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
+
+
+def create_overdue(cluster: Any) -> bool:
+    """Whether a create has taken longer than its user or operator allows."""
+    minutes = cluster.create_timeout or conf.CONF.capi_helm.operation_timeout
+    if not minutes or cluster.created_at is None:
+        return False
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return bool(now - cluster.created_at > datetime.timedelta(minutes=minutes))

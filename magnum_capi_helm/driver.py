@@ -136,7 +136,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import runtime
         from magnum_capi_helm.upgrade import request
 
-        with faults.translated("upgrade", cluster.uuid):
+        with faults.translated("upgrade", cluster.uuid, answer=True):
             if rollback or scale_manager:
                 _refuse_rollback()
             request.upgrade(
@@ -225,7 +225,9 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import origin
         from magnum_capi_helm.credentials import rotation
 
-        with faults.translated("credential rotation", cluster.uuid):
+        with faults.translated(
+            "credential rotation", cluster.uuid, answer=True
+        ):
             rotation.rotate(origin.runtime_of(cluster), context, cluster)
 
     def create_federation(self, context: Any, federation: Any) -> None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+import re
 from typing import Any
 
 from magnum.common import exception
@@ -36,11 +37,16 @@ _CLASSES = (
     (exceptions.LeaseHeld, exception.OperationInProgress),
 )
 
+#: A quoted value, or a word, with a full stop inside.
+_DOTTED = re.compile(
+    r"""(?<!\w)'[^']*\.[^']*'(?!\w)|"[^"]*\.[^"]*"|[\w./@-]*\w\.[\w/@-]+"""
+)
 
-def as_magnum(error: exceptions.CapiHelmError) -> Exception:
-    """The Magnum exception with the same text."""
+
+def as_magnum(error: exceptions.CapiHelmError, text: str = "") -> Exception:
+    """The Magnum exception with the same text, or another one."""
     # Magnum formats the text once more.
-    text = str(error).replace("%", "%%")
+    text = (text or str(error)).replace("%", "%%")
     theirs = next(
         (theirs for ours, theirs in _CLASSES if isinstance(error, ours)),
         exception.MagnumException,
@@ -49,9 +55,36 @@ def as_magnum(error: exceptions.CapiHelmError) -> Exception:
     return found
 
 
+def headline(text: str) -> str:
+    """The text, whose whole sentence comes before the first full stop.
+
+    Magnum's API makes a title of what is before it, and that is all that
+    ``openstack coe`` and Horizon show. Names and versions have full stops,
+    too, so they follow the sentence, with numbers in their places.
+    """
+    notes: list[str] = []
+
+    def number(found: re.Match[str]) -> str:
+        if found[0] not in notes:
+            notes.append(found[0])
+        return f"[{notes.index(found[0]) + 1}]"
+
+    sentence = _DOTTED.sub(number, text)
+    if not notes:
+        return text
+    listed = (f"[{at}] is {each}" for at, each in enumerate(notes, 1))
+    return f"{sentence.rstrip('.')}. {', '.join(listed)}"
+
+
 @contextlib.contextmanager
-def translated(what: str, uuid: str) -> Iterator[None]:
-    """Let no exception of the driver out, and log it as one line."""
+def translated(
+    what: str, uuid: str, *, answer: bool = False
+) -> Iterator[None]:
+    """Let no exception of the driver out, and log it as one line.
+
+    :param answer: the text is Magnum's answer to a request, and no reason
+        of a status
+    """
     try:
         yield
         return
@@ -59,4 +92,5 @@ def translated(what: str, uuid: str) -> Iterator[None]:
         refusal = error
     # Not inside "except": oslo.log would append the exception again.
     LOG.warning("%s of cluster %s refused: %s", what, uuid, refusal)
-    raise as_magnum(refusal) from None
+    text = headline(str(refusal)) if answer else ""
+    raise as_magnum(refusal, text) from None

@@ -12,8 +12,8 @@
 
 """What an upgrade may not do, decided by versions and names alone.
 
-Magnum's API gives clients a message up to its first full stop, which here is
-likely to be one in a version: what is wrong comes before any number.
+Clients are shown the sentence without the versions in it, which have full
+stops (:func:`magnum_capi_helm.faults.headline`): it has to do without them.
 """
 
 from __future__ import annotations
@@ -79,8 +79,7 @@ def check_kubernetes(what: str, old: str, new: str) -> None:
         raise exceptions.NotSupported(
             f"{what} can't skip a minor version of Kubernetes: it runs "
             f"v{_bare(old)}, and the new image has v{_bare(new)}; choose a "
-            f"template whose image has {before[0]}.{before[1]} or "
-            f"{before[0]}.{before[1] + 1}"
+            "template whose image has the same minor version or the next one"
         )
 
 
@@ -98,8 +97,8 @@ def check_kept(name: str, kubelet: str, control_plane: str) -> None:
     raise exceptions.NotSupported(
         f"upgrade or delete nodegroup {exceptions.shown(name)} first: its "
         f"own image has Kubernetes v{_bare(kubelet)}, and a control plane of "
-        f"v{_bare(control_plane)} works with {newest[0]}."
-        f"{newest[1] - nodes.SKEW} to {newest[0]}.{newest[1]}"
+        f"v{_bare(control_plane)} works with nodes of the same minor version "
+        f"or up to {nodes.SKEW} older ones"
     )
 
 

@@ -85,6 +85,37 @@ class MappingTest(base.BaseTestCase):
         )
 
 
+#: What is refused -> what a client gets, who may see the first sentence alone.
+HEADLINES = {
+    "no": "no",
+    "It's wrong. Give another.": "It's wrong. Give another.",
+    "flavor 'm1.worker' has no disk: give the label boot_volume_size": (
+        "flavor [1] has no disk: give the label boot_volume_size. "
+        "[1] is 'm1.worker'"
+    ),
+    "it can't go back: it has v1.35.1, the image 'k8s-1.34' has v1.34.2; "
+    "give v1.35.1 or 1.36.": (
+        "it can't go back: it has [1], the image [2] has [3]; give [1] or "
+        "[4]. [1] is v1.35.1, [2] is 'k8s-1.34', [3] is v1.34.2, [4] is 1.36"
+    ),
+    "label kube_tag='v1.3' is not allowed: give one such as v1.34.2": (
+        "label kube_tag=[1] is not allowed: give one such as [2]. "
+        "[1] is 'v1.3', [2] is v1.34.2"
+    ),
+    'webhook "a.b.io" denied the request: spec.network: Forbidden': (
+        "webhook [1] denied the request: [2]: Forbidden. "
+        '[1] is "a.b.io", [2] is spec.network'
+    ),
+}
+
+
+class HeadlineTest(base.BaseTestCase):
+    def test_the_whole_sentence_comes_before_the_first_full_stop(self) -> None:
+        self.assertEqual(
+            HEADLINES, {text: faults.headline(text) for text in HEADLINES}
+        )
+
+
 class TranslatedTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -101,6 +132,18 @@ class TranslatedTest(base.BaseTestCase):
         self.assertEqual("no", str(error))
         self.assertEqual(
             "create of cluster uuid-1 refused: no\n", self.log.output
+        )
+
+    def test_an_answer_is_whole_before_its_first_full_stop(self) -> None:
+        def run() -> None:
+            with faults.translated("upgrade", "uuid-1", answer=True):
+                raise exceptions.NotSupported("100% of v1.34.2 is old")
+
+        error = self.assertRaises(exception.NotSupported, run)
+        self.assertEqual("100% of [1] is old. [1] is v1.34.2", str(error))
+        self.assertEqual(
+            "upgrade of cluster uuid-1 refused: 100% of v1.34.2 is old\n",
+            self.log.output,
         )
 
     def test_users_see_no_trace_of_what_was_behind_it(self) -> None:

@@ -36,7 +36,7 @@ _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
         {"image_id": "ubuntu-1.36"},
         "the cluster can't skip a minor version of Kubernetes: it runs "
         "v1.34.2, and the new image has v1.36.0; choose a template whose "
-        "image has 1.34 or 1.35",
+        "image has the same minor version or the next one",
     ),
     (
         {"driver": "k8s_cluster_api_ubuntu", "name": "theirs"},
@@ -143,7 +143,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.assertEqual(
             "upgrade or delete nodegroup 'old' first: its own image has "
             "Kubernetes v1.32.9, and a control plane of v1.36.0 works with "
-            "1.33 to 1.36",
+            "nodes of the same minor version or up to 3 older ones",
             self.refused(self.template(image_id="ubuntu-1.36")),
         )
 

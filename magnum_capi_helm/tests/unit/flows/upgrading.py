@@ -18,6 +18,7 @@ from typing import Any
 
 from magnum.common import exception
 
+from magnum_capi_helm import faults
 from magnum_capi_helm import spec
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.flows import base
@@ -60,7 +61,10 @@ class UpgradeTestCase(base.NodegroupTestCase):
         )
 
     def refused(self, template: Any, **options: Any) -> str:
-        """The text of a refusal, which changes nothing in the rows."""
+        """The text of a refusal, which changes nothing in the rows.
+
+        It is that of the log: clients get the same in another order.
+        """
         before = self.snapshot()
         upgrades = len(self.helm.upgrades)
         error = self.assertRaises(
@@ -68,7 +72,9 @@ class UpgradeTestCase(base.NodegroupTestCase):
         )
         self.assertEqual(before, self.snapshot())
         self.assertEqual(upgrades, len(self.helm.upgrades))
-        return str(error)
+        text = self.log.output.rsplit(" refused: ", 1)[1].rstrip("\n")
+        self.assertEqual(faults.headline(text), str(error))
+        return text
 
     def snapshot(self) -> list[dict[str, Any]]:
         """All fields of the rows that clients see, but for the clock."""

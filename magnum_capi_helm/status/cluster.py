@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+import json
 
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
@@ -33,6 +34,10 @@ from magnum_capi_helm.status import reasons
 from magnum_capi_helm.status import view
 
 _DEPLOYED = "deployed"
+#: Annotation of the addon provider: what of an addon it has worked through.
+_HANDLED = "addons.stackhpc.com/last-handled-configuration"
+#: Seconds in which an addon provider that leaves none notices a change.
+_NOTICED = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +110,8 @@ def verdict(
         or reachability.why_not(seen, now)
         or _first(each.reason for each in groups.values())
         or _cluster(seen)
-        or _addons(seen, expected),
+        or _addons(seen, expected)
+        or _unseen(seen, now),
         groups=groups,
         api_address=reachability.api_address(seen.cluster),
         coe_version=coe_version(seen),
@@ -237,6 +243,34 @@ def _addons(seen: view.View, expected: frozenset[str]) -> str:
         )
     )
     return reasons.of_addon(waiting[0], seen.release) if waiting else ""
+
+
+def _unseen(seen: view.View, now: float) -> str:
+    """Why an addon that is deployed may not be what it is to be.
+
+    Addons have no ``observedGeneration``. The addon provider keeps the spec
+    that it has handled, since it is made with kopf; of one that doesn't,
+    ``Deployed`` counts when it had a moment to notice a change.
+    """
+    waiting = "its latest change is still to be installed"
+    newest = seen.newest
+    for addon in seen.addons:
+        handled = view.annotations_of(addon).get(_HANDLED)
+        if handled is None:
+            behind = newest and 0 <= now - newest.modified < _NOTICED
+        else:
+            behind = _spec_in(handled) != view.spec_of(addon)
+        if behind:
+            name = view.name_of(addon).removeprefix(f"{seen.release}-")
+            return f"addon {name}: {waiting}"
+    return ""
+
+
+def _spec_in(handled: str) -> object:
+    try:
+        return json.loads(handled).get("spec") or {}
+    except (AttributeError, ValueError):
+        return None
 
 
 def coe_version(seen: view.View) -> str | None:

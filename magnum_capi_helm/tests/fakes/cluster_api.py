@@ -18,6 +18,7 @@ Nothing happens by itself: a test says when machines come up, fail, or go.
 from __future__ import annotations
 
 import itertools
+import json
 from typing import Any
 
 from magnum_capi_helm import names
@@ -29,6 +30,7 @@ HOST = "203.0.113.10"
 #: The words of Nova that reach the tenant.
 NO_HOST = "No valid host was found"
 
+_HANDLED = "addons.stackhpc.com/last-handled-configuration"
 _ADDONS = (kinds.HELM_RELEASE, kinds.MANIFESTS)
 _OWNED = (
     kinds.OPENSTACK_CLUSTER,
@@ -61,9 +63,20 @@ class ClusterApi:
             self._settle_group(group)
         for kind in _ADDONS:
             for addon in self._mine(kind):
-                self._status(kind, addon, {"phase": "Deployed"})
+                self._deploy(kind, addon)
         self._available("")
         self._adopt()
+
+    def _deploy(self, kind: kinds.Kind, addon: api_server.Object) -> None:
+        """The addon provider installs it, and notes what it installed."""
+        note = json.dumps({"spec": addon.get("spec")})
+        self._server.patch(
+            kind,
+            self._namespace,
+            addon["metadata"]["name"],
+            {"metadata": {"annotations": {_HANDLED: note}}},
+        )
+        self._status(kind, addon, {"phase": "Deployed"})
 
     def settle_infrastructure(self) -> None:
         """Network and API endpoint are there."""

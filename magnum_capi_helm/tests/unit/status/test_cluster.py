@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+import json
 from typing import Any, TypeAlias
 
 from oslotest import base
@@ -50,6 +51,18 @@ def verdict(seen: view.View, **options: Any) -> cluster_status.Verdict:
 
 def revision(status: str) -> dict[str, Any]:
     return {"revisions": (view.Revision(2, status),)}
+
+
+def handled(
+    before: Mapping[str, Any], now: Mapping[str, Any]
+) -> tuple[view.Object, ...]:
+    """Addons, one with the spec that its provider says it has handled."""
+    addon = shapes.addon("cni-calico")
+    note = json.dumps({"spec": before}) + "\n"
+    addon["metadata"]["annotations"] = {
+        "addons.stackhpc.com/last-handled-configuration": note
+    }
+    return (shapes.addon("ccm-openstack"), {**addon, "spec": now})
 
 
 def unavailable(shape: str) -> view.Object:
@@ -205,6 +218,26 @@ TABLE: dict[str, tuple[Change, str | None]] = {
             )
         },
         "addon monitoring: Uninstalling",
+    ),
+    "an addon whose change the provider has still to handle": (
+        lambda _: {"addons": handled({"a": 1}, {"a": 2})},
+        "addon cni-calico: its latest change is still to be installed",
+    ),
+    "an addon whose change the provider has handled": (
+        lambda _: {"addons": handled({"a": 2}, {"a": 2})},
+        "",
+    ),
+    "a change that an addon provider had no time to notice": (
+        lambda _: {
+            "revisions": (view.Revision(1, "deployed", shapes.NOW - 4),)
+        },
+        "addon ccm-openstack: its latest change is still to be installed",
+    ),
+    "a change that an addon provider had the time to notice": (
+        lambda _: {
+            "revisions": (view.Revision(1, "deployed", shapes.NOW - 6),)
+        },
+        "",
     ),
     "the network can't be made": (
         lambda _: {"infrastructure": shapes.network(failure="Quota exceeded")},

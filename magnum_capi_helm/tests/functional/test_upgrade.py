@@ -178,6 +178,7 @@ class UpgradeTest(base.LabCase):
         refused = self.assertRaises(
             ka_exceptions.BadRequest, self._accept, template
         )
+        assert refused.response is not None
         # All that `openstack coe` shows.
         title = refused.response.json()["errors"][0]["title"]
         self.assertIn(text, title)

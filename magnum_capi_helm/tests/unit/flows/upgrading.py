@@ -72,7 +72,7 @@ class UpgradeTestCase(base.NodegroupTestCase):
         )
         self.assertEqual(before, self.snapshot())
         self.assertEqual(upgrades, len(self.helm.upgrades))
-        text = self.log.output.rsplit(" refused: ", 1)[1].rstrip("\n")
+        text = str(self.log.output).rsplit(" refused: ", 1)[1].rstrip("\n")
         self.assertEqual(faults.headline(text), str(error))
         return text
 

@@ -65,6 +65,7 @@ def follow(
         rt.leases.hold(*scope, labels) as hold,
     ):
         row = rows.fresh(context, cluster)
+        hold.orphaned = row is None
         if row is None or hold.marked_deleted:
             return
         rows_now, nodegroups = rows.read(row)

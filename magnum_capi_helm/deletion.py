@@ -19,6 +19,8 @@ hold what is needed to go on, are the last to go, and the Lease after them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import time
 from typing import Any
 
@@ -30,6 +32,7 @@ from magnum_capi_helm import leftovers
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
+from magnum_capi_helm import remains
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.helm import releases
@@ -42,8 +45,6 @@ from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
-#: What is a server in Nova.
-_SERVERS = (kinds.MACHINE, kinds.OPENSTACK_MACHINE)
 _CLUSTER_UUID = "magnum.openstack.org/cluster-uuid"
 
 
@@ -71,9 +72,14 @@ def begin(rt: runtime.Runtime, cluster: Any) -> None:
 def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     """Do what can be done now.
 
+    Every conductor polls. One that began before another got to the end
+    finds nothing, and makes nothing anew that nobody would remove.
+
     :returns: what the deletion waits for; empty when nothing is left
     :raises CapiHelmError: it could not go on this time
     """
+    if rows.fresh(context, cluster) is None:
+        return ""
     scope = operation.scope_of(cluster)
     at_home = origin.ascertain(rt, scope, rows.all_groups(cluster))
     if rt.management.get(kinds.NAMESPACE, "", scope[0]) is None:
@@ -81,10 +87,7 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
         certificates.delete_forgotten(context, cluster)
         _forget(rt, scope)
         return ""
-    labels = location.object_labels(cluster, scope[1])
-    with rt.leases.hold(*scope, labels) as hold:
-        if not hold.marked_deleted:
-            rt.leases.mark_deleted(*scope)
+    with _guarded(rt, scope, cluster):
         if waiting := _remove(rt, scope, cluster):
             return waiting
         _remove_server_groups(rt, scope)
@@ -93,6 +96,26 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     rt.leases.delete(*scope)
     _forget(rt, scope)
     return ""
+
+
+@contextlib.contextmanager
+def _guarded(
+    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
+) -> Iterator[None]:
+    """Under the Lease, marked; without it, where there is nothing to guard.
+
+    The Lease is the last object to go. One that is made after it would stay
+    if this conductor were killed: the row goes any moment, and with it the
+    polls.
+    """
+    if remains.bare(rt, scope, cluster):
+        yield
+        return
+    labels = location.object_labels(cluster, scope[1])
+    with rt.leases.hold(*scope, labels) as hold:
+        if not hold.marked_deleted:
+            rt.leases.mark_deleted(*scope)
+        yield
 
 
 def _without_namespace(
@@ -159,7 +182,7 @@ def _remove(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> str:
     _uninstall(rt, scope, cluster)
     found = rt.management.get(kinds.CLUSTER, *scope)
     if found is None:
-        waiting = _kept(rt, scope)
+        waiting = remains.delete_kept(rt, scope)
     else:
         waiting = _machines(rt, scope, cluster, found)
     if waiting:
@@ -190,7 +213,8 @@ def _machines(
         # helm had no such release any more.
         leftovers.instruct_janitor(rt, scope, cluster)
         rt.management.delete(kinds.CLUSTER, namespace, release)
-    machines = rt.management.list(kinds.MACHINE, namespace, _owned(release))
+    owned = remains.owned(release)
+    machines = rt.management.list(kinds.MACHINE, namespace, owned)
     if not machines:
         return ""
     left = ", ".join(sorted(map(view.name_of, machines))[:3])
@@ -204,39 +228,12 @@ def _machines(
     return waiting
 
 
-def _owned(release: str) -> str:
-    return f"{view.CLUSTER_NAME_LABEL}={release}"
-
-
 def _network(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
     provider = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
     why = reasons.of_infrastructure(provider)
     if not why and provider and leftovers.has_janitor(provider):
         why = "cluster-api-janitor-openstack is not done with the project"
     return f"network still to be deleted{': ' + why if why else ''}"
-
-
-def _kept(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
-    """Objects that neither helm nor an owner reference removed."""
-    namespace, release = scope
-    chart = f"{view.CHART_CLUSTER_LABEL}={release}"
-    kept = (*kinds.KEPT, kinds.HELM_RELEASE, kinds.MANIFESTS)
-    # Where somebody removed helm's own Secrets, helm removed nothing.
-    rendered = (kinds.SECRET, *kinds.PLAIN)
-    selectors = {
-        **dict.fromkeys((*kept, *rendered), chart),
-        # Where somebody removed the Cluster object before its machines.
-        **dict.fromkeys(_SERVERS, _owned(release)),
-    }
-    found = []
-    for kind, selector in selectors.items():
-        for each in rt.management.list(
-            kind, namespace, selector, metadata_only=True
-        ):
-            found.append(f"{kind.name} {view.name_of(each)}")
-            if not view.deleting(each):
-                rt.management.delete(kind, namespace, view.name_of(each))
-    return f"still to be deleted: {', '.join(found[:3])}" if found else ""
 
 
 def _remove_server_groups(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
@@ -255,12 +252,8 @@ def _remove_secrets(
     namespace, release = scope
     removal.delete(rt.management, namespace, release, cluster)
     last = names.credentials(release)
-    ours = f"{_CLUSTER_UUID}={cluster.uuid}"
-    found = rt.management.list(
-        kinds.SECRET, namespace, ours, metadata_only=True
-    )
-    secrets = sorted(map(view.name_of, found), key=lambda name: name == last)
-    for name in secrets:
+    secrets = remains.secrets(rt, scope, cluster)
+    for name in sorted(secrets, key=lambda name: name == last):
         rt.management.delete(kinds.SECRET, namespace, name)
 
 

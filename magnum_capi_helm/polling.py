@@ -87,6 +87,7 @@ def _decide(
 ) -> None:
     """Under the Lease: read all again, then apply or write the outcome."""
     row = rows.fresh(context, cluster)
+    hold.orphaned = row is None
     if row is None or rows.action(row.status) == "DELETE":
         return
     if hold.marked_deleted or rows.doomed(row):

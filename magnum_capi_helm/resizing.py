@@ -269,6 +269,7 @@ def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
     labels = location.object_labels(cluster, scope[1])
     with rt.leases.hold(*scope, labels) as hold:
         row = rows.fresh(context, cluster)
+        hold.orphaned = row is None
         if row is None:
             return 0.0
         nodegroup_rows.settle(rt, row)

@@ -87,10 +87,13 @@ def _delete(context: Any, row: Any) -> None:
     except exceptions.LeaseHeld:
         raise
     except exceptions.CapiHelmError as error:
-        _save_waiting(rt, row, deletion.describe(error))
+        _save_waiting(rt, context, row, deletion.describe(error))
         raise
     if waiting:
-        _save_waiting(rt, row, waiting)
+        _save_waiting(rt, context, row, waiting)
+        return
+    if rows.fresh(context, row) is None:
+        # Another conductor was quicker: Magnum removes a row once.
         return
     LOG.info("cluster %s is deleted", row.uuid)
     row.status = rows.Status.DELETE_COMPLETE
@@ -104,8 +107,12 @@ def _forget_interrupted(rt: runtime.Runtime, row: Any) -> None:
         LOG.debug("Its Lease may stay: %s", error)
 
 
-def _save_waiting(rt: runtime.Runtime, row: Any, why: str) -> None:
+def _save_waiting(
+    rt: runtime.Runtime, context: Any, row: Any, why: str
+) -> None:
     """Write what the deletion waits for, and whether it does so too long."""
+    if rows.fresh(context, row) is None:
+        return
     if not _overdue(rt, row):
         outcome.save_reason(row, why)
         return
@@ -141,6 +148,8 @@ def resume(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     :raises CapiHelmError: it does not move
     """
     waiting = deletion.step(rt, context, cluster)
+    if rows.fresh(context, cluster) is None:
+        return
     if waiting and waiting in (cluster.status_reason or ""):
         return
     rt.leases.mark_deleted(*operation.scope_of(cluster))

@@ -78,6 +78,7 @@ class Leases:
 
         :param labels: labels for a Lease that has to be made
         :raises LeaseHeld: another conductor, or thread, holds it
+        :raises ManagementError: an orphaned one can't be removed
         """
         hold = self._take(namespace, release, labels)
         renewal = threading.Thread(
@@ -88,6 +89,8 @@ class Leases:
             yield hold
         finally:
             hold.end(renewal)
+            if hold.orphaned:
+                self.delete(namespace, release)
 
     def held(self, lease: client.Object | None) -> bool:
         """Whether somebody alive holds ``lease``, as far as seen so far."""
@@ -175,6 +178,9 @@ class Hold:
         self._identity = identity
         self._done = threading.Event()
         self.lost = False
+        #: Set where the cluster turns out to be gone: nobody but the holder,
+        #: who made it anew, removes the Lease.
+        self.orphaned = False
 
     @property
     def marked_deleted(self) -> bool:

@@ -101,8 +101,13 @@ class ApiServer:
             key = _key(kind, obj)
             old = self._objects.get(key)
             if old is None:
-                raise exceptions.ManagementError(
-                    f"{kind.name} {key[2]} not found (404)"
+                known = obj["metadata"].get("uid")
+                raise (
+                    exceptions.Conflict("another UID (409)")
+                    if known
+                    else exceptions.ManagementError(
+                        f"{kind.name} {key[2]} not found (404)"
+                    )
                 )
             given = obj["metadata"].get("resourceVersion")
             if given not in (None, old["metadata"]["resourceVersion"]):

@@ -104,6 +104,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "origin",
             "polling",
             "preview",
+            "remains",
             "removal",
             "repair",
             "resizing",

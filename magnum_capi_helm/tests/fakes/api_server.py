@@ -20,7 +20,6 @@ collection by owner reference.
 from __future__ import annotations
 
 from collections.abc import Iterator
-import itertools
 import threading
 from typing import Any, TypeAlias, TypeVar, cast
 import uuid
@@ -53,7 +52,7 @@ class ApiServer:
         self._lock = threading.RLock()
         self._objects: dict[Key, Object] = {}
         self._applied: dict[Key, Object] = {}
-        self._counter = itertools.count(1)
+        self._revision = 0
         self.create(kinds.NAMESPACE, {"metadata": {"name": "kube-system"}})
 
     def get(
@@ -162,7 +161,7 @@ class ApiServer:
             meta = found["metadata"]
             if meta.get("finalizers"):
                 meta["deletionTimestamp"] = _STAMP
-                meta["resourceVersion"] = str(next(self._counter))
+                meta["resourceVersion"] = self._next_version()
             else:
                 self._remove(key)
 
@@ -184,13 +183,17 @@ class ApiServer:
         return self._keep(key, new)
 
     def _keep(self, key: Key, new: Object) -> Object:
-        new["metadata"]["resourceVersion"] = str(next(self._counter))
+        new["metadata"]["resourceVersion"] = self._next_version()
         self._objects[key] = new
         result = _copied(new)
         meta = new["metadata"]
         if meta.get("deletionTimestamp") and not meta.get("finalizers"):
             self._remove(key)
         return result
+
+    def _next_version(self) -> str:
+        self._revision += 1
+        return str(self._revision)
 
     def _remove(self, key: Key) -> None:
         gone = self._objects.pop(key)

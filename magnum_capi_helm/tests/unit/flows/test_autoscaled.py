@@ -41,7 +41,7 @@ class ScaledTestCase(base.FlowTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.created(labels=dict(self.labels))
+        self.complete(labels=dict(self.labels))
 
     def scale(self, count: int) -> None:
         self.server.patch(

@@ -277,7 +277,7 @@ class NamesTest(base.FlowTestCase):
         self.assertEqual(CLUSTER_NAMES, found)
 
     def test_any_name_of_a_nodegroup_gives_a_valid_group(self) -> None:
-        self.created()
+        self.complete()
         for name in GROUP_NAMES:
             self.add(name)
         _, *made = [each["name"] for each in self.node_groups()]

@@ -167,7 +167,7 @@ class DeleteTest(base.FlowTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.created()
+        self.complete()
 
     def delete_credentials(self) -> None:
         removal.delete(

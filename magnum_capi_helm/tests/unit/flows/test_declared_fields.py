@@ -83,7 +83,7 @@ class DeclaredFieldsTest(base.FlowTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.created(**_DECLARED)
+        self.complete(**_DECLARED)
 
     def declared(self) -> dict[str, dict[str, Any]]:
         """Fields of the cluster, and those of each group by its name."""

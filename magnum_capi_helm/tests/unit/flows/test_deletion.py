@@ -64,7 +64,7 @@ class DeleteTest(DeletionTestCase):
     """A delete from beginning to end."""
 
     def test_nothing_is_left(self) -> None:
-        self.created()
+        self.complete()
         self.delete()
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
         self.finish()
@@ -76,7 +76,7 @@ class DeleteTest(DeletionTestCase):
         self.assertEqual([], self.warnings())
 
     def test_it_says_what_it_waits_for(self) -> None:
-        self.created()
+        self.complete()
         self.delete()
         self.poll()
         self.assertIn(
@@ -89,7 +89,7 @@ class DeleteTest(DeletionTestCase):
         self.finish()
 
     def test_things_go_in_order(self) -> None:
-        self.created()
+        self.complete()
         order: list[str] = []
 
         def note(request: Any, context: Any) -> str:
@@ -175,7 +175,7 @@ class DeleteTest(DeletionTestCase):
     def test_what_helm_would_have_removed_goes_without_its_record(
         self,
     ) -> None:
-        self.created()
+        self.complete()
         helms = f"sh.helm.release.v1.{base.RELEASE}.v1"
         self.server.delete(kinds.SECRET, base.NAMESPACE, helms)
         rendered = {kind.name: kind for kind in kinds.PLAIN}
@@ -198,7 +198,7 @@ class DeleteTest(DeletionTestCase):
             self.assertEqual(["other-rendered"], self.server.names(kind))
 
     def test_servers_without_a_cluster_object_are_waited_for(self) -> None:
-        self.created()
+        self.complete()
         self.delete()
         machine = self.server.names(kinds.MACHINE)[0]
         self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
@@ -221,7 +221,7 @@ class DeleteTest(DeletionTestCase):
         self.assertTrue(self.gone())
 
     def test_any_number_of_times(self) -> None:
-        self.created()
+        self.complete()
         for _ in range(3):
             self.delete()
             self.poll()
@@ -297,7 +297,7 @@ class DeleteTest(DeletionTestCase):
         self.assertEqual({}, self.remains())
 
     def test_objects_of_another_cluster_stay(self) -> None:
-        self.created()
+        self.complete()
         other = {
             "metadata": {
                 "name": "other-1-cloud-credentials",
@@ -317,7 +317,7 @@ class HinderedDeleteTest(DeletionTestCase):
     """A delete that has to wait."""
 
     def test_for_an_unreachable_management_cluster(self) -> None:
-        self.created()
+        self.complete()
         self.management.unreachable()
         self.delete()
         self.poll()
@@ -333,14 +333,14 @@ class HinderedDeleteTest(DeletionTestCase):
         self.assertEqual({}, self.remains())
 
     def test_a_poll_that_cannot_delete_logs_one_line(self) -> None:
-        self.created()
+        self.complete()
         self.delete()
         self.management.unreachable()
         self.poll()
         self.assertEqual(1, len(self.warnings()), self.warnings())
 
     def test_each_step_that_fails_is_taken_again(self) -> None:
-        self.created()
+        self.complete()
         self.delete()
         self.capi.finish()
         for verb, kind in (
@@ -368,7 +368,7 @@ class HinderedDeleteTest(DeletionTestCase):
         self.assertEqual({}, self.remains())
 
     def test_for_keystone_that_refuses(self) -> None:
-        self.created()
+        self.complete()
         self.delete()
         self.capi.finish()
         self.openstack.refusals["DELETE"] = 403
@@ -384,7 +384,7 @@ class HinderedDeleteTest(DeletionTestCase):
         self.assertEqual({}, self.openstack.credentials)
 
     def test_for_keystone_that_does_not_answer(self) -> None:
-        self.created()
+        self.complete()
         self.delete()
         self.capi.finish()
         self.openstack.stop("http://keystone.test")
@@ -397,19 +397,19 @@ class HinderedDeleteTest(DeletionTestCase):
         self.assertIn(CREDENTIALS, self.server.names(kinds.SECRET))
 
     def test_a_credential_that_is_gone_counts_as_deleted(self) -> None:
-        self.created()
+        self.complete()
         self.openstack.credentials.clear()
         self.delete()
         self.finish()
 
     def test_an_owner_who_is_gone_counts_as_deleted(self) -> None:
-        self.created()
+        self.complete()
         self.openstack.refusals.update({"GET": 404, "DELETE": 404})
         self.delete()
         self.finish()
 
     def test_a_helm_that_is_unreachable(self) -> None:
-        self.created()
+        self.complete()
         self.helm.outcomes = [helm.Outcome.UNREACHABLE] * 2
         self.delete()
         self.poll()
@@ -421,7 +421,7 @@ class HinderedDeleteTest(DeletionTestCase):
         self.finish()
 
     def test_for_another_conductor_at_work(self) -> None:
-        self.created()
+        self.complete()
         self.server.patch(
             kinds.LEASE,
             base.NAMESPACE,

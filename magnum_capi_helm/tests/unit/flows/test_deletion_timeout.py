@@ -30,7 +30,7 @@ class DeletionTimeoutTest(base.FlowTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.created()
+        self.complete()
         self.delete()
 
     def overdue(self) -> None:

@@ -89,7 +89,7 @@ class RefusedTest(base.FlowTestCase):
         return {name: row.as_dict() for name, row in rows.items()}
 
     def test_each_method_that_is_not_served(self) -> None:
-        row = self.created()
+        row = self.complete()
         group = self.groups()["default-worker"]
         for call, args in (
             (self.driver.delete_nodegroup, (row, group)),
@@ -124,7 +124,7 @@ class FaultTest(base.FlowTestCase):
             raise ValueError("a bug")
 
     def test_no_secret_is_told_or_logged(self) -> None:
-        self.created()
+        self.complete()
         self.resize(3)
         self.delete()
         self.openstack.refusals["DELETE"] = 403

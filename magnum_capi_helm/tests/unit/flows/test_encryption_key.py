@@ -86,7 +86,7 @@ class EncryptionKeyTest(base.FlowTestCase):
         self.assertNotIn(text, self.log.output)
 
     def test_it_goes_with_the_cluster(self) -> None:
-        self.created(ON)
+        self.complete(ON)
         self.delete()
         self.capi.finish()
         self.poll()

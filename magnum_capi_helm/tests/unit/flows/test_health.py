@@ -28,7 +28,7 @@ class HealthTest(base.FlowTestCase):
     """What Magnum learns of a cluster's health."""
 
     def test_a_cluster_that_is_well_is_healthy_node_by_node(self) -> None:
-        self.created()
+        self.complete()
         row = self.health_poll()
         self.assertEqual("HEALTHY", row.health_status)
         self.assertEqual(
@@ -42,13 +42,13 @@ class HealthTest(base.FlowTestCase):
         )
 
     def test_a_poll_takes_at_most_four_requests(self) -> None:
-        self.created()
+        self.complete()
         self.management.requests.clear()
         self.health_poll()
         self.assertLessEqual(len(self.management.requests), 4)
 
     def test_a_group_that_is_not_available_is_unhealthy(self) -> None:
-        self.created()
+        self.complete()
         self.capi.fail_machine("default-worker")
         row = self.health_poll()
         self.assertEqual("UNHEALTHY", row.health_status)
@@ -56,7 +56,7 @@ class HealthTest(base.FlowTestCase):
         self.assertEqual("CREATE_COMPLETE", row.status)
 
     def test_an_unreachable_management_cluster_is_unknown(self) -> None:
-        self.created()
+        self.complete()
         self.management.unreachable()
         row = self.health_poll()
         self.assertEqual("UNKNOWN", row.health_status)
@@ -85,7 +85,7 @@ class ObservedTest(base.FlowTestCase):
     """Fields of complete clusters that follow what is there."""
 
     def test_addresses_follow_a_machine_that_was_replaced(self) -> None:
-        self.created()
+        self.complete()
         before = self.groups()["default-worker"].node_addresses
         machine: Any = self.capi.fail_machine("default-worker")
         self.server.patch(
@@ -103,7 +103,7 @@ class ObservedTest(base.FlowTestCase):
         self.assertEqual([], self.groups()["default-worker"].node_addresses)
 
     def test_versions_are_those_of_the_nodes(self) -> None:
-        self.created()
+        self.complete()
         for machine in self.server.list(kinds.MACHINE, base.NAMESPACE, ""):
             self.server.set_status(
                 kinds.MACHINE,
@@ -127,7 +127,7 @@ class ObservedTest(base.FlowTestCase):
         )
 
     def test_nothing_is_written_when_nothing_changed(self) -> None:
-        self.created()
+        self.complete()
         self.health_poll()
         with self.saves() as saved:
             self.health_poll()
@@ -135,7 +135,7 @@ class ObservedTest(base.FlowTestCase):
         self.assertEqual([], [each for each in saved if "health" not in each])
 
     def test_a_cluster_object_that_is_missing_empties_nothing(self) -> None:
-        self.created()
+        self.complete()
         before = [each.node_addresses for each in self.groups().values()]
         self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
         self.capi.finish()
@@ -166,7 +166,7 @@ class RecoveryTest(base.FlowTestCase):
         self.assertEqual("HEALTHY", row.health_status)
 
     def test_a_refused_update_recovers(self) -> None:
-        self.created()
+        self.complete()
         self.assertRaises(
             exception.InvalidParameterValue, self.resize, 2, "default-master"
         )
@@ -179,7 +179,7 @@ class RecoveryTest(base.FlowTestCase):
         self.assertEqual(1, groups["default-master"].node_count)
 
     def test_a_failed_update_that_is_not_there_yet_does_not(self) -> None:
-        self.created()
+        self.complete()
         self.helm.outcomes = [
             helm.Outcome.UNREACHABLE,
             helm.Outcome.REFUSED,
@@ -212,7 +212,7 @@ class RecoveryTest(base.FlowTestCase):
     def test_an_update_that_a_webhook_refused_recovers_without_it(
         self,
     ) -> None:
-        self.created()
+        self.complete()
         self.helm.outcomes = [
             helm.Outcome.UNREACHABLE,
             helm.Outcome.REFUSED,
@@ -277,7 +277,7 @@ class RecoveryTest(base.FlowTestCase):
     def test_a_failed_cluster_whose_release_cannot_be_read_stays_failed(
         self,
     ) -> None:
-        self.created()
+        self.complete()
         row = self.row()
         row.status = "UPDATE_FAILED"
         row.save()

@@ -76,7 +76,7 @@ class ServicesTest(LeftoversTestCase):
     """Load balancers, floating IPs and security groups of Services."""
 
     def test_they_go_after_the_machines_and_before_the_network(self) -> None:
-        self.created()
+        self.complete()
         self.there.balancer(WEB)
         self.there.address("192.0.2.7", _address(), f"port-of-{WEB}")
         self.there.group(
@@ -240,7 +240,7 @@ class VolumesTest(LeftoversTestCase):
         self.finish()
 
     def test_a_label_that_is_no_policy_keeps_them(self) -> None:
-        self.created()
+        self.complete()
         row = self.row()
         row.labels = {"volumes_policy": "burn"}
         row.save()
@@ -329,7 +329,7 @@ class HinderedTest(LeftoversTestCase):
         self.assertEqual(set(), self.there.names())
 
     def test_machines_without_a_credential_say_so(self) -> None:
-        self.created()
+        self.complete()
         self.server.delete(
             kinds.SECRET, base.NAMESPACE, test_deletion.CREDENTIALS
         )
@@ -405,7 +405,7 @@ class JanitorTest(LeftoversTestCase):
             self.finish()
 
     def test_it_learns_it_where_helm_has_no_release_any_more(self) -> None:
-        self.created(labels={"volumes_policy": "keep"})
+        self.complete(labels={"volumes_policy": "keep"})
         self.server.delete(
             kinds.SECRET,
             base.NAMESPACE,

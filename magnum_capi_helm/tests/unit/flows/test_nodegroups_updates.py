@@ -36,7 +36,7 @@ class UpdateTestCase(base.FlowTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.created(labels=dict(self.labels))
+        self.complete(labels=dict(self.labels))
         self.add("gpu", node_count=2, **self.group)
         self.settle()
         self.helm_runs = len(self.helm.upgrades)

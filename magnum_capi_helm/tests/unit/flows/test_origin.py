@@ -89,7 +89,7 @@ class RememberedTest(OriginTestCase):
         self.assertEqual(self.here(), self.recorded())
 
     def test_nowhere_but_in_one_row(self) -> None:
-        self.created()
+        self.complete()
         self.assertEqual(base.RELEASE, self.row().stack_id)
         self.assertEqual(
             base.RELEASE, self.groups()["default-worker"].stack_id
@@ -97,19 +97,19 @@ class RememberedTest(OriginTestCase):
         self.assertEqual({}, self.row().labels)
 
     def test_of_a_complete_cluster_by_its_health_poll(self) -> None:
-        self.created()
+        self.complete()
         self.forget()
         self.health_poll()
         self.assertEqual(self.here(), self.recorded())
 
     def test_of_a_cluster_that_is_deleted_next(self) -> None:
-        self.created()
+        self.complete()
         self.forget()
         self.delete()
         self.assertEqual(self.here(), self.recorded())
 
     def test_only_where_the_cluster_was_seen(self) -> None:
-        self.created()
+        self.complete()
         self.forget()
         self.move(base.NAMESPACE)
         self.health_poll()
@@ -207,7 +207,7 @@ class ElsewhereTest(OriginTestCase):
     """Another management cluster: absent there is not gone."""
 
     def test_an_empty_one_concludes_no_deletion(self) -> None:
-        self.created()
+        self.complete()
         self.delete()
         other = self.move()
         self.poll()
@@ -219,7 +219,7 @@ class ElsewhereTest(OriginTestCase):
         self.assert_untouched(other)
 
     def test_one_with_the_namespace_concludes_no_deletion(self) -> None:
-        self.created()
+        self.complete()
         other = self.move(base.NAMESPACE)
         self.delete()
         self.poll()
@@ -234,7 +234,7 @@ class ElsewhereTest(OriginTestCase):
         self.assertEqual({}, self.openstack.credentials)
 
     def test_health_is_unknown_there_and_says_why(self) -> None:
-        self.created()
+        self.complete()
         self.assertEqual("HEALTHY", self.health_poll().health_status)
         other = self.move(base.NAMESPACE)
         row = self.health_poll()
@@ -245,7 +245,7 @@ class ElsewhereTest(OriginTestCase):
         self.assertEqual("HEALTHY", self.health_poll().health_status)
 
     def test_one_without_cluster_api_says_why_too(self) -> None:
-        self.created()
+        self.complete()
         other = self.move()
         other.management.fail(
             exceptions.ManagementUnserved("no kind Cluster is served"),
@@ -256,7 +256,7 @@ class ElsewhereTest(OriginTestCase):
         self.assertIn(FOREIGN, reason["api"])
 
     def test_an_update_waits_and_says_why(self) -> None:
-        self.created()
+        self.complete()
         addresses = self.groups()["default-worker"].node_addresses
         row = self.row()
         row.status = "UPDATE_IN_PROGRESS"
@@ -285,7 +285,7 @@ class ElsewhereTest(OriginTestCase):
         self.assert_untouched(other)
 
     def test_a_resize_is_not_applied_there(self) -> None:
-        self.created()
+        self.complete()
         other = self.move(base.NAMESPACE)
         self.resize(3)
         self.poll()
@@ -300,7 +300,7 @@ class ElsewhereTest(OriginTestCase):
         self.assertEqual(3, self.replicas())
 
     def test_a_nodegroup_is_not_made_there(self) -> None:
-        self.created()
+        self.complete()
         other = self.move(base.NAMESPACE)
         refused = self.assertRaises(
             exception.MagnumException, self.add, "extra"
@@ -309,7 +309,7 @@ class ElsewhereTest(OriginTestCase):
         self.assert_untouched(other)
 
     def test_a_nodegroup_is_not_changed_there(self) -> None:
-        self.created()
+        self.complete()
         self.add("extra")
         self.capi.settle()
         self.poll()
@@ -342,7 +342,7 @@ class DeletedByHandTest(OriginTestCase):
     def test_the_cluster_can_be_deleted_on_its_own_management_cluster(
         self,
     ) -> None:
-        self.created()
+        self.complete()
         self.delete_namespace()
         self.delete()
         self.poll()
@@ -351,7 +351,7 @@ class DeletedByHandTest(OriginTestCase):
         self.assertNotIn(base.NAMESPACE, self.server.names(kinds.NAMESPACE))
 
     def test_a_credential_of_another_cluster_stays(self) -> None:
-        self.created()
+        self.complete()
         other = {"id": "f", "name": "magnum-other-1", "user_id": "fake_user"}
         self.openstack.credentials["f"] = other
         self.delete_namespace()
@@ -362,7 +362,7 @@ class DeletedByHandTest(OriginTestCase):
     def test_where_nobody_knows_that_it_is_the_right_one_it_waits(
         self,
     ) -> None:
-        self.created()
+        self.complete()
         self.forget()
         self.delete_namespace()
         self.delete()

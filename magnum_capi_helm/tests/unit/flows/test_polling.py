@@ -188,7 +188,7 @@ class ProgressTest(PollTestCase):
         self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
 
     def test_another_fingerprint_is_not_complete(self) -> None:
-        self.created()
+        self.complete()
         group = self.groups()["default-worker"]
         group.flavor_id = "m1.other"
         group.save()
@@ -280,7 +280,7 @@ class TimeoutTest(PollTestCase):
         self.assertEqual([], self.management.requests)
 
     def test_an_overdue_update_fails(self) -> None:
-        self.created()
+        self.complete()
         self.resize(3)
         self.capi.fail_machine("default-worker")
         self.server.patch(
@@ -294,7 +294,7 @@ class TimeoutTest(PollTestCase):
         self.assertIn(cluster_api.NO_HOST, self.row().status_reason)
 
     def test_an_update_that_helm_never_took_fails_in_the_end(self) -> None:
-        self.created()
+        self.complete()
         self.helm.outcomes = [helm.Outcome.UNREACHABLE] * 100
         self.resize(3)
         self.poll()
@@ -328,7 +328,7 @@ class ApplyTest(PollTestCase):
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
     def test_a_pending_upgrade_is_given_up_and_applied_again(self) -> None:
-        self.created()
+        self.complete()
         self.helm.outcomes = [helm.Outcome.KILLED]
         self.assertRaises(management.Killed, self.resize, 3)
         self.management.recover()
@@ -363,7 +363,7 @@ class ApplyTest(PollTestCase):
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
     def test_what_another_conductor_completed_is_not_applied(self) -> None:
-        self.created()
+        self.complete()
         stale = self.row()
         stale.status = "UPDATE_FAILED"
         stale.obj_reset_changes()
@@ -390,7 +390,7 @@ class ApplyTest(PollTestCase):
         self.assertEqual([2, 3, 3, 4, 4, 4, 4, 5], tries)
 
     def test_a_refusal_of_helm_ends_an_update(self) -> None:
-        self.created()
+        self.complete()
         self.helm.outcomes = [
             helm.Outcome.UNREACHABLE,
             helm.Outcome.REFUSED,
@@ -404,7 +404,7 @@ class ApplyTest(PollTestCase):
         )
 
     def test_a_cluster_with_a_delete_mark_is_never_applied(self) -> None:
-        self.created()
+        self.complete()
         self.delete()
         self.capi.drain()
         runs = len(self.helm.upgrades)
@@ -417,7 +417,7 @@ class ApplyTest(PollTestCase):
         self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
 
     def test_a_resize_after_a_delete_is_never_applied(self) -> None:
-        self.created()
+        self.complete()
         row = self.row()
         self.delete()
         runs = len(self.helm.upgrades)
@@ -428,7 +428,7 @@ class ApplyTest(PollTestCase):
         self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
 
     def test_a_delete_that_did_not_reach_helm_is_not_undone(self) -> None:
-        self.created()
+        self.complete()
         row, group = self.row(), self.groups()["default-worker"]
         self.helm.outcomes = [helm.Outcome.UNREACHABLE]
         self.delete()
@@ -439,7 +439,7 @@ class ApplyTest(PollTestCase):
         self.assertEqual(2, self.replicas())
 
     def test_a_release_that_is_gone_is_not_installed_again(self) -> None:
-        self.created()
+        self.complete()
         self.helm.uninstall(base.RELEASE, base.NAMESPACE)
         runs = len(self.helm.upgrades)
         self.driver.update_cluster_status(self.admin, self.row())
@@ -451,7 +451,7 @@ class ApplyTest(PollTestCase):
         self.assertIn("not installed anew", self.row().status_reason)
 
     def test_counts_that_helm_left_alone_are_repaired(self) -> None:
-        self.created()
+        self.complete()
         self.server.patch(
             kinds.MACHINE_DEPLOYMENT,
             base.NAMESPACE,
@@ -462,7 +462,7 @@ class ApplyTest(PollTestCase):
         self.assertEqual(2, self.replicas())
 
     def test_a_changed_default_reaches_no_cluster_by_a_resize(self) -> None:
-        self.created()
+        self.complete()
         before = self.helm.upgrades[-1]
         conf.CONF.set_override(
             "default_helm_chart_version", "0.99.0", "capi_helm"
@@ -483,7 +483,7 @@ class CostTest(PollTestCase):
     def test_a_poll_takes_at_most_eight_requests_and_saves_nothing(
         self,
     ) -> None:
-        self.created()
+        self.complete()
         self.driver.update_cluster_status(self.admin, self.row())
         self.management.requests.clear()
         with self.saves() as saved:

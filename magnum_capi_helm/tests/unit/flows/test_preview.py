@@ -68,28 +68,28 @@ class PreviewTest(base.FlowTestCase):
         return found
 
     def test_values_are_those_that_helm_got(self) -> None:
-        self.created()
+        self.complete()
         printed = self.run_command(values.Values, "web")
         self.assertEqual(
             self.helm.upgrades[-1].values, yaml.safe_load(printed)
         )
 
     def test_render_prints_objects_without_the_data_of_secrets(self) -> None:
-        self.created()
+        self.complete()
         objects = list(
             yaml.safe_load_all(self.run_command(render.Render, base.UUID))
         )
         self.assertIn("Cluster", [each["kind"] for each in objects])
 
     def test_nothing_differs_in_a_settled_cluster(self) -> None:
-        self.created()
+        self.complete()
         self.assertEqual([], self.diff("web"))
         self.assertEqual(
             "nothing changes; no machine is replaced\n", self.err.getvalue()
         )
 
     def test_changed_defaults_differ_in_nothing(self) -> None:
-        self.created()
+        self.complete()
         for name, value in (
             ("octavia_provider", "ovn"),
             ("boot_volume_size", 99),
@@ -99,7 +99,7 @@ class PreviewTest(base.FlowTestCase):
         self.assertEqual([], self.diff("web"))
 
     def test_another_template_names_the_machines_that_go(self) -> None:
-        self.created()
+        self.complete()
         self.template(name="newer", image_id="ubuntu-1.35")
         found = self.diff("web", "--template", "newer")
         replaced = {

@@ -31,7 +31,7 @@ class RemovalTestCase(base.FlowTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.created()
+        self.complete()
         self.resize(4)
         self.capi.settle()
         self.poll()

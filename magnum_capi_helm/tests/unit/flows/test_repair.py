@@ -36,7 +36,7 @@ class RepairTestCase(base.FlowTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.created()
+        self.complete()
 
     def live(self, kind: kinds.Kind, name: str) -> client.Object:
         """A live object."""

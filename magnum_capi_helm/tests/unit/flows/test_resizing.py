@@ -37,7 +37,7 @@ class ResizeTest(base.FlowTestCase):
     def test_the_count_reaches_the_values_and_nothing_else_changes(
         self,
     ) -> None:
-        self.created()
+        self.complete()
         self.resize(3)
         before, after = (call.values for call in self.helm.upgrades)
         self.assertEqual(3, after["nodeGroups"][0]["machineCount"])
@@ -50,7 +50,7 @@ class ResizeTest(base.FlowTestCase):
         self.assertNotEqual(*fingerprints)
 
     def test_it_is_in_progress_until_the_machines_are_there(self) -> None:
-        self.created()
+        self.complete()
         self.resize(3)
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
         self.poll()
@@ -68,7 +68,7 @@ class ResizeTest(base.FlowTestCase):
         self.assertEqual(3, len(groups["default-worker"].node_addresses))
 
     def test_to_none_and_back(self) -> None:
-        self.created()
+        self.complete()
         for count in (0, 1):
             self.resize(count)
             self.capi.settle()
@@ -77,19 +77,19 @@ class ResizeTest(base.FlowTestCase):
             self.assertEqual(count, self.replicas())
 
     def test_an_update_of_the_node_count_is_a_resize(self) -> None:
-        self.created()
+        self.complete()
         self.handler.cluster_update(self.context, self.row(), 4, None, {})
         self.assertEqual(4, self.replicas())
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
 
     def test_no_question_goes_to_openstack(self) -> None:
-        self.created()
+        self.complete()
         asked = self.openstack.mocker.call_count
         self.resize(3)
         self.assertEqual(asked, self.openstack.mocker.call_count)
 
     def test_a_busy_lease_does_not_fail_it(self) -> None:
-        self.created()
+        self.complete()
         self.server.patch(
             kinds.LEASE,
             base.NAMESPACE,
@@ -110,7 +110,7 @@ class ResizeTest(base.FlowTestCase):
         self.assertEqual(3, self.replicas())
 
     def test_an_unreachable_management_cluster_does_not_fail_it(self) -> None:
-        self.created()
+        self.complete()
         self.management.unreachable()
         self.resize(3)
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
@@ -119,7 +119,7 @@ class ResizeTest(base.FlowTestCase):
         self.assertEqual(3, self.replicas())
 
     def test_two_resizes_at_once_end_at_the_last_one(self) -> None:
-        self.created()
+        self.complete()
         self.resize(3)
         self.resize(5)
         self.capi.settle()
@@ -128,7 +128,7 @@ class ResizeTest(base.FlowTestCase):
         self.assertEqual(5, self.replicas())
 
     def test_a_resize_undone_before_it_was_applied_is_complete(self) -> None:
-        self.created()
+        self.complete()
         self.management.unreachable()
         self.resize(3)
         self.resize(2)
@@ -137,7 +137,7 @@ class ResizeTest(base.FlowTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
     def test_a_cluster_that_failed_to_update_can_be_resized(self) -> None:
-        self.created()
+        self.complete()
         row = self.row()
         row.status = "UPDATE_FAILED"
         row.save()
@@ -156,7 +156,7 @@ class ControlPlaneTest(base.FlowTestCase):
         return int(found["spec"]["replicas"])
 
     def test_it_grows_and_shrinks_and_nothing_else_changes(self) -> None:
-        self.created()
+        self.complete()
         for count in (3, 1):
             self.resize(count, "default-master")
             self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
@@ -173,7 +173,7 @@ class ControlPlaneTest(base.FlowTestCase):
         self.assertEqual(first, last)
 
     def test_the_same_size_again_after_a_failure(self) -> None:
-        self.created()
+        self.complete()
         self.helm.outcomes = [helm.Outcome.REFUSED] * 2
         self.resize(3, "default-master")
         self.poll()
@@ -185,7 +185,7 @@ class ControlPlaneTest(base.FlowTestCase):
         self.assertEqual(3, self.masters())
 
     def test_a_busy_lease_does_not_fail_it(self) -> None:
-        self.created()
+        self.complete()
         with self.busy():
             self.resize(3, "default-master")
         self.assertEqual(1, self.masters())
@@ -217,7 +217,7 @@ class RefusedResizeTest(base.FlowTestCase):
         self.assertLessEqual(asked, {"get", "list"})
 
     def test_of_the_control_plane_to_a_size_that_cannot_be(self) -> None:
-        self.created()
+        self.complete()
         for count in (0, 2, 9):
             self.refused("give 1, 3, 5 or 7", "default-master", count, [])
 
@@ -228,11 +228,11 @@ class RefusedResizeTest(base.FlowTestCase):
         self.resize(1, "default-master")
 
     def test_of_the_control_plane_with_nodes_to_remove(self) -> None:
-        self.created()
+        self.complete()
         self.refused("Cluster API chooses", "default-master", 1, ["m-1"])
 
     def test_of_a_group_of_the_autoscaler_beyond_its_bounds(self) -> None:
-        self.created(labels=SCALED)
+        self.complete(labels=SCALED)
         before = self.replicas()
         self.refused("between 1 and 5", "default-worker", 6, [])
         self.assertEqual(before, self.replicas())
@@ -240,12 +240,12 @@ class RefusedResizeTest(base.FlowTestCase):
     def test_an_unreachable_management_cluster_does_not_know_the_bounds(
         self,
     ) -> None:
-        self.created(labels=SCALED)
+        self.complete(labels=SCALED)
         self.management.unreachable()
         self.refused("does not answer", "default-worker", 3, [])
 
     def test_beyond_the_bounds_of_the_group(self) -> None:
-        self.created()
+        self.complete()
         group = self.groups()["default-worker"]
         group.min_node_count, group.max_node_count = 1, 4
         group.save()
@@ -255,7 +255,7 @@ class RefusedResizeTest(base.FlowTestCase):
         self.refused("takes 1 or more nodes", "default-worker", 0, [])
 
     def test_an_update_that_is_to_be_rolled_back(self) -> None:
-        self.created()
+        self.complete()
         error = self.assertRaises(
             exception.NotSupported,
             self.handler.cluster_update,
@@ -299,7 +299,7 @@ class AutoscaledTest(base.FlowTestCase):
         self.assertEqual(4, self.replicas())
 
     def test_within_its_bounds_it_goes_on_from_the_users_count(self) -> None:
-        self.created(labels=SCALED)
+        self.complete(labels=SCALED)
         self.resize(4)
         self.assertEqual(4, self.replicas())
         self.assertNotIn("machineCount", self.node_groups()[0])
@@ -309,13 +309,13 @@ class AutoscaledTest(base.FlowTestCase):
         self.assertEqual(4, self.groups()["default-worker"].node_count)
 
     def test_a_busy_lease_loses_nothing(self) -> None:
-        self.created(labels=SCALED)
+        self.complete(labels=SCALED)
         with self.busy():
             self.resize(4)
         self.assertEqual(4, self.replicas())
 
     def test_a_count_that_cannot_be_set_is_refused(self) -> None:
-        self.created(labels=SCALED)
+        self.complete(labels=SCALED)
         self.management.fail(
             exceptions.ManagementError("refused (403)"),
             verbs=["patch"],

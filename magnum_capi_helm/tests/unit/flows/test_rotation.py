@@ -46,11 +46,11 @@ class RotationTestCase(base.FlowTestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        self.complete()
         conf.CONF.set_override("app_cred_grace", 0, "capi_helm")
         conf.CONF.set_override(
             "app_cred_grace_without_reloader", 0, "capi_helm"
         )
-        self.created()
         self.first = self.in_use()
 
     def catalogue(self, session: Any) -> fake_cloud.FakeCloud:

@@ -50,7 +50,7 @@ class CreationTest(ServerGroupsTestCase):
     """``coe cluster create``."""
 
     def test_each_group_gets_one(self) -> None:
-        self.created(labels=LABELS)
+        self.complete(labels=LABELS)
         self.assertEqual(
             {MASTER: "soft-anti-affinity", WORKER: "soft-anti-affinity"},
             self.nova.policies(),
@@ -62,7 +62,7 @@ class CreationTest(ServerGroupsTestCase):
         self.assertEqual(ids[WORKER], worker["serverGroupId"])
 
     def test_without_a_policy_nova_is_not_asked(self) -> None:
-        self.created()
+        self.complete()
         self.assertIsNone(self.secret())
         self.delete()
         self.capi.finish()
@@ -100,20 +100,20 @@ class DeletionTest(ServerGroupsTestCase):
         self.poll()
 
     def test_they_go_with_the_cluster(self) -> None:
-        self.created(labels=LABELS)
+        self.complete(labels=LABELS)
         self.deleted()
         self.assertEqual([], self.nova.names())
         self.assertIsNone(self.secret())
         self.assertEqual({}, self.openstack.credentials)
 
     def test_they_stay_as_long_as_there_are_machines(self) -> None:
-        self.created(labels=LABELS)
+        self.complete(labels=LABELS)
         self.delete()
         self.poll()
         self.assertEqual([MASTER, WORKER], self.nova.names())
 
     def test_the_clusters_own_credential_deletes_them(self) -> None:
-        self.created(labels=LABELS)
+        self.complete(labels=LABELS)
         self.openstack.mocker.post(
             f"{openstack.IDENTITY}/auth/tokens",
             json=openstack.token_info(),
@@ -138,7 +138,7 @@ class DeletionTest(ServerGroupsTestCase):
         )
 
     def test_of_a_user_who_is_gone_the_service_user_deletes_them(self) -> None:
-        self.created(labels=LABELS)
+        self.complete(labels=LABELS)
         self.without_own_credential()
         self.nova.requests.clear()
         server_groups.delete(self.client, SCOPE)
@@ -158,13 +158,13 @@ class DeletionTest(ServerGroupsTestCase):
         self.assertEqual([theirs], list(self.nova.groups))
 
     def test_those_that_are_gone_already_count_as_deleted(self) -> None:
-        self.created(labels=LABELS)
+        self.complete(labels=LABELS)
         self.nova.groups.clear()
         self.deleted()
         self.assertIsNone(self.secret())
 
     def test_a_nova_that_refuses_keeps_the_deletion_waiting(self) -> None:
-        self.created(labels=LABELS)
+        self.complete(labels=LABELS)
         self.nova.refusals["DELETE"] = 403
         self.deleted()
         row = self.row()
@@ -177,7 +177,7 @@ class DeletionTest(ServerGroupsTestCase):
         self.assertEqual({}, self.openstack.credentials)
 
     def test_a_secret_that_says_nothing(self) -> None:
-        self.created(labels=LABELS)
+        self.complete(labels=LABELS)
         secret = self.secret()
         secret["data"] = {}
         self.server.replace(kinds.SECRET, secret)
@@ -192,7 +192,7 @@ class OneGroupTest(ServerGroupsTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.created(labels=LABELS)
+        self.complete(labels=LABELS)
         self.session = sessions.user_session(self.context)
 
     def test_one_more(self) -> None:

@@ -189,7 +189,7 @@ class LabelsTest(upgrading.UpgradeTestCase):
             "api_server_log_level": "3",
             "audit_log_enabled": "true",
         }
-        self.created(
+        self.complete(
             template={"labels": old},
             labels={**old, "api_server_log_level": "7"},
         )
@@ -253,7 +253,7 @@ class AutoscalingTest(upgrading.UpgradeTestCase):
             "min_node_count": "1",
             "max_node_count": "5",
         }
-        self.created(template={"labels": self.labels}, labels=self.labels)
+        self.complete(template={"labels": self.labels}, labels=self.labels)
         # The autoscaler was at work.
         self.server.patch(
             kinds.MACHINE_DEPLOYMENT,

@@ -184,7 +184,7 @@ class EncryptionTest(upgrading.UpgradeTestCase):
 
     def setUp(self) -> None:
         base.FlowTestCase.setUp(self)
-        self.created(template={"labels": {"etcd_encryption_enabled": "true"}})
+        self.complete(template={"labels": {"etcd_encryption_enabled": "true"}})
 
     def test_it_is_neither_switched_off_nor_changed(self) -> None:
         on = {"etcd_encryption_enabled": "true"}

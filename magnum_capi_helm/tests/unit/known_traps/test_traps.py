@@ -25,7 +25,7 @@ class UpgradeTest(base.FlowTestCase):
 
     def test_an_upgrade_that_is_refused_has_changed_no_row(self) -> None:
         """B9: all is looked at before the first write."""
-        self.created()
+        self.complete()
         before = [self.row().as_dict()]
         before += [each.as_dict() for each in self.groups().values()]
         new = self.template(image_id="no-such-image")

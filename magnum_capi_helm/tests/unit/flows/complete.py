@@ -19,8 +19,7 @@ kept are bytes and a database of its own, which no test can change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
 import logging

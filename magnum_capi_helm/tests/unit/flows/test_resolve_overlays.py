@@ -188,7 +188,7 @@ class OverlaidClusterTest(base.FlowTestCase):
         self.assertEqual("gpu", self._stored()["etcd"]["extraArgs"]["v"])
 
     def test_a_file_that_changes_reaches_no_cluster_by_a_resize(self) -> None:
-        self.complete(TEMPLATE)
+        self.created(TEMPLATE)
         self.profile.write_text("etcd: {extraArgs: {v: other}}\n")
         self.resize(3)
         self.assertEqual(3, self.replicas())

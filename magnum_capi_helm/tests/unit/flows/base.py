@@ -39,6 +39,7 @@ from magnum.db.sqlalchemy import models
 from magnum.service import periodic
 from magnum.tests.unit.db import base
 from magnum.tests.unit.objects import utils
+from oslo_db.sqlalchemy import enginefacade  # type: ignore[import-untyped]
 from oslo_service import loopingcall  # type: ignore[import-untyped]
 from requests_mock.contrib import fixture as requests_fixture
 
@@ -65,6 +66,10 @@ _CACHED = {
         "decrypt_key",
     )
 }
+
+# No sleep(0) at the end of each transaction: on a machine that is busy, the
+# others' turn takes longer than the transaction.
+enginefacade.configure(thread_checkin=False)
 
 UUID = "5d12f6fd-a196-4bf0-ae4c-1f639a523a52"
 RELEASE = names.release("web", UUID)

@@ -210,7 +210,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         with faults.translated("nodegroup delete", cluster.uuid):
             nodegroups.delete(get_runtime, context, cluster, nodegroup)
 
-    # What is not served yet is refused before anything is written.
+    # Certificates and credentials
 
     def rotate_ca_certificate(self, context: Any, cluster: Any) -> None:
         """Refused, with the references that Magnum replaced put back."""

@@ -23,6 +23,7 @@ extensions = [
     "oslo_config.sphinxext",
     "chart_reference",
     "label_reference",
+    "layer_reference",
     "reason_reference",
 ]
 

@@ -20,101 +20,10 @@ import pathlib
 from oslotest import base
 
 import magnum_capi_helm
+from magnum_capi_helm.tests import layers
 
 PACKAGE = "magnum_capi_helm"
 ROOT = pathlib.Path(magnum_capi_helm.__file__).parent
-
-#: From the bottom up. A module imports from its own layer and from below;
-#: ``features.*`` stands for the package and all in it that has no layer
-#: further down.
-LAYERS: tuple[frozenset[str], ...] = (
-    frozenset(
-        {"chart_versions", "exceptions", "names", "ownership", "supported"}
-    ),
-    frozenset(
-        {
-            "addon_templates",
-            "argument_types",
-            "control_plane_size",
-            "labels",
-            "network_types",
-            "node_types",
-            "option_types",
-            "packed",
-            "spec",
-            "strangers",
-            "wanted",
-        }
-    ),
-    frozenset(
-        {
-            "demand",
-            "difference",
-            "drift",
-            "features.*",
-            "frozen",
-            "intent",
-            "masking",
-            "mirrors",
-            "overlays",
-            "status.*",
-            "upgrade_rules",
-            "values",
-        }
-    ),
-    frozenset({"conf", "options"}),
-    frozenset(
-        {
-            "certificates",
-            "cloud.*",
-            "credentials.access_rules",
-            "credentials.application",
-            "credentials.as_cluster",
-            "credentials.identity",
-            "credentials.ledger",
-            "credentials.removal",
-            "encryption_key",
-            "faults",
-            "helm.*",
-            "management.*",
-            "outcome",
-            "resolve.*",
-            "rows",
-            "server_groups",
-        }
-    ),
-    frozenset(
-        {
-            "assembly",
-            "autoscaled",
-            "creation",
-            "credentials.*",
-            "deletion",
-            "growth",
-            "health_poll",
-            "kept",
-            "leftovers",
-            "looks",
-            "nodegroup_creation",
-            "nodegroup_rows",
-            "nodegroup_settings",
-            "nodegroups",
-            "observation",
-            "operation",
-            "origin",
-            "polling",
-            "preview",
-            "remains",
-            "removal",
-            "repair",
-            "resizing",
-            "runtime",
-            "status_poll",
-            "upgrade.*",
-        }
-    ),
-    frozenset({"cmd.*", "driver", "monitor"}),
-)
 
 #: The layers below the configuration decide by what they are given alone.
 PURE = 3
@@ -171,7 +80,7 @@ def _imports(tree: ast.AST) -> Iterator[str]:
 
 
 def _layer(module: str) -> int | None:
-    for number, members in enumerate(LAYERS):
+    for number, members in enumerate(layers.LAYERS):
         if module in members or f"{module.split('.')[0]}.*" in members:
             return number
     return None
@@ -197,7 +106,7 @@ class ImportsTest(base.BaseTestCase):
     def test_each_module_has_its_layer(self) -> None:
         lost = [name for name in self.modules if _layer(name) is None]
         self.assertEqual([], lost)
-        declared = {each for layer in LAYERS for each in layer}
+        declared = {each for layer in layers.LAYERS for each in layer}
         present = set(self.modules) | {
             f"{name.split('.')[0]}.*" for name in self.modules
         }

@@ -1,0 +1,79 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The directive ``magnum-layers``: which module may import which.
+
+A page that has it is about all modules: one that it does not name elsewhere is
+a warning, and warnings fail the build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+import pathlib
+import textwrap
+
+import markup
+from sphinx import application
+from sphinx.util import logging
+
+from magnum_capi_helm.tests import layers
+
+LOG = logging.getLogger(__name__)
+
+
+def listed(table: Sequence[Iterable[str]]) -> Iterator[str]:
+    """The layers as a literal block, the uppermost first."""
+    yield from ("::", "")
+    for layer in reversed(table):
+        members = ", ".join(sorted(map(_name, layer)))
+        yield from textwrap.wrap(
+            members,
+            75,
+            initial_indent="   ",
+            subsequent_indent="     ",
+            break_long_words=False,
+        )
+    yield ""
+
+
+def unnamed(table: Iterable[Iterable[str]], page: str) -> list[str]:
+    """Modules and packages that a page does not speak of."""
+    names = (_name(each) for layer in table for each in layer)
+    return sorted(
+        name
+        for name in names
+        if markup.literal(name) not in page
+        and markup.literal(name.rpartition(".")[2]) not in page
+    )
+
+
+def _name(member: str) -> str:
+    """A package is called by its own name."""
+    return member.removesuffix(".*")
+
+
+class Layers(markup.Generated):
+    """``.. magnum-layers::``"""
+
+    def lines(self) -> Iterator[str]:
+        """The list of layers."""
+        page = pathlib.Path(self.env.doc2path(self.env.docname)).read_text()
+        for name in unnamed(layers.LAYERS, page):
+            LOG.warning("no word on %s", name, location=self.env.docname)
+        return listed(layers.LAYERS)
+
+
+def setup(app: application.Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.add_directive("magnum-layers", Layers)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

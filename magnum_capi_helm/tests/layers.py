@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Which module may import which: for the tests, and for the documentation."""
+
+from __future__ import annotations
+
+#: From the bottom up. A module imports from its own layer and from below;
+#: ``features.*`` stands for the package and all in it that has no layer
+#: further down.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset(
+        {"chart_versions", "exceptions", "names", "ownership", "supported"}
+    ),
+    frozenset(
+        {
+            "addon_templates",
+            "argument_types",
+            "control_plane_size",
+            "labels",
+            "network_types",
+            "node_types",
+            "option_types",
+            "packed",
+            "spec",
+            "strangers",
+            "wanted",
+        }
+    ),
+    frozenset(
+        {
+            "demand",
+            "difference",
+            "drift",
+            "features.*",
+            "frozen",
+            "intent",
+            "masking",
+            "mirrors",
+            "overlays",
+            "status.*",
+            "upgrade_rules",
+            "values",
+        }
+    ),
+    frozenset({"conf", "options"}),
+    frozenset(
+        {
+            "certificates",
+            "cloud.*",
+            "credentials.access_rules",
+            "credentials.application",
+            "credentials.as_cluster",
+            "credentials.identity",
+            "credentials.ledger",
+            "credentials.removal",
+            "encryption_key",
+            "faults",
+            "helm.*",
+            "management.*",
+            "outcome",
+            "resolve.*",
+            "rows",
+            "server_groups",
+        }
+    ),
+    frozenset(
+        {
+            "assembly",
+            "autoscaled",
+            "creation",
+            "credentials.*",
+            "deletion",
+            "growth",
+            "health_poll",
+            "kept",
+            "leftovers",
+            "looks",
+            "nodegroup_creation",
+            "nodegroup_rows",
+            "nodegroup_settings",
+            "nodegroups",
+            "observation",
+            "operation",
+            "origin",
+            "polling",
+            "preview",
+            "remains",
+            "removal",
+            "repair",
+            "resizing",
+            "runtime",
+            "status_poll",
+            "upgrade.*",
+        }
+    ),
+    frozenset({"cmd.*", "driver", "monitor"}),
+)

@@ -156,18 +156,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
         outcome.save_deleting(cluster)
         if not cluster.stack_id:
             return
-        problem = ""
-        try:
+        # The mark in Magnum's row is enough: each poll tries again.
+        going_on = "Deletion of cluster %s goes on with the polls: %s"
+        with faults.logged(LOG, going_on, cluster.uuid):
             deletion.begin(runtime.get(), cluster)
-        except exceptions.CapiHelmError as error:
-            problem = str(error)
-        if problem:
-            # The mark in Magnum's row is enough: each poll tries again.
-            LOG.warning(
-                "Deletion of cluster %s goes on with the polls: %s",
-                cluster.uuid,
-                problem,
-            )
 
     def get_monitor(self, context: Any, cluster: Any) -> Any:
         """The health poll."""

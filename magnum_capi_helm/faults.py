@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The driver's exceptions as Magnum's, in one place.
+"""The driver's exceptions as Magnum's, or as one line of the log.
 
 Only classes of ``magnum.common.exception`` survive Magnum's RPC; their text
 becomes ``status_reason`` or the body of an HTTP error.
@@ -94,3 +94,20 @@ def translated(
     LOG.warning("%s of cluster %s refused: %s", what, uuid, refusal)
     text = headline(str(refusal)) if answer else ""
     raise as_magnum(refusal, text) from None
+
+
+@contextlib.contextmanager
+def logged(logger: Any, text: str, uuid: str) -> Iterator[None]:
+    """Go on after what the polls will try again, with one line of warning.
+
+    :param logger: of the module that goes on
+    :param text: with places for the cluster's UUID and for what is wrong
+    """
+    problem = ""
+    try:
+        yield
+    except exceptions.CapiHelmError as error:
+        problem = str(error)
+    if problem:
+        # Not inside "except": oslo.log would append the exception again.
+        logger.warning(text, uuid, problem)

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Any
 
@@ -21,6 +22,7 @@ from oslo_log import log
 
 from magnum_capi_helm import autoscaled
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import faults
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
@@ -74,14 +76,8 @@ def _follow(
     rt: runtime.Runtime, context: Any, cluster: Any, seen: view.View
 ) -> None:
     """Follow the autoscaler. Health is told even if that fails."""
-    problem = ""
-    try:
+    with faults.logged(LOG, "Counts of cluster %s are old: %s", cluster.uuid):
         autoscaled.follow(rt, context, cluster, seen)
-    except exceptions.CapiHelmError as error:
-        problem = str(error)
-    if problem:
-        # Not inside "except": oslo.log would append the exception again.
-        LOG.warning("Counts of cluster %s are old: %s", cluster.uuid, problem)
 
 
 def _observe(cluster: Any, seen: view.View, now: float) -> None:
@@ -107,13 +103,9 @@ def _go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     go_on = polling.update
     if rows.action(cluster.status) == "DELETE":
         go_on = status_poll.resume
-    problem = ""
-    try:
-        go_on(rt, context, cluster)
-    except exceptions.LeaseHeld:
+    with (
+        faults.logged(LOG, "No verdict on cluster %s: %s", cluster.uuid),
         # Somebody else is about to say how it ended.
-        return
-    except exceptions.CapiHelmError as error:
-        problem = str(error)
-    if problem:
-        LOG.warning("No verdict on cluster %s: %s", cluster.uuid, problem)
+        contextlib.suppress(exceptions.LeaseHeld),
+    ):
+        go_on(rt, context, cluster)

@@ -145,7 +145,8 @@ def from_secret(data: dict[str, str]) -> Intent:
         )
     except packed.DAMAGED as error:
         raise exceptions.ManagementError(
-            f"the stored intent can't be read: {type(error).__name__}"
+            "the Secret with what is wanted of the cluster, <release>-intent, "
+            f"is damaged ({type(error).__name__})"
         ) from error
 
 
@@ -240,7 +241,8 @@ def parked(data: Mapping[str, str]) -> Parked:
         contents = {key: packed.read_plain(data[key]) for key in found}
     except packed.DAMAGED as error:
         raise exceptions.ManagementError(
-            f"a parked nodegroup can't be read: {type(error).__name__}"
+            "a nodegroup in the Secret with what is wanted of the cluster, "
+            f"<release>-intent, is damaged ({type(error).__name__})"
         ) from error
     return Parked(
         items={

@@ -99,10 +99,7 @@ def _item(
 ) -> dict[str, Any]:
     """The group's item of ``nodeGroups``, with every reference looked up."""
     if not cluster.stack_id:
-        raise exceptions.NotSupported(
-            "the cluster has no release on the management cluster: delete "
-            "it and create it again"
-        )
+        raise exceptions.NotSupported(operation.NO_RELEASE)
     origin.check(rt, rows.all_groups(cluster))
     scope = operation.scope_of(cluster)
     base = kept.base(rt, scope)

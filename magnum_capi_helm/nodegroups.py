@@ -26,6 +26,7 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import faults
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroup_rows
@@ -44,6 +45,8 @@ from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.resolve import location
 
 LOG = log.getLogger(__name__)
+
+_GOING_ON = "Change of nodegroups of cluster %s goes on with the polls: %s"
 
 
 def doomed(rt: runtime.Runtime, cluster: Any) -> bool:
@@ -106,10 +109,7 @@ def _park_change(
     rt: runtime.Runtime, cluster: Any, nodegroup: Any, stored: Any
 ) -> None:
     if not cluster.stack_id:
-        raise exceptions.NotSupported(
-            "the cluster has no release on the management cluster: delete "
-            "it and create it again"
-        )
+        raise exceptions.NotSupported(operation.NO_RELEASE)
     origin.check(rt, rows.all_groups(cluster))
     scope = operation.scope_of(cluster)
     base = kept.base(rt, scope)
@@ -169,15 +169,9 @@ def delete(
         return
     outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
     await_polls(context, cluster)
-    problem = ""
-    try:
+    with faults.logged(LOG, _GOING_ON, cluster.uuid):
         _mark(get_runtime(), cluster, nodegroup)
-    except exceptions.CapiHelmError as error:
-        problem = str(error)
-    if problem:
-        _leave_to_polls(cluster, problem)
-        return
-    apply(get_runtime(), context, cluster)
+        apply(get_runtime(), context, cluster)
 
 
 def _mark(rt: runtime.Runtime, cluster: Any, nodegroup: Any) -> None:
@@ -208,29 +202,14 @@ def await_polls(context: Any, cluster: Any) -> None:
 def apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     """Try to apply what was accepted; the polls go on where this ends."""
     started = time.monotonic()
-    problem = ""
-    helm_seconds = 0.0
-    try:
+    with faults.logged(LOG, _GOING_ON, cluster.uuid):
         helm_seconds = _apply(rt, context, cluster)
-    except exceptions.CapiHelmError as error:
-        problem = str(error)
-    if problem:
-        _leave_to_polls(cluster, problem)
-        return
-    LOG.info(
-        "changed nodegroups of release %s: driver %.3f s, helm %.3f s",
-        cluster.stack_id,
-        time.monotonic() - started - helm_seconds,
-        helm_seconds,
-    )
-
-
-def _leave_to_polls(cluster: Any, problem: str) -> None:
-    LOG.warning(
-        "The nodegroups of cluster %s are left to the polls: %s",
-        cluster.uuid,
-        problem,
-    )
+        LOG.info(
+            "changed nodegroups of release %s: driver %.3f s, helm %.3f s",
+            cluster.stack_id,
+            time.monotonic() - started - helm_seconds,
+            helm_seconds,
+        )
 
 
 def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:

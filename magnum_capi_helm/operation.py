@@ -48,6 +48,12 @@ LOG = log.getLogger(__name__)
 _CREATING = (rows.Status.CREATE_IN_PROGRESS, rows.Status.CREATE_FAILED)
 
 
+NO_RELEASE = (
+    "the cluster has no release on the management cluster: delete it and "
+    "create it again"
+)
+
+
 class InterruptedCreateError(exceptions.CapiHelmError):
     """Nobody but the user can finish this create: it has no credential."""
 

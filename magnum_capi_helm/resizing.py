@@ -23,6 +23,7 @@ from oslo_log import log
 
 from magnum_capi_helm import control_plane_size
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import faults
 from magnum_capi_helm import growth
 from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroup_rows
@@ -95,26 +96,16 @@ def resize(
     nodegroup.status = rows.Status.UPDATE_IN_PROGRESS
     nodegroup.status_reason = None
     nodegroup.save()
-    problem = ""
-    helm_seconds = 0.0
-    try:
+    # Accepted all the same: the polls apply it, or say why not.
+    going_on = "Resize of cluster %s goes on with the polls: %s"
+    with faults.logged(LOG, going_on, cluster.uuid):
         helm_seconds = _apply(get_runtime(), context, cluster)
-    except exceptions.CapiHelmError as error:
-        problem = str(error)
-    if problem:
-        # Accepted all the same: the polls apply it, or say why not.
-        LOG.warning(
-            "Resize of cluster %s goes on with the polls: %s",
-            cluster.uuid,
-            problem,
+        LOG.info(
+            "resized release %s: driver %.3f s, helm %.3f s",
+            cluster.stack_id,
+            time.monotonic() - started - helm_seconds,
+            helm_seconds,
         )
-        return
-    LOG.info(
-        "resized release %s: driver %.3f s, helm %.3f s",
-        cluster.stack_id,
-        time.monotonic() - started - helm_seconds,
-        helm_seconds,
-    )
 
 
 def _plan(
@@ -126,10 +117,7 @@ def _plan(
 ) -> _Plan:
     """Refuse what can't be; nothing is written."""
     if not cluster.stack_id:
-        raise exceptions.NotSupported(
-            "the cluster has no release on the management cluster: delete "
-            "it and create it again"
-        )
+        raise exceptions.NotSupported(operation.NO_RELEASE)
     if nodegroup.role == "master":
         _check_control_plane(get_runtime, cluster, nodegroup.node_count, nodes)
     else:

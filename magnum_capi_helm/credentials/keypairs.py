@@ -73,7 +73,8 @@ def kept(rt: runtime.Runtime, scope: snapshot.Scope) -> spec.Keypair | None:
         return spec.Keypair(**packed.read_plain(data[KEY]))
     except packed.DAMAGED as error:
         raise exceptions.ManagementError(
-            f"the kept keypair can't be read: {type(error).__name__}"
+            f"the Secret {names.intent(release)} is damaged: {KEY} can't be "
+            f"read ({type(error).__name__})"
         ) from error
 
 

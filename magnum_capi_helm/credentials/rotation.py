@@ -93,7 +93,7 @@ def rotate(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
 
 def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     if not cluster.stack_id:
-        raise exceptions.NotSupported("the cluster was not made yet")
+        raise exceptions.NotSupported(operation.NO_RELEASE)
     session = sessions.user_session(context)
     owner = application.owner(session)
     if sessions.project(session) != cluster.project_id:

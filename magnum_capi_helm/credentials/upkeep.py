@@ -90,20 +90,22 @@ def checked(
     if login is None:
         return _unhealthy(found, _GONE)
     pause = _clean(rt, scope, cluster, secret or {})
-    if not interval:
-        rt.rounds.again(scope, pause or _UNCHECKED)
-        return found
+    works = _works(login) if interval else True
+    if works is False:
+        return _unhealthy(found, _DEAD)
+    usual = pause or interval or _UNCHECKED
+    rt.rounds.again(scope, usual if works else _SOON)
+    return found
+
+
+def _works(login: ledger.Login) -> bool | None:
+    """Whether Keystone lets the cluster in; None: it does not answer."""
     try:
-        well = sessions.accepted(
+        return sessions.accepted(
             sessions.credential_session(login.id, login.secret, _TIMEOUT)
         )
     except exceptions.CloudError:
-        rt.rounds.again(scope, _SOON)
-        return found
-    if not well:
-        return _unhealthy(found, _DEAD)
-    rt.rounds.again(scope, pause or interval)
-    return found
+        return None
 
 
 def _rotatable(status: str) -> bool:
@@ -141,7 +143,11 @@ def _clean(
         except exceptions.CloudError as error:
             problem = str(error)
     if problem:
-        LOG.warning("Old credential of %s: %s", cluster.uuid, problem)
+        LOG.warning(
+            "Old credentials of cluster %s are not deleted: %s",
+            cluster.uuid,
+            problem,
+        )
     return _SOON
 
 

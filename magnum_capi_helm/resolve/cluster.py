@@ -25,6 +25,7 @@ from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm import values
 from magnum_capi_helm.features import api_server
+from magnum_capi_helm.features import networking
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.resolve import network
@@ -34,8 +35,6 @@ from magnum_capi_helm.resolve import storage
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
-
-_CNIS = ("calico", "cilium")
 
 
 def resolve(
@@ -153,14 +152,14 @@ def living(
 def _cni(template: Any) -> str:
     """Only a name the chart knows: with any other it installs no CNI."""
     driver = template.network_driver
-    if driver in _CNIS:
+    if driver in networking.CNIS:
         return str(driver)
     # Magnum fills an unset driver with its own default, flannel.
     if driver in (None, "", "flannel"):
-        return _CNIS[0]
+        return networking.CNIS[0]
     raise exceptions.InvalidInput(
         f"network_driver={exceptions.shown(driver)}: choose one of "
-        f"{', '.join(_CNIS)}"
+        f"{', '.join(networking.CNIS)}"
     )
 
 

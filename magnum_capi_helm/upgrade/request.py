@@ -105,10 +105,7 @@ def _refusals() -> Iterator[None]:
 
 def _lease(rt: runtime.Runtime, cluster: Any) -> Any:
     if not cluster.stack_id:
-        raise exceptions.NotSupported(
-            "the cluster has no release on the management cluster: delete "
-            "it and create it again"
-        )
+        raise exceptions.NotSupported(operation.NO_RELEASE)
     scope = operation.scope_of(cluster)
     return rt.leases.hold(*scope, location.object_labels(cluster, scope[1]))
 

@@ -89,7 +89,7 @@ class DamagedTest(base.BaseTestCase):
         error = self.assertRaises(
             exceptions.ManagementError, intent.from_secret, secret
         )
-        self.assertIn("the stored intent can't be read", str(error))
+        self.assertIn("<release>-intent, is damaged", str(error))
 
     def test_a_missing_part(self) -> None:
         self._refused(**{"intent.json": "absent"})
@@ -189,4 +189,4 @@ class ParkedTest(base.BaseTestCase):
             intent.parked,
             {intent.item_key(GPU): "!"},
         )
-        self.assertIn("a parked nodegroup can't be read", str(error))
+        self.assertIn("a nodegroup in the Secret", str(error))

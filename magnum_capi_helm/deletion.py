@@ -45,8 +45,6 @@ from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
-_CLUSTER_UUID = "magnum.openstack.org/cluster-uuid"
-
 
 def begin(rt: runtime.Runtime, cluster: Any) -> None:
     """Start the deletion of a cluster that has a release.
@@ -162,7 +160,7 @@ def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
     )
     lease = rt.leases.read(*scope)
     labels = ((lease or {}).get("metadata") or {}).get("labels") or {}
-    if labels.get(_CLUSTER_UUID) == cluster.uuid:
+    if labels.get(location.CLUSTER_UUID) == cluster.uuid:
         rt.leases.delete(*scope)
 
 

@@ -109,13 +109,11 @@ def apply(
     :param within: seconds for helm, where there are fewer than usual
     :returns: seconds that helm took
     :raises InterruptedCreateError: there is no intent and no release
-    :raises ForeignError: this is another management cluster
     :raises HelmBusy: a helm of somebody else may still be at work
     :raises CapiHelmError: as helm or the management cluster says
     """
-    if hold.marked_deleted or cluster.status.startswith("DELETE_"):
-        return 0.0
-    if rows_now.doomed:
+    doomed = hold.marked_deleted or rows_now.doomed
+    if doomed or rows.action(cluster.status) == "DELETE":
         return 0.0
     # Absence is about to be believed.
     origin.check(rt, rows.all_groups(cluster))
@@ -125,11 +123,10 @@ def apply(
     changed = wanted_now is not found.wanted
     if changed:
         _keep(rt, cluster, rows_now, scope, wanted_now, found.parked)
-    chart = rt.charts.ensure(wanted_now.chart)
     seconds = rt.helm.upgrade(
         scope[1],
         scope[0],
-        chart,
+        rt.charts.ensure(wanted_now.chart),
         values.stamped(wanted_now.values, wanted_now.fingerprint),
         within=within,
     )

@@ -24,11 +24,11 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 
 #: What is a server in Nova.
 _SERVERS = (kinds.MACHINE, kinds.OPENSTACK_MACHINE)
-_CLUSTER_UUID = "magnum.openstack.org/cluster-uuid"
 
 
 def bare(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> bool:
@@ -45,7 +45,7 @@ def secrets(
     rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
 ) -> list[str]:
     """Names of the Secrets that the driver made for a cluster."""
-    ours = f"{_CLUSTER_UUID}={cluster.uuid}"
+    ours = f"{location.CLUSTER_UUID}={cluster.uuid}"
     found = rt.management.list(
         kinds.SECRET, scope[0], ours, metadata_only=True
     )

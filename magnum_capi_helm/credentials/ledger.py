@@ -29,10 +29,10 @@ import yaml
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
+from magnum_capi_helm.resolve import location
 
 #: JSON list of :class:`Entry` as dictionaries.
 ANNOTATION = "magnum.openstack.org/application-credentials"
-USER_LABEL = "magnum.openstack.org/user-id"
 CLOUDS = "clouds.yaml"
 
 
@@ -91,7 +91,7 @@ def entries(secret: client.Object, owner: str) -> tuple[Entry, ...]:
         if not listed:
             raise
         used = None
-    user = owner or (meta.get("labels") or {}).get(USER_LABEL, "")
+    user = owner or (meta.get("labels") or {}).get(location.USER_ID, "")
     if not used or not user or used.id in {each.id for each in found}:
         return found
     return (*found, Entry(user=user, id=used.id))

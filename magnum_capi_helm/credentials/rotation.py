@@ -104,7 +104,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     scope = operation.scope_of(cluster)
     cloud = catalogue.Cloud(session)
     labels = location.object_labels(cluster, scope[1])
-    labels[ledger.USER_LABEL] = names.label_value(owner.user_id)
+    labels[location.USER_ID] = names.label_value(owner.user_id)
     return _Plan(
         scope=scope,
         labels=labels,

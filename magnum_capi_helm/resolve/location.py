@@ -19,6 +19,10 @@ from typing import Any
 from magnum_capi_helm import conf
 from magnum_capi_helm import names
 
+#: Labels of what the driver writes (as 1.4.0).
+CLUSTER_UUID = "magnum.openstack.org/cluster-uuid"
+USER_ID = "magnum.openstack.org/user-id"
+
 
 def namespace(project_id: str) -> str:
     """The namespace of a project under the configured prefix."""
@@ -26,11 +30,11 @@ def namespace(project_id: str) -> str:
 
 
 def object_labels(cluster: Any, release: str) -> dict[str, str]:
-    """Labels of what the driver itself writes for a cluster (as 1.4.0)."""
+    """Labels of what the driver itself writes for a cluster."""
     found = {
         "magnum.openstack.org/project-id": cluster.project_id,
-        "magnum.openstack.org/user-id": cluster.user_id,
-        "magnum.openstack.org/cluster-uuid": cluster.uuid,
+        USER_ID: cluster.user_id,
+        CLUSTER_UUID: cluster.uuid,
         "cluster.x-k8s.io/cluster-name": release,
     }
     return {

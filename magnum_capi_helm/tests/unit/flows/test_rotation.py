@@ -30,6 +30,7 @@ from magnum_capi_helm.credentials import keypairs
 from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.resolve import location
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack
@@ -121,7 +122,7 @@ class RotateTest(RotationTestCase):
         self.assertEqual("other_user", self.row().user_id)
         self.assertEqual("other_user", self.owners()[self.in_use()])
         labels = self.secret()["metadata"]["labels"]
-        self.assertEqual("other_user", labels[ledger.USER_LABEL])
+        self.assertEqual("other_user", labels[location.USER_ID])
         self.health_poll()
         self.assertEqual({self.in_use(): "other_user"}, self.owners())
 
@@ -215,7 +216,7 @@ class RotateTest(RotationTestCase):
 
     def test_a_credential_of_1_4_0_is_deleted_by_its_id(self) -> None:
         """Which wrote no list; of a long user id it cut the label."""
-        labels = {ledger.USER_LABEL: "fake_use"}
+        labels = {location.USER_ID: "fake_use"}
         self.server.patch(
             kinds.SECRET,
             base.NAMESPACE,

@@ -25,6 +25,7 @@ import time
 
 from cryptography import x509
 from keystoneauth1 import adapter
+from keystoneauth1 import exceptions as ka_exceptions
 import psycopg2
 
 from magnum_capi_helm import names
@@ -117,7 +118,11 @@ class WalkTest(base.LabCase):
 
     def _idle(self) -> frozenset[str]:
         """Clusters that nothing goes on with now."""
-        listed = self.magnum.call("GET", "/clusters")["clusters"]
+        try:
+            listed = self.magnum.call("GET", "/clusters")["clusters"]
+        except ka_exceptions.BadRequest:
+            # Magnum lists none while one has lost its nodegroups' rows.
+            return frozenset()
         return frozenset(
             each["uuid"]
             for each in listed

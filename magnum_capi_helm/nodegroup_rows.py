@@ -88,12 +88,16 @@ def settle(rt: runtime.Runtime, cluster: Any) -> None:
 
 def _without_machines(nodegroup: Any) -> None:
     """A group that is in no values and not parked."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    young = now - nodegroup.created_at <= _TO_DECIDE
     reason = ""
     if rows.undecided(nodegroup):
-        now = datetime.datetime.now(datetime.timezone.utc)
-        if now - nodegroup.created_at > _TO_DECIDE:
-            reason = _NEVER_DECIDED
+        reason = "" if young else _NEVER_DECIDED
     elif rows.counts(nodegroup):
+        if young and not nodegroup.stack_id:
+            # Resized before its own request has said whether it is made.
+            outcome.save_group(nodegroup, rows.Status.CREATE_IN_PROGRESS)
+            return
         reason = _NOTHING_KNOWN
     if reason:
         LOG.warning("nodegroup %s: %s", nodegroup.uuid, reason)

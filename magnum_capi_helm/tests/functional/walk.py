@@ -115,9 +115,16 @@ class Model:
             for rule, weight in rules.items()
         ]
         (rule,) = self._random.choices([*rules], weights)
+        if rule in (make.upgrade, make.rotate_credential):
+            # The others refuse it.
+            ready = [each for each in self.living if each.uuid in idle]
+            cluster = self._random.choice(ready or [cluster])
         request = rule(cluster)
         if cluster.deleted:
-            request = dataclasses.replace(request, right=walk_requests.EITHER)
+            # Magnum's API fails while only the nodegroups' rows are gone.
+            request = dataclasses.replace(
+                request, right=walk_requests.EITHER | {5}
+            )
         return request
 
     def _pool(self, idle: Set[str]) -> list[Cluster]:

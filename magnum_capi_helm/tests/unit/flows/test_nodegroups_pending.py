@@ -15,10 +15,12 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 from unittest import mock
 
 from magnum.common import exception
 
+from magnum_capi_helm import kept
 from magnum_capi_helm import names
 from magnum_capi_helm import outcome
 from magnum_capi_helm.management import kinds
@@ -117,6 +119,31 @@ class UnfinishedAddTest(base.NodegroupTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.remove("lost")
         self.assertNotIn("lost", self.groups())
+
+    def test_a_resize_before_it_is_decided_about_does_not_refuse_it(
+        self,
+    ) -> None:
+        park = kept.park
+
+        def slow(*given: Any) -> None:
+            patched.stop()
+            self.resize(3, "gpu")
+            self.poll()
+            self.assertEqual("CREATE_IN_PROGRESS", self.groups()["gpu"].status)
+            park(*given)
+
+        patched = mock.patch.object(kept, "park", slow)
+        patched.start()
+        self.add("gpu")
+        self.assertIs(park, kept.park)
+        self.assertEqual([], self.warnings())
+        self.poll()
+        self.settle()
+        group = self.groups()["gpu"]
+        self.assertEqual("CREATE_COMPLETE", group.status)
+        self.assertEqual(3, group.node_count)
+        self.assertEqual(3, self.replicas("gpu"))
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
     def test_a_poll_between_two_steps_does_not_end_the_polls(self) -> None:
         # Magnum has saved the row, and the driver has not been called yet.

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
@@ -101,6 +102,10 @@ class UpgradeTest(base.LabCase):
         self.assertEqual(kept, machines.keys() & now.keys())
         self.assertEqual(
             {"v1.35.1"}, {now[each] for each in now.keys() - kept}
+        )
+        # What is wanted is what is there: the next change rolls nothing.
+        self.assertEqual(
+            [], json.loads(base.command("diff", self.uuid, "-f", "json"))
         )
         self._refused(self.old, "can't go back to an older chart")
         older = self.template(image_id=_OLD)

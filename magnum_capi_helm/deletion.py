@@ -159,7 +159,7 @@ def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
         names.release(cluster.name, cluster.uuid),
     )
     lease = rt.leases.read(*scope)
-    labels = ((lease or {}).get("metadata") or {}).get("labels") or {}
+    labels = view.labels_of(lease or {})
     if labels.get(location.CLUSTER_UUID) == cluster.uuid:
         rt.leases.delete(*scope)
 

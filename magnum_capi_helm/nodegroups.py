@@ -59,9 +59,8 @@ def doomed(rt: runtime.Runtime, cluster: Any) -> bool:
         return True
     if not cluster.stack_id:
         return False
-    found = rt.leases.read(*operation.scope_of(cluster)) or {}
-    annotations = (found.get("metadata") or {}).get("annotations") or {}
-    return lease.DELETE_MARK in annotations
+    found = rt.leases.read(*operation.scope_of(cluster))
+    return lease.marked_deleted_at(found) is not None
 
 
 def update(

@@ -33,6 +33,7 @@ from magnum_capi_helm.credentials import as_cluster
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import view
 
 _KEY = "server-groups.json"
 
@@ -176,7 +177,7 @@ def _read(management: client.Client, scope: snapshot.Scope) -> _Record | None:
         return _Record(
             project=str(content["project"]),
             groups={str(k): str(v) for k, v in content["groups"].items()},
-            labels=secret["metadata"].get("labels") or {},
+            labels=view.labels_of(secret),
         )
     except packed.DAMAGED as error:
         raise exceptions.ManagementError(

@@ -30,6 +30,7 @@ import yaml
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.resolve import location
+from magnum_capi_helm.status import view
 
 #: JSON list of :class:`Entry` as dictionaries.
 ANNOTATION = "magnum.openstack.org/application-credentials"
@@ -82,16 +83,15 @@ def entries(secret: client.Object, owner: str) -> tuple[Entry, ...]:
     :param owner: the user that Magnum's row has
     :raises ManagementError: the Secret is damaged
     """
-    meta = secret["metadata"]
-    listed = (meta.get("annotations") or {}).get(ANNOTATION)
-    found = _listed(meta["name"], listed) if listed else ()
+    listed = view.annotations_of(secret).get(ANNOTATION)
+    found = _listed(view.name_of(secret), listed) if listed else ()
     try:
         used = login(secret)
     except exceptions.ManagementError:
         if not listed:
             raise
         used = None
-    user = owner or (meta.get("labels") or {}).get(location.USER_ID, "")
+    user = owner or view.labels_of(secret).get(location.USER_ID, "")
     if not used or not user or used.id in {each.id for each in found}:
         return found
     return (*found, Entry(user=user, id=used.id))

@@ -139,8 +139,7 @@ def _release(seen: view.View, rows: wanted.Rows) -> str:
 
 def fingerprint(cluster: view.Object | None) -> str | None:
     """Of the rows that the live Cluster was made from, if it says."""
-    meta = (cluster or {}).get("metadata") or {}
-    found = (meta.get("annotations") or {}).get(values.INTENT_ANNOTATION)
+    found = view.annotations_of(cluster or {}).get(values.INTENT_ANNOTATION)
     return None if found is None else str(found)
 
 

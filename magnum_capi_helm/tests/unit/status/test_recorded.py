@@ -11,14 +11,14 @@
 # under the License.
 """Verdicts on objects that a real Cluster API 1.13 wrote.
 
-``recorded.json``: one control plane and one worker, read with both versions
-of the API; once complete, once with a worker that no host has room for.
+``_both_versions.json``: one control plane and one worker, read with both
+versions of the API; once complete, once with a worker that no host has room
+for.
 """
 
 from __future__ import annotations
 
 import json
-import pathlib
 from typing import Any
 
 from oslotest import base
@@ -27,18 +27,11 @@ from magnum_capi_helm import wanted
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import documents
 
 VERSIONS = ("v1beta1", "v1beta2")
 NOW = 1795287000.0
-REQUIRED = (
-    "MachinesReady",
-    "Ready",
-    "EtcdClusterHealthy",
-    "ControlPlaneComponentsHealthy",
-)
-_RECORDED = json.loads(
-    pathlib.Path(__file__).with_name("recorded.json").read_text()
-)
+_RECORDED = json.loads((documents.FOLDER / "_both_versions.json").read_text())
 
 
 def seen(what: str, version: str) -> view.View:
@@ -70,7 +63,7 @@ def verdict(view_: view.View) -> cluster_status.Verdict:
         view_,
         rows,
         now=NOW,
-        required=REQUIRED,
+        required=documents.REQUIRED,
         expected=frozenset(map(view.name_of, view_.addons)),
     )
 

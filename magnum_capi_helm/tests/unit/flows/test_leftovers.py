@@ -261,9 +261,9 @@ class HinderedTest(LeftoversTestCase):
         self.assertIn("can't be deleted: ", self.reason())
         refused = [each for each in self.there.requests if "DELETE" in each]
         self.assertEqual(2, len(refused), "one request for each poll")
-        self.plane.clock.advance(599)
+        self.plane.clock.advance(570)
         self.assertNotIn("network", self.reason())
-        self.plane.clock.advance(2)
+        self.plane.clock.advance(30)
         self.assertIn("network still to be deleted; load", self.reason())
         self.finish()
         [line] = [each for each in self.warnings() if "goes on" in each]
@@ -275,12 +275,12 @@ class HinderedTest(LeftoversTestCase):
         stuck = self.there.balancer(f"{WEB}2", provisioning_status="PENDING_X")
         self.drained()
         self.poll()
-        self.plane.clock.advance(599)
+        self.plane.clock.advance(570)
         self.there.settle()
         self.poll()
-        self.plane.clock.advance(599)
+        self.plane.clock.advance(570)
         self.assertNotIn("network", self.reason())
-        self.plane.clock.advance(2)
+        self.plane.clock.advance(30)
         self.assertIn("network", self.reason())
         del self.there.things["loadbalancers"][stuck]
         self.finish()

@@ -37,10 +37,9 @@ _CLASSES = (
     (exceptions.LeaseHeld, exception.OperationInProgress),
 )
 
-#: A quoted value, or a word, with a full stop inside.
-_DOTTED = re.compile(
-    r"""(?<!\w)'[^']*\.[^']*'(?!\w)|"[^"]*\.[^"]*"|[\w./@-]*\w\.[\w/@-]+"""
-)
+#: A full stop inside a word, and what looks like one (ONE DOT LEADER).
+_INNER_STOP = re.compile(r"\.(?=\S)")
+_LIKE_A_STOP = "\u2024"
 
 
 def as_magnum(error: exceptions.CapiHelmError, text: str = "") -> Exception:
@@ -56,24 +55,15 @@ def as_magnum(error: exceptions.CapiHelmError, text: str = "") -> Exception:
 
 
 def headline(text: str) -> str:
-    """The text, whose whole sentence comes before the first full stop.
+    """The text, after a copy without full stops inside words.
 
-    Magnum's API makes a title of what is before it, and that is all that
-    ``openstack coe`` and Horizon show. Names and versions have full stops,
-    too, so they follow the sentence, with numbers in their places.
+    Magnum's API makes a title of what is before the first full stop, and
+    that is all that ``openstack coe`` and Horizon show. Versions and names
+    have some: in the title they get a character that looks the same, and
+    behind it the text is repeated as it is, for whoever reads the details.
     """
-    notes: list[str] = []
-
-    def number(found: re.Match[str]) -> str:
-        if found[0] not in notes:
-            notes.append(found[0])
-        return f"[{notes.index(found[0]) + 1}]"
-
-    sentence = _DOTTED.sub(number, text)
-    if not notes:
-        return text
-    listed = (f"[{at}] is {each}" for at, each in enumerate(notes, 1))
-    return f"{sentence.rstrip('.')}. {', '.join(listed)}"
+    sentence = _INNER_STOP.sub(_LIKE_A_STOP, text)
+    return text if sentence == text else f"{sentence.rstrip('.')}. {text}"
 
 
 @contextlib.contextmanager

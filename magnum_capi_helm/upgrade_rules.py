@@ -10,11 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What an upgrade may not do, decided by versions and names alone.
-
-Clients are shown the sentence without the versions in it, which have full
-stops (:func:`magnum_capi_helm.faults.headline`): it has to do without them.
-"""
+"""What an upgrade may not do, decided by versions and names alone."""
 
 from __future__ import annotations
 

@@ -134,7 +134,9 @@ class CallersTest(people.PeopleCase):
             )
             magnum.call("DELETE", f"/clusters/{cluster}")
 
-    def test_a_restricted_credential_makes_and_rotates_none(self) -> None:
+    def test_an_unrestricted_credential_rotates_and_a_restricted_does_not(
+        self,
+    ) -> None:
         template = self.shared_template()
         user = self.user()
         restricted = self.as_credential(user, False)
@@ -145,7 +147,10 @@ class CallersTest(people.PeopleCase):
 
         cluster = self.cluster(template, self.as_user(user))
         self.until_status(cluster, ("CREATE_COMPLETE",))
+        made = self.keystone.credentials(cluster)
+        self.rotate(self.as_credential(user, True), cluster)
         before = self.keystone.credentials(cluster)
+        self.assertLess(len(made), len(before))
         refusal = self.assertRaises(
             ka_exceptions.BadRequest, self.rotate, restricted, cluster
         )

@@ -71,6 +71,7 @@ def fetch(context: Any, cluster: Any) -> dict[str, Any]:
             authority.get_private_key()
             authority.get_private_key_passphrase()
         except Exception as error:
+            # Each store raises what its client does.
             raise exceptions.CloudError(
                 f"Magnum's certificate store gave no {purpose} CA: "
                 f"{_text(error)}"

@@ -28,6 +28,7 @@ from magnum.common import exception
 from oslo_utils import uuidutils
 
 from magnum_capi_helm import assembly
+from magnum_capi_helm import difference
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import names
@@ -204,3 +205,16 @@ def installed(
     :raises NotSupported: there is none
     """
     return trial.installed(rt, (preview.namespace, preview.release))
+
+
+def changes(
+    rt: runtime.Runtime, preview: Preview
+) -> tuple[difference.Change, ...]:
+    """What differs from what is installed.
+
+    :raises InvalidInput: nothing is
+    :raises HelmError: the chart does not accept the values
+    """
+    return difference.changes(
+        installed(rt, preview), rendered(rt, preview, live=True)
+    )

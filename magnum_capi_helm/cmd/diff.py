@@ -62,10 +62,7 @@ class Diff(lister.Lister):
         wanted = preview.upgraded(
             rt, row, parsed_args.template, parsed_args.chart_version
         )
-        found = difference.changes(
-            preview.installed(rt, wanted),
-            preview.rendered(rt, wanted, live=True),
-        )
+        found = preview.changes(rt, wanted)
         self.app.stderr.write(f"{summary(found)}\n")
         return table(found)
 

@@ -18,7 +18,6 @@ import argparse
 
 from cliff import lister
 
-from magnum_capi_helm import difference
 from magnum_capi_helm import origin
 from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import diff
@@ -52,10 +51,7 @@ class Rollback(lister.Lister):
         row = preview.find_cluster(parsed_args.cluster)
         rt = origin.runtime_of(row)
         wanted = preview.of_intent(row, rollback.plan_back(rt, row))
-        found = difference.changes(
-            preview.installed(rt, wanted),
-            preview.rendered(rt, wanted, live=True),
-        )
+        found = preview.changes(rt, wanted)
         if parsed_args.dry_run:
             text = "nothing was written"
         else:

@@ -72,21 +72,40 @@ def refuse_in_company(what: str) -> None:
         )
 
 
-def lab(*words: str) -> str:
-    """``python3 -m lab``: control a service of the lab."""
-    refuse_in_company(f"lab {' '.join(words)}")
+def run(
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    seconds: float = 120,
+) -> str:
+    """What a program prints; it must end well.
+
+    :param env: beside, or in the place of, the environment of the tests
+    """
     done = subprocess.run(
-        [sys.executable, "-m", "lab", *words],
+        words,
         cwd=CHECKOUT,
-        env={**os.environ, "LAB_DIR": str(LAB)},
+        env={**os.environ, **(env or {})},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=seconds,
         check=False,
     )
     if done.returncode:
-        raise AssertionError(f"lab {words}: {done.stdout}{done.stderr}")
+        raise AssertionError(f"{words}: {done.stdout}{done.stderr}")
     return done.stdout
+
+
+def lab(*words: str) -> str:
+    """``python3 -m lab``: control a service of the lab."""
+    refuse_in_company(f"lab {' '.join(words)}")
+    return run(
+        sys.executable,
+        "-m",
+        "lab",
+        *words,
+        env={"LAB_DIR": str(LAB)},
+        seconds=180,
+    )
 
 
 def keystone_session(cloud: str) -> session.Session:
@@ -98,27 +117,17 @@ def keystone_session(cloud: str) -> session.Session:
 def command(*words: str) -> str:
     """What ``magnum-capi-helm`` prints, on the configuration of the lab."""
     home = LAB / "cloud" / "magnum"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "magnum_capi_helm.cmd.main",
-            "--config-file",
-            str(home / "magnum.conf"),
-            "--config-dir",
-            str(home / "conf.d"),
-            *words,
-        ],
-        cwd=CHECKOUT,
-        env={**os.environ, "PATH": f"{LAB / 'bin'}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    return run(
+        sys.executable,
+        "-m",
+        "magnum_capi_helm.cmd.main",
+        "--config-file",
+        str(home / "magnum.conf"),
+        "--config-dir",
+        str(home / "conf.d"),
+        *words,
+        env={"PATH": f"{LAB / 'bin'}:{os.environ['PATH']}"},
     )
-    if done.returncode:
-        raise AssertionError(f"{words}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 class Magnum:

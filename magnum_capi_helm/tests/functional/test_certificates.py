@@ -14,9 +14,7 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
 from typing import Any
 
 from cryptography import x509
@@ -188,7 +186,6 @@ class CertificatesCase(base.LabCase):
         clouds = yaml.safe_load((base.LAB / "clouds.yaml").read_text())
         auth = clouds["clouds"]["demo"]["auth"]
         environment = {
-            **os.environ,
             **{f"OS_{name.upper()}": word for name, word in auth.items()},
             "OS_IDENTITY_API_VERSION": "3",
             # The client looks for whose syntax to print, and tox hides it.
@@ -196,7 +193,7 @@ class CertificatesCase(base.LabCase):
         }
         openstack = base.LAB / "venv" / "bin" / "openstack"
         words = ("coe", "cluster", "config", cluster, "--dir", str(self.home))
-        _run(str(openstack), *words, env=environment)
+        base.run(str(openstack), *words, env=environment)
         config = self.home / "config"
         self.assertEqual(2, len(self._kubectl(config)))
         return config
@@ -204,7 +201,7 @@ class CertificatesCase(base.LabCase):
     def _kubectl(self, config: pathlib.Path) -> list[Any]:
         kubectl = str(base.LAB / "bin" / "kubectl")
         words = ("get", "nodes", "--output=json")
-        output = _run(kubectl, f"--kubeconfig={config}", *words)
+        output = base.run(kubectl, f"--kubeconfig={config}", *words)
         found: list[Any] = json.loads(output)["items"]
         return found
 
@@ -239,18 +236,3 @@ class DatabaseTest(CertificatesCase):
 
     def test_a_cluster_leaves_no_certificate(self) -> None:
         self.live()
-
-
-def _run(*words: str, env: dict[str, str] | None = None) -> str:
-    """What a program prints."""
-    done = subprocess.run(
-        words,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    if done.returncode:
-        raise AssertionError(f"{words}: {done.stdout}{done.stderr}")
-    return done.stdout

@@ -90,26 +90,12 @@ class Model:
         make = self._requests
         if len(self.living) < CLUSTERS and self._random.random() < 0.5:
             return make.create()
-        rules: dict[Rule, int] = {
-            make.resize: 22,
-            make.resize_wrongly: 10,
-            make.resize_masters: 10,
-            make.update: 8,
-            make.add_group: 14,
-            make.add_group_wrongly: 8,
-            make.change_group: 8,
-            make.delete_group: 8,
-            make.upgrade: 10,
-            make.upgrade_wrongly: 5,
-            make.rotate_credential: 6,
-            make.rotate_authority: 2,
-            make.delete: 4,
-        }
         pool = self._pool(idle)
         if not pool:
             return make.create()
         cluster = self._random.choice(pool)
         missing = self.missing
+        rules = self._rules()
         weights = [
             weight * (EAGER if _kind(rule) in missing else 1)
             for rule, weight in rules.items()
@@ -126,6 +112,25 @@ class Model:
                 request, right=walk_requests.EITHER | {5}
             )
         return request
+
+    def _rules(self) -> dict[Rule, int]:
+        """How likely each request for a living cluster is."""
+        make = self._requests
+        return {
+            make.resize: 22,
+            make.resize_wrongly: 10,
+            make.resize_masters: 10,
+            make.update: 8,
+            make.add_group: 14,
+            make.add_group_wrongly: 8,
+            make.change_group: 8,
+            make.delete_group: 8,
+            make.upgrade: 10,
+            make.upgrade_wrongly: 5,
+            make.rotate_credential: 6,
+            make.rotate_authority: 2,
+            make.delete: 4,
+        }
 
     def _pool(self, idle: Set[str]) -> list[Cluster]:
         """Clusters to choose from, some of them several times."""

@@ -227,7 +227,8 @@ class LegacyTest(LegacyTestCase):
 class UpgradeTest(LegacyTestCase):
     """To a template of this driver."""
 
-    def test_it_is_upgraded_and_its_kept_group_is_pinned(self) -> None:
+    def setUp(self) -> None:
+        super().setUp()
         self.nodegroup(
             self.row(),
             name="more",
@@ -244,6 +245,8 @@ class UpgradeTest(LegacyTestCase):
             self.values,
         )
         self.capi.settle()
+
+    def test_it_is_upgraded_and_its_kept_group_is_pinned(self) -> None:
         new = self.template(
             image_id="ubuntu-1.31",
             labels={"capi_helm_chart_version": "0.16.1"},

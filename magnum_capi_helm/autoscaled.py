@@ -70,7 +70,7 @@ def follow(
             return
         rows_now, nodegroups = rows.read(row)
         fresh = rt.snapshots.get(scope, not_before=time.monotonic())
-        save(rt, row, nodegroups, rows_now, fresh)
+        save(rt, row, nodegroups, rows_now, fresh.decode())
 
 
 def save(

@@ -83,7 +83,7 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     if rt.management.get(kinds.NAMESPACE, "", scope[0]) is None:
         _without_namespace(rt, scope, cluster, at_home)
         certificates.delete_forgotten(context, cluster)
-        _forget(rt, scope)
+        rt.forget(scope)
         return ""
     with _guarded(rt, scope, cluster):
         if waiting := _remove(rt, scope, cluster):
@@ -92,7 +92,7 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
         _remove_secrets(rt, scope, cluster)
         certificates.delete_forgotten(context, cluster)
     rt.leases.delete(*scope)
-    _forget(rt, scope)
+    rt.forget(scope)
     return ""
 
 
@@ -138,12 +138,6 @@ def _without_namespace(
         "Namespace %s was deleted under cluster %s", scope[0], cluster.uuid
     )
     removal.delete(rt.management, *scope, cluster)
-
-
-def _forget(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
-    """Drop what this process knows of a release that is gone."""
-    rt.snapshots.forget(scope)
-    rt.health_snapshots.forget(scope)
 
 
 def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:

@@ -10,11 +10,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""One health poll: four LISTs for a cluster that is well."""
+"""One health poll: four LISTs, which the polls of all clusters share.
+
+Of a cluster that is as it was, nothing else is read, judged or written.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from typing import Any
 
@@ -30,6 +34,7 @@ from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import status_poll
+from magnum_capi_helm import wanted
 from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.status import cluster as cluster_status
@@ -46,26 +51,45 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     """
     scope = operation.scope_of(cluster)
     with origin.doubted(rt, cluster):
-        seen = rt.health_snapshots.get(scope)
+        sighting = rt.health_snapshots.get(scope)
+    looks = (rows.looks(cluster), sighting.version)
+    found = rt.healthy.recall(scope, looks)
+    if found is None:
+        found, lasting = _look(rt, context, cluster, sighting.decode())
+        if lasting:
+            rt.healthy.keep(scope, looks, found)
+    return upkeep.checked(rt, cluster, found)
+
+
+def _look(
+    rt: runtime.Runtime, context: Any, cluster: Any, seen: view.View
+) -> tuple[health.Health, bool]:
+    """Judge a cluster, and go on with what a health poll goes on with.
+
+    :returns: its health, and whether it stays so until something changes
+    """
     now = time.time()
     found = health.health(seen, now)
-    _locate(rt, scope, cluster, seen)
+    rows_now, nodegroups = rows.read(cluster)
+    _locate(rt, operation.scope_of(cluster), nodegroups, seen)
     if seen.cluster is not None and rows.action(cluster.status) != "DELETE":
-        _observe(cluster, seen, now)
+        _observe(cluster, rows_now, nodegroups, seen, now)
         _follow(rt, context, cluster, seen)
     if rows.failed(cluster.status):
         _go_on(rt, context, cluster)
-    return upkeep.checked(rt, cluster, found)
+    lasting = cluster.status.endswith("_COMPLETE") and (
+        found == health.health(seen, math.inf)
+    )
+    return found, lasting
 
 
 def _locate(
     rt: runtime.Runtime,
     scope: snapshot.Scope,
-    cluster: Any,
+    nodegroups: list[Any],
     seen: view.View,
 ) -> None:
     """Doubt a management cluster that lacks the Cluster; learn another."""
-    nodegroups = rows.all_groups(cluster)
     if seen.cluster is None:
         origin.ascertain(rt, scope, nodegroups)
     else:
@@ -80,13 +104,18 @@ def _follow(
         autoscaled.follow(rt, context, cluster, seen)
 
 
-def _observe(cluster: Any, seen: view.View, now: float) -> None:
+def _observe(
+    cluster: Any,
+    rows_now: wanted.Rows,
+    nodegroups: list[Any],
+    seen: view.View,
+    now: float,
+) -> None:
     """Save what changed without any operation: addresses and versions.
 
     Magnum saves the row after this poll, but not those of the groups, and
     none when no health came out.
     """
-    rows_now, nodegroups = rows.read(cluster)
     verdict = cluster_status.verdict(
         seen, rows_now.known_as(seen.group_names()), now=now
     )

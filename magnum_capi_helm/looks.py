@@ -18,8 +18,11 @@ also reads what is kept beside the release and its manifest.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 import dataclasses
 import datetime
+import functools
+import math
 import time
 from typing import Any
 
@@ -52,6 +55,20 @@ class Look:
     verdict: cluster_status.Verdict
     #: What was last wanted; read in a thorough look.
     known: intent.Intent | None = None
+    #: Of all objects in ``seen``.
+    version: Hashable = None
+    #: Whether the same objects will always amount to this.
+    lasting: bool = False
+
+    @property
+    def steady(self) -> bool:
+        """Whether only another object or row gives a poll anything to do."""
+        return self.lasting and not (
+            self.verdict.complete
+            or self.behind
+            or self.drifted
+            or self.undecided
+        )
 
     @property
     def upgraded(self) -> bool:
@@ -144,17 +161,19 @@ def at(
     """
     scope = operation.scope_of(row)
     rows_now, nodegroups = rows.read(row)
-    seen = rt.snapshots.get(scope, not_before=not_before)
+    sighting = rt.snapshots.get(scope, not_before=not_before)
+    seen = sighting.decode()
     rows_now = rows_now.known_as(seen.group_names())
     thorough = not_before > float("-inf")
-    verdict = cluster_status.verdict(
+    judge = functools.partial(
+        cluster_status.verdict,
         seen,
         rows_now,
-        now=time.time(),
         autoscaled=seen.autoscaled(),
         required=conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
         expected=_expected(rt, scope, seen) if thorough else frozenset(),
     )
+    verdict = judge(now=time.time())
     return Look(
         rt,
         scope,
@@ -164,6 +183,8 @@ def at(
         seen,
         verdict,
         known=kept.read(rt, scope).wanted if thorough else None,
+        version=sighting.version,
+        lasting=verdict == judge(now=math.inf),
     )
 
 

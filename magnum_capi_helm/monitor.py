@@ -60,7 +60,15 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
         if problem:
             # Not inside "except": oslo.log would append the exception again.
             LOG.warning("No health of cluster %s: %s", uuid, problem)
+        if self._is_known(found.status, found.reason):
+            # Magnum would ask its database to write nothing.
+            return
         self.data = {
             "health_status": found.status,
             "health_status_reason": found.reason,
         }
+
+    def _is_known(self, status: str, reason: dict[str, str]) -> bool:
+        cluster = self.cluster
+        known = cluster.health_status, cluster.health_status_reason
+        return bool(known == (status, reason))

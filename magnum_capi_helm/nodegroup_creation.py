@@ -134,7 +134,7 @@ def _check_name(
     """
     scope = operation.scope_of(cluster)
     now = time.monotonic()
-    seen = rt.snapshots.get(scope, not_before=now)
+    seen = rt.snapshots.get(scope, not_before=now).decode()
     existing = base.groups | seen.group_names()
     new = rows.group(nodegroup, scope[1])
     rows_now, _ = rows.read(cluster)

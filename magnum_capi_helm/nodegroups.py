@@ -226,7 +226,9 @@ def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
         if _differs(rt, row, rows_now, scope):
             return operation.apply(rt, row, rows_now, hold)
         if rows_now.leaving:
-            seen = rt.snapshots.get(scope, not_before=time.monotonic())
+            seen = rt.snapshots.get(
+                scope, not_before=time.monotonic()
+            ).decode()
             named = rows_now.known_as(seen.group_names())
             nodegroup_rows.bury(rt, row, nodegroups, named, seen)
         return 0.0

@@ -118,7 +118,7 @@ OPTIONS: list[cfg.Opt] = [
     ),
     cfg.IntOpt(
         "app_cred_check_interval",
-        default=600,
+        default=3600,
         min=0,
         help="Seconds after which a health poll logs in again with a "
         "cluster's own application credential, to see whether it still "

@@ -63,15 +63,34 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
                 cluster, rows.all_groups(cluster), _NEVER_STARTED
             )
         return
+    looked = rows.looks(cluster)
     with origin.doubted(rt, cluster):
         look = looks.at(rt, cluster)
         _locate(look)
     if not look.matters:
         outcome.save_facts(cluster, look.nodegroups, look.verdict)
+        if look.steady:
+            rt.waiting.keep(look.scope, (looked, look.version), True)
         return
     labels = location.object_labels(cluster, look.scope[1])
     with rt.leases.hold(*look.scope, labels) as hold:
         _decide(rt, context, cluster, hold)
+
+
+def unchanged(cluster: Any) -> bool:
+    """Whether a poll would find what the one before found.
+
+    :raises CapiHelmError: the management cluster does not say
+    """
+    if not cluster.stack_id or rows.action(cluster.status) == "DELETE":
+        return False
+    rt = runtime.get()
+    scope = operation.scope_of(cluster)
+    if not rt.waiting.knows(scope):
+        return False
+    with origin.doubted(rt, cluster):
+        version = rt.snapshots.get(scope).version
+    return bool(rt.waiting.recall(scope, (rows.looks(cluster), version)))
 
 
 def _locate(look: looks.Look) -> None:

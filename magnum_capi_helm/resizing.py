@@ -27,7 +27,6 @@ from magnum_capi_helm import faults
 from magnum_capi_helm import growth
 from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroup_rows
-from magnum_capi_helm import observation
 from magnum_capi_helm import operation
 from magnum_capi_helm import removal
 from magnum_capi_helm import rows
@@ -146,7 +145,8 @@ def _seen(
         return None
     scope = operation.scope_of(cluster)
     try:
-        return observation.read_objects(get_runtime().management, scope)
+        snapshots = get_runtime().health_snapshots
+        return snapshots.get(scope, not_before=time.monotonic()).decode()
     except exceptions.CapiHelmError:
         if needed:
             raise

@@ -26,16 +26,19 @@ import random
 import socket
 import threading
 import time
+from typing import TypeAlias
 import uuid
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import observation
+from magnum_capi_helm import steady
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import health
 
 
 class Backoff:
@@ -113,6 +116,16 @@ class Rounds:
         self._next[scope] = self._clock() + seconds
 
 
+#: Magnum asks for the status every ten seconds. Health: every minute.
+_STATUS_AGAIN = 30.0
+#: Seconds until an operation that does not move is judged anew, by rows and
+#: by the clock, and health that does not change.
+_WAITING = 60.0
+_HEALTHY = 900.0
+
+Snapshots: TypeAlias = snapshot.Snapshots[observation.Sighting]
+
+
 @dataclasses.dataclass(frozen=True)
 class Runtime:
     """What talks to one management cluster."""
@@ -121,8 +134,8 @@ class Runtime:
     helm: helm_client.Helm
     charts: charts.Store
     leases: lease.Leases
-    snapshots: snapshot.Snapshots
-    health_snapshots: snapshot.Snapshots
+    snapshots: Snapshots
+    health_snapshots: Snapshots
     backoff: Backoff = dataclasses.field(default_factory=Backoff)
     pending: FirstSeen = dataclasses.field(default_factory=FirstSeen)
     behind: FirstSeen = dataclasses.field(default_factory=FirstSeen)
@@ -133,6 +146,28 @@ class Runtime:
     leftovers: FirstSeen = dataclasses.field(default_factory=FirstSeen)
     #: How long a pending revision without a Lease may still be at work.
     helm_deadline: float = 330.0
+    #: Operations that go on as they did.
+    waiting: steady.Steady[bool] = dataclasses.field(
+        default_factory=lambda: steady.Steady(_WAITING)
+    )
+    #: Health that only a change of an object can change.
+    healthy: steady.Steady[health.Health] = dataclasses.field(
+        default_factory=lambda: steady.Steady(_HEALTHY)
+    )
+
+    def __post_init__(self) -> None:
+        self.leases.wanted = self.changing
+
+    def forget(self, scope: snapshot.Scope) -> None:
+        """Drop what this process knows of a release."""
+        self.snapshots.forget(scope)
+        self.health_snapshots.forget(scope)
+        self.changing(scope)
+
+    def changing(self, scope: snapshot.Scope) -> None:
+        """Judge a release anew: something is about to change it."""
+        self.waiting.forget(scope)
+        self.healthy.forget(scope)
 
 
 _lock = threading.Lock()
@@ -171,17 +206,15 @@ def build(management: client.Client | None = None) -> Runtime:
         os.path.join(os.path.dirname(options.chart_store), "helm"),
     )
     holder = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}"
+    whole = observation.Observer(management, whole=True)
+    objects = observation.Observer(management, whole=False)
     return Runtime(
         management=management,
         helm=helm,
         charts=charts.Store(options.chart_store, helm),
         leases=lease.Leases(management, holder),
-        snapshots=snapshot.Snapshots(
-            lambda scope: observation.read(management, scope)
-        ),
-        health_snapshots=snapshot.Snapshots(
-            lambda scope: observation.read_objects(management, scope)
-        ),
+        snapshots=snapshot.Snapshots(whole.read, again=_STATUS_AGAIN),
+        health_snapshots=snapshot.Snapshots(objects.read),
         helm_deadline=options.helm_timeout + 30.0,
     )
 

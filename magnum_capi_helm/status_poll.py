@@ -18,6 +18,8 @@ what kept the poll from a verdict, and the next one tries again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import time
 from typing import Any
 
@@ -39,35 +41,46 @@ LOG = log.getLogger(__name__)
 
 def poll(context: Any, cluster: Any) -> None:
     """Poll one cluster; the outcome is saved and shown on ``cluster``."""
-    row = rows.fresh(context, cluster)
-    if row is None:
-        return
-    problem = _attempt(context, row)
+    problem = _attempt(context, cluster)
     if problem:
         # Not inside "except": oslo.log would append the exception again.
-        LOG.warning("No verdict on cluster %s: %s", row.uuid, problem)
-    outcome.copy_outcome(row, cluster)
+        LOG.warning("No verdict on cluster %s: %s", cluster.uuid, problem)
 
 
-def _attempt(context: Any, row: Any) -> str:
+def _attempt(context: Any, cluster: Any) -> str:
     """Poll; what kept it from a verdict, if anything is wrong."""
     try:
-        if rows.action(row.status) == "DELETE":
-            _delete(context, row)
-        else:
-            _update(context, row)
+        _poll(context, cluster)
     except exceptions.LeaseHeld as error:
-        LOG.debug("No verdict on cluster %s: %s", row.uuid, error)
+        LOG.debug("No verdict on cluster %s: %s", cluster.uuid, error)
     except exceptions.CapiHelmError as error:
         return str(error)
     return ""
 
 
-def _update(context: Any, row: Any) -> None:
+def _poll(context: Any, cluster: Any) -> None:
+    with _elsewhere(cluster):
+        if polling.unchanged(cluster):
+            return
+    row = rows.fresh(context, cluster)
+    if row is None:
+        return
     try:
-        polling.update(runtime.get(), context, row)
+        if rows.action(row.status) == "DELETE":
+            _delete(context, row)
+        else:
+            with _elsewhere(row):
+                polling.update(runtime.get(), context, row)
+    finally:
+        outcome.copy_outcome(row, cluster)
+
+
+@contextlib.contextmanager
+def _elsewhere(row: Any) -> Iterator[None]:
+    """Tell the user of a wait that nobody but the operator can end."""
+    try:
+        yield
     except origin.ElsewhereError as error:
-        # Nobody but the operator can end this wait.
         outcome.save_reason(row, str(error))
         raise
 

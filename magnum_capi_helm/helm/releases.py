@@ -21,6 +21,7 @@ saves a helm process per poll.
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 import dataclasses
 from typing import Any
 
@@ -63,8 +64,9 @@ class Release:
 _REPAIRED = "magnum.openstack.org/repaired"
 
 
-def _selector(release: str) -> str:
-    return f"owner=helm,name={release}"
+#: What selects helm's records, and the label that has the release's name.
+OWNED = "owner=helm"
+NAME_LABEL = "name"
 
 
 def _record(release: str, version: int) -> str:
@@ -75,11 +77,16 @@ def revisions(
     management: client.Client, namespace: str, release: str
 ) -> tuple[view.Revision, ...]:
     """The revisions of a release, the newest last, by their labels."""
-    found = management.list(
-        kinds.SECRET, namespace, _selector(release), metadata_only=True
+    selector = f"{OWNED},{NAME_LABEL}={release}"
+    return parsed(
+        management.list(kinds.SECRET, namespace, selector, metadata_only=True)
     )
-    parsed = [_revision(view.labels_of(each)) for each in found]
-    return tuple(sorted(parsed, key=lambda each: each.version))
+
+
+def parsed(records: Iterable[client.Object]) -> tuple[view.Revision, ...]:
+    """Revisions, the newest last, by the labels of their records."""
+    found = [_revision(view.labels_of(each)) for each in records]
+    return tuple(sorted(found, key=lambda each: each.version))
 
 
 def _revision(labels: dict[str, str]) -> view.Revision:

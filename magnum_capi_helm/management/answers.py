@@ -28,6 +28,10 @@ class ExpiredError(exceptions.ManagementUnreachable):
     """The continuation of a list has expired (410)."""
 
 
+class ForbiddenError(exceptions.ManagementError):
+    """The kubeconfig's user may not do this (403)."""
+
+
 def is_unserved(answer: Any) -> bool:
     """Whether a 404 means the path, and not an object, is unknown.
 
@@ -83,4 +87,6 @@ def raise_for(answer: Any, what: str) -> None:
         raise exceptions.ManagementUnreachable(text)
     if status in (requests.codes.unauthorized, requests.codes.forbidden):
         text += "; check the kubeconfig's user and its permissions"
+    if status == requests.codes.forbidden:
+        raise ForbiddenError(text)
     raise exceptions.ManagementError(text)

@@ -21,41 +21,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 import json
-import threading
-from typing import Any, Protocol, TypeAlias
-
-from oslo_log import log
-import requests
+from typing import Any, TypeAlias, TypeVar
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
-from magnum_capi_helm.management import discovery
+from magnum_capi_helm.management import calls
+from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
-
-LOG = log.getLogger(__name__)
 
 Object: TypeAlias = dict[str, Any]
 Objects: TypeAlias = list[dict[str, Any]]
+T = TypeVar("T")
+#: Of any type. Client's own ``list`` hides the name within it.
+Some: TypeAlias = list[T]
+#: What is in a page, and how to ask for the next one.
+Take: TypeAlias = Callable[[Any], tuple[list[T], str]]
 
 #: Owner of the fields that the driver applies, as in 1.4.0.
 FIELD_MANAGER = "magnum"
 
-_PAGE = 250
+#: Objects in one page of a LIST: few requests, and pages of a few megabytes.
+_PAGE = 500
+#: As few requests as a look at all releases may take.
+_LARGE_PAGE = 1000
 _METADATA_ONLY = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 _MERGE_PATCH = "application/merge-patch+json"
 _APPLY_PATCH = "application/apply-patch+yaml"
-
-
-class Transport(Protocol):
-    """What carries a request: :class:`connection.Connection`."""
-
-    server: str
-
-    def request(
-        self, method: str, version: str, url: str = "", **options: Any
-    ) -> Any: ...
 
 
 class Client:
@@ -67,15 +60,10 @@ class Client:
 
     def __init__(
         self,
-        connect: Callable[[], Transport],
+        connect: Callable[[], calls.Transport],
         pinned: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        self._connect = connect
-        self._lock = threading.Lock()
-        self._connection: Transport | None = None
-        self._versions = discovery.Versions(
-            lambda path: self._send("GET", path), pinned or {}
-        )
+        self._calls = calls.Calls(connect, pinned or {})
 
     # Reading
 
@@ -83,7 +71,7 @@ class Client:
         self, kind: kinds.Kind, namespace: str, name: str
     ) -> Object | None:
         """The object, or None when there is none of that name."""
-        answer = self._call("GET", kind, namespace, name)
+        answer = self._calls.call("GET", kind, namespace, name)
         return None if answer is None else answers.body(answer)
 
     def list(
@@ -93,7 +81,7 @@ class Client:
         selector: str = "",
         *,
         metadata_only: bool = False,
-    ) -> list[Object]:
+    ) -> Objects:
         """All objects that match, page by page.
 
         :param namespace: None for all namespaces
@@ -105,11 +93,48 @@ class Client:
         if selector:
             params["labelSelector"] = selector
         headers = {"Accept": _METADATA_ONLY} if metadata_only else {}
-        try:
-            return self._pages(kind, namespace, params, headers)
-        except answers.ExpiredError:
-            # The list changed too much between two pages: start again.
-            return self._pages(kind, namespace, params, headers)
+
+        def take(answer: Any) -> tuple[Objects, str]:
+            body = answers.body(answer)
+            token = (body.get("metadata") or {}).get("continue") or ""
+            return answers.items(body, kind), token
+
+        return self._pages(kind, namespace, params, headers, take)
+
+    def scan(
+        self,
+        kind: kinds.Kind,
+        namespace: str | None,
+        selector: str,
+        take: Callable[[items.Raw, str], T],
+        *,
+        metadata_only: bool = False,
+        cached: bool = False,
+    ) -> Some[T]:
+        """As :meth:`list`, with what ``take`` makes of each item.
+
+        :param take: is given the item and the page's ``apiVersion``; it is
+            not to keep the item, which holds the page's memory
+        :param cached: take what the API server has in memory, which may be
+            a moment old; all in one page
+        """
+        # Its memory is all that it would do to read it again page by page.
+        params: dict[str, Any] = (
+            {"resourceVersion": "0"} if cached else {"limit": _LARGE_PAGE}
+        )
+        params["labelSelector"] = selector
+        # Packing and unpacking costs both sides more than the network does.
+        headers = {"Accept-Encoding": "identity"}
+        if metadata_only:
+            headers["Accept"] = _METADATA_ONLY
+
+        def taken(answer: Any) -> tuple[Some[T], str]:
+            page = items.page(answer.content)
+            version = page.api_version
+            found = [take(each, version) for each in page.items or ()]
+            return found, page.token
+
+        return self._pages(kind, namespace, params, headers, taken)
 
     def _pages(
         self,
@@ -117,17 +142,32 @@ class Client:
         namespace: str | None,
         params: dict[str, Any],
         headers: dict[str, str],
-    ) -> Objects:
-        found: Objects = []
+        take: Take[T],
+    ) -> Some[T]:
+        """All pages; ``take`` says what is in one, and how to go on."""
+        try:
+            return self._pages_once(kind, namespace, params, headers, take)
+        except answers.ExpiredError:
+            # The list changed too much between two pages: start again.
+            return self._pages_once(kind, namespace, params, headers, take)
+
+    def _pages_once(
+        self,
+        kind: kinds.Kind,
+        namespace: str | None,
+        params: dict[str, Any],
+        headers: dict[str, str],
+        take: Take[T],
+    ) -> Some[T]:
+        found: Some[T] = []
         while True:
-            answer = self._call(
+            answer = self._calls.call(
                 "GET", kind, namespace, params=params, headers=headers
             )
             if answer is None:
                 return []
-            body = answers.body(answer)
-            found += answers.items(body, kind)
-            token = (body.get("metadata") or {}).get("continue")
+            more, token = take(answer)
+            found += more
             if not token:
                 return found
             params = {**params, "continue": token}
@@ -137,7 +177,7 @@ class Client:
 
         :raises ManagementUnreachable: no answer
         """
-        return self._versions.of(kind)
+        return self._calls.version(kind)
 
     def identity(self) -> str:
         """UID of ``kube-system``: one management cluster, one identity.
@@ -189,7 +229,7 @@ class Client:
         self, kind: kinds.Kind, namespace: str, name: str, change: Object
     ) -> Object | None:
         """Merge ``change`` into the object; None when there is none."""
-        answer = self._call(
+        answer = self._calls.call(
             "PATCH",
             kind,
             namespace,
@@ -201,7 +241,7 @@ class Client:
 
     def delete(self, kind: kinds.Kind, namespace: str, name: str) -> None:
         """Delete the object; that it is already gone is fine."""
-        self._call(
+        self._calls.call(
             "DELETE",
             kind,
             namespace,
@@ -222,7 +262,7 @@ class Client:
     ) -> Object:
         meta = obj["metadata"]
         name = meta["name"] if named else ""
-        answer = self._call(
+        answer = self._calls.call(
             method, kind, meta.get("namespace", ""), name, **options
         )
         if answer is None:
@@ -238,61 +278,3 @@ class Client:
             "kind": kind.name,
             **obj,
         }
-
-    def _call(
-        self,
-        method: str,
-        kind: kinds.Kind,
-        namespace: str | None,
-        name: str = "",
-        **options: Any,
-    ) -> Any:
-        """The answer, or None when there is no such object.
-
-        A path that is not served may have moved to another version: the
-        group is discovered again, once.
-
-        :raises ManagementUnserved: a kind that must be there is not
-            served, at least for now
-        """
-        plural = self._versions.plural(kind)
-        url = f"{plural}/{name}" if name else plural
-        for _ in range(2):
-            version = self.api_version(kind)
-            if not version:
-                break
-            answer = self._send(
-                method, version, url, namespace=namespace or None, **options
-            )
-            if not answers.is_unserved(answer):
-                if answer.status_code == requests.codes.not_found:
-                    return None
-                what = f"{method} {kind.name} {name}".strip()
-                answers.raise_for(answer, what)
-                return answer
-            self._versions.forget(kind)
-        if kind.optional:
-            return None
-        raise exceptions.ManagementUnserved(
-            f"the management cluster serves no {kind.name} of "
-            f"{kind.group or 'the core group'}: is its provider installed?"
-        )
-
-    def _send(
-        self, method: str, version: str, url: str = "", **options: Any
-    ) -> Any:
-        connection = self._connected()
-        try:
-            return connection.request(method, version, url, **options)
-        except (requests.RequestException, OSError) as error:
-            # OSError: a token, CA or key file of the kubeconfig is missing.
-            raise exceptions.ManagementUnreachable(
-                f"the management cluster {connection.server} does not answer"
-                f" ({type(error).__name__})"
-            ) from error
-
-    def _connected(self) -> Transport:
-        with self._lock:
-            if self._connection is None:
-                self._connection = self._connect()
-            return self._connection

@@ -69,6 +69,8 @@ class Leases:
         self._holder = holder
         self._clock = clock
         self._seen: dict[tuple[str, str], tuple[str, float]] = {}
+        #: Told of each release whose Lease somebody here wants to hold.
+        self.wanted: Callable[[tuple[str, str]], None] = lambda _: None
 
     @contextlib.contextmanager
     def hold(
@@ -80,6 +82,7 @@ class Leases:
         :raises LeaseHeld: another conductor, or thread, holds it
         :raises ManagementError: an orphaned one can't be removed
         """
+        self.wanted((namespace, release))
         hold = self._take(namespace, release, labels)
         renewal = threading.Thread(
             target=hold.keep, name=f"lease-{release}", daemon=True

@@ -226,6 +226,8 @@ def _cluster(seen: view.View) -> str:
 
 
 def _addons(seen: view.View, expected: frozenset[str]) -> str:
+    if not seen.addons_known:
+        return "cluster: not every machine has its node yet"
     live = {view.name_of(each) for each in seen.addons}
     for name in sorted(expected - live):
         return f"addon {name.removeprefix(f'{seen.release}-')}: not created"

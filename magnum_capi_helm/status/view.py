@@ -69,6 +69,8 @@ class View:
         not ready
     :param infra_machines: OpenStackMachines; likewise
     :param addons: HelmRelease and Manifests objects
+    :param addons_known: no: they were not read, since what is below them is
+        not ready
     :param revisions: of the helm release, the newest last
     """
 
@@ -78,6 +80,7 @@ class View:
     deployments: tuple[Object, ...] = ()
     machines: tuple[Object, ...] = ()
     addons: tuple[Object, ...] = ()
+    addons_known: bool = True
     revisions: tuple[Revision, ...] = ()
     infrastructure: Object | None = None
     infra_machines: tuple[Object, ...] = ()

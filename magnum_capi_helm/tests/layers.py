@@ -99,6 +99,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "resizing",
             "runtime",
             "status_poll",
+            "steady",
             "upgrade.*",
         }
     ),

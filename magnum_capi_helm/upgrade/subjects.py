@@ -94,7 +94,7 @@ def _autoscaled(
 
     :param rows: known by the names of the groups of the release
     """
-    seen = rt.snapshots.get(scope, not_before=time.monotonic())
+    seen = rt.snapshots.get(scope, not_before=time.monotonic()).decode()
     found = {}
     for each in rows.workers:
         if each.chart_name in seen.autoscaled():

@@ -26,6 +26,7 @@ import uuid
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import selectors
 
 Object: TypeAlias = dict[str, Any]
 Names: TypeAlias = list[str]
@@ -66,14 +67,13 @@ class ApiServer:
         self, kind: kinds.Kind, namespace: str | None, selector: str = ""
     ) -> list[Object]:
         """Objects that match, by name."""
-        wanted = _parse(selector)
         with self._lock:
             return [
                 _copied(obj)
                 for key, obj in sorted(self._objects.items())
                 if key[0] == kind.name
                 and namespace in (None, key[1])
-                and wanted.items() <= _labels(obj).items()
+                and selectors.matches(selector, _labels(obj))
             ]
 
     def names(self, kind: kinds.Kind) -> Names:
@@ -262,11 +262,6 @@ def _key(kind: kinds.Kind, obj: Object) -> Key:
 
 def _labels(obj: Object) -> dict[str, str]:
     return obj["metadata"].get("labels") or {}
-
-
-def _parse(selector: str) -> dict[str, str]:
-    pairs = (each.split("=", 1) for each in selector.split(",") if each)
-    return {key: value for key, value in pairs}
 
 
 def _version(kind: kinds.Kind) -> str:

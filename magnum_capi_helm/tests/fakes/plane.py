@@ -19,6 +19,7 @@ from typing import cast
 
 from magnum_capi_helm import observation
 from magnum_capi_helm import runtime
+from magnum_capi_helm import steady
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.management import client
@@ -75,16 +76,20 @@ class Plane:
             helm=runs,
             charts=charts.Store(self._directory, self.helm),
             leases=lease.Leases(reads, holder, self.clock),
-            snapshots=snapshot.Snapshots(
-                lambda scope: observation.read(reads, scope), max_age=0
-            ),
-            health_snapshots=snapshot.Snapshots(
-                lambda scope: observation.read_objects(reads, scope), max_age=0
-            ),
+            snapshots=_snapshots(reads, whole=True),
+            health_snapshots=_snapshots(reads, whole=False),
             backoff=runtime.Backoff(self.clock),
             pending=runtime.FirstSeen(self.clock),
             behind=runtime.FirstSeen(self.clock),
             rounds=runtime.Rounds(self.clock, lambda: 1.0),
             patience=0.0,
             leftovers=runtime.FirstSeen(self.clock),
+            waiting=steady.Steady(60.0, self.clock, lambda: 0.5),
+            healthy=steady.Steady(900.0, self.clock, lambda: 0.5),
         )
+
+
+def _snapshots(reads: client.Client, *, whole: bool) -> runtime.Snapshots:
+    """Looks that nobody shares who comes later, and only at what it asks."""
+    observer = observation.Observer(reads, whole=whole)
+    return snapshot.Snapshots(observer.read, max_age=0, again=0, gathering=0)

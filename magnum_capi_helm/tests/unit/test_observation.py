@@ -27,9 +27,7 @@ SCOPE = ("magnum-p1", "demo-1")
 CAPI = ("v1beta1", "v1beta2")
 
 
-class ReadTest(base.BaseTestCase):
-    """What is asked of the management cluster for one view."""
-
+class _ObservationTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.api = api.Memory(
@@ -75,8 +73,23 @@ class ReadTest(base.BaseTestCase):
         meta = {"name": name, "namespace": SCOPE[0], "labels": labels}
         self.api.put(plural, {"metadata": meta, "status": status or {}})
 
+    def _observe(
+        self,
+        *scopes: tuple[str, str],
+        whole: bool = True,
+        fresh: bool = False,
+        before: observation.Sightings | None = None,
+    ) -> dict[tuple[str, str], observation.Sighting]:
+        self.asked.clear()
+        observer = observation.Observer(self.api.client(), whole=whole)
+        return observer.read(scopes or (SCOPE,), fresh, before or {})
+
     def _read(self) -> view.View:
-        return observation.read(self.api.client(), SCOPE)
+        return self._observe()[SCOPE].decode()
+
+
+class ReadTest(_ObservationTest):
+    """What is asked of the management cluster for one view."""
 
     def test_a_ready_release_takes_seven_lists(self) -> None:
         seen = self._read()
@@ -86,9 +99,9 @@ class ReadTest(base.BaseTestCase):
                 "kubeadmcontrolplanes",
                 "machinedeployments",
                 "machines",
+                "secrets",
                 "helmreleases",
                 "manifests",
-                "secrets",
             ],
             self.asked,
         )
@@ -111,26 +124,40 @@ class ReadTest(base.BaseTestCase):
         )
         self.assertIsNone(seen.infrastructure)
 
-    def test_a_machine_without_a_node_asks_for_servers_as_well(self) -> None:
+    def test_a_machine_without_a_node_asks_for_servers_and_no_addons(
+        self,
+    ) -> None:
         labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
         self._put("machines", "m-2", labels)
         seen = self._read()
         self.assertEqual(
-            ["openstackclusters", "openstackmachines"], self.asked[7:]
+            ["openstackclusters", "openstackmachines"], self.asked[5:]
         )
         assert seen.infrastructure is not None
         self.assertEqual("demo-1", view.name_of(seen.infrastructure))
         self.assertEqual(
             ["s-1"], [view.name_of(each) for each in seen.infra_machines]
         )
+        self.assertEqual(((), False), (seen.addons, seen.addons_known))
 
     def test_health_takes_four_lists(self) -> None:
-        observation.read_objects(self.api.client(), SCOPE)
+        self._observe(whole=False)
         self.assertEqual(4, len(self.asked))
 
+    def test_revisions_that_were_superseded_are_not_asked_for(self) -> None:
+        record = {
+            "owner": "helm",
+            "name": "demo-1",
+            "version": "0",
+            "status": "superseded",
+        }
+        self._put("secrets", "sh.helm.release.v1.demo-1.v0", record)
+        self.assertEqual(1, len(self._read().revisions))
+
     def test_nothing_there_is_an_empty_view(self) -> None:
-        seen = observation.read(self.api.client(), ("magnum-p1", "gone"))
-        self.assertEqual(view.View(release="gone"), seen)
+        gone = ("magnum-p1", "gone")
+        seen = self._observe(gone)[gone].decode()
+        self.assertEqual(view.View(release="gone", addons_known=False), seen)
 
     def test_one_list_that_fails_fails_the_view(self) -> None:
         def refuse(method: str, path: str) -> None:
@@ -139,3 +166,122 @@ class ReadTest(base.BaseTestCase):
 
         self.api.before = refuse
         self.assertRaises(exceptions.ManagementUnreachable, self._read)
+
+
+class ManyTest(_ObservationTest):
+    """Looks at more than one release."""
+
+    def test_many_releases_take_as_many_lists_as_one(self) -> None:
+        self._put(
+            "machines", "m-2", {"cluster.x-k8s.io/cluster-name": "demo-2"}
+        )
+        second = (SCOPE[0], "demo-2")
+        seen = self._observe(SCOPE, second, whole=False)
+        self.assertEqual(4, len(self.asked))
+        self.assertEqual(
+            [["m-1"], ["m-2"]],
+            [
+                [view.name_of(each) for each in seen[scope].decode().machines]
+                for scope in (SCOPE, second)
+            ],
+        )
+
+    def test_a_hundred_releases_fit_in_one_request(self) -> None:
+        for number, lists in ((100, 4), (101, 8), (199, 8)):
+            scopes = [(SCOPE[0], f"r-{each}") for each in range(number)]
+            self._observe(*scopes, whole=False)
+            self.assertEqual(lists, len(self.asked))
+
+    def test_all_releases_are_read_where_very_many_are_asked_for(
+        self,
+    ) -> None:
+        scopes = [SCOPE, *((SCOPE[0], f"r-{n}") for n in range(300))]
+        seen = self._observe(*scopes, whole=False)
+        self.assertEqual(4, len(self.asked))
+        self.assertIsNotNone(seen[SCOPE].decode().cluster)
+        self.assertEqual(set(scopes), set(seen))
+
+    def test_one_name_in_two_namespaces_is_two_releases(self) -> None:
+        there = ("magnum-p2", SCOPE[1])
+        seen = self._observe(SCOPE, there, whole=False)
+        self.assertIsNotNone(seen[SCOPE].decode().cluster)
+        self.assertIsNone(seen[there].decode().cluster)
+
+    def test_who_may_not_list_all_namespaces_reads_one_by_one(self) -> None:
+        there = ("magnum-p2", "demo-3")
+        places: list[str | None] = []
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if url:
+                places.append(more.get("namespace"))
+            if url == "clusters" and not more.get("namespace"):
+                return api.status(403)
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
+        seen = self._observe(SCOPE, there, whole=False)
+        self.assertIsNotNone(seen[SCOPE].decode().cluster)
+        self.assertEqual(["magnum-p1", "magnum-p2"] * 4, places[1:])
+
+    def test_a_fresh_look_asks_etcd_in_each_namespace(self) -> None:
+        asked: list[tuple[Any, Any]] = []
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if more.get("params"):
+                version_asked = more["params"].get("resourceVersion")
+                asked.append((more.get("namespace"), version_asked))
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
+        scopes = (SCOPE, ("magnum-p2", "demo-3"))
+        self._observe(*scopes, whole=False, fresh=True)
+        self.assertEqual([("magnum-p1", None), ("magnum-p2", None)], asked[:2])
+        asked.clear()
+        self._observe(*scopes, whole=False)
+        self.assertEqual({(None, "0")}, set(asked))
+
+
+class SameTest(_ObservationTest):
+    """What did not change since the last look."""
+
+    def test_it_has_the_same_version_and_is_not_decoded_again(self) -> None:
+        first = self._observe()
+        second = self._observe(before=first)
+        self.assertEqual(first[SCOPE].version, second[SCOPE].version)
+        for track, found in first[SCOPE].items.items():
+            for old, new in zip(
+                found, second[SCOPE].items[track], strict=True
+            ):
+                self.assertIs(old, new)
+
+    def test_any_change_makes_another_version(self) -> None:
+        chart = {"capi.stackhpc.com/cluster": "demo-1"}
+        owned = {"cluster.x-k8s.io/cluster-name": "demo-1"}
+        before = self._observe()
+        for plural, name, labels in (
+            ("clusters", "demo-1", chart),
+            ("machines", "m-3", owned),
+            ("kubeadmcontrolplanes", "demo-1-cp", chart),
+        ):
+            status = {"conditions": [{"type": "Available", "status": "True"}]}
+            self._put(plural, name, labels, status)
+            after = self._observe(before=before)
+            self.assertNotEqual(before[SCOPE].version, after[SCOPE].version)
+            before = after
+
+    def test_what_is_not_ready_any_more_is_noticed(self) -> None:
+        before = self._observe()
+        labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
+        self._put("machines", "m-2", labels)
+        after = self._observe(before=before)
+        self.assertEqual(
+            (True, False), (before[SCOPE].ready, after[SCOPE].ready)
+        )
+        again = self._observe(before=after)
+        self.assertFalse(again[SCOPE].ready)

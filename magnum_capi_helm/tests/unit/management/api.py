@@ -20,6 +20,7 @@ import threading
 from typing import Any
 
 from magnum_capi_helm.management import client
+from magnum_capi_helm.tests.fakes import selectors
 
 
 class Answer:
@@ -29,6 +30,13 @@ class Answer:
         self.status_code = status
         self.reason = text or f"reason {status}"
         self._body = body
+
+    @property
+    def content(self) -> bytes:
+        """The body as it came."""
+        if isinstance(self._body, str):
+            return self._body.encode()
+        return json.dumps(self._body).encode()
 
     def json(self) -> Any:
         """The body; text that is none raises, as requests' does."""
@@ -134,12 +142,12 @@ class Memory:
         version: str,
     ) -> Answer:
         selector = options["params"].get("labelSelector", "")
-        wanted = dict(each.split("=") for each in selector.split(",") if each)
         items = [
             each
             for (kind, place, _), each in sorted(self._objects.items())
-            if (kind, place) == (plural, namespace)
-            and wanted.items() <= each["metadata"].get("labels", {}).items()
+            if kind == plural
+            and namespace in ("", place)
+            and selectors.matches(selector, each["metadata"].get("labels", {}))
         ]
         return Answer(200, {"apiVersion": version, "items": items})
 

@@ -53,7 +53,7 @@ class GetTest(base.BaseTestCase):
         rows = {
             400: exceptions.ManagementError,
             401: exceptions.ManagementError,
-            403: exceptions.ManagementError,
+            403: answers.ForbiddenError,
             409: exceptions.Conflict,
             410: answers.ExpiredError,
             422: exceptions.ManagementError,
@@ -181,7 +181,7 @@ class ListTest(base.BaseTestCase):
             transport.asked,
         )
         self.assertEqual(
-            {"limit": 250, "labelSelector": "a=b"},
+            {"limit": 500, "labelSelector": "a=b"},
             transport.options[1]["params"],
         )
 
@@ -197,7 +197,7 @@ class ListTest(base.BaseTestCase):
         )
         found = management.list(kinds.SECRET, "ns", "a=b")
         self.assertEqual([1, 2], [each["n"] for each in found])
-        common = {"limit": 250, "labelSelector": "a=b"}
+        common = {"limit": 500, "labelSelector": "a=b"}
         self.assertEqual(
             [common, {**common, "continue": "x"}, {**common, "continue": "y"}],
             [each["params"] for each in transport.options],

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 import threading
 from typing import Any
 
@@ -21,7 +21,6 @@ from oslotest import base
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.status import view
 
 SCOPE = ("magnum-p1", "demo-1")
 OTHER = ("magnum-p1", "demo-2")
@@ -33,23 +32,36 @@ class Source:
     def __init__(self) -> None:
         self.now = 100.0
         self.readings = 0
+        #: Releases of each reading, and whether it was to be fresh.
+        self.asked: list[tuple[list[str], bool]] = []
+        self.known: list[dict[snapshot.Scope, str]] = []
         self.begun = threading.Semaphore(0)
         self.go_on = threading.Semaphore(0)
         self.errors: list[BaseException] = []
         self.free = True
+        #: Seconds.
+        self.takes = 0.0
 
     def clock(self) -> float:
         return self.now
 
-    def read(self, scope: snapshot.Scope) -> view.View:
+    def read(
+        self,
+        scopes: Collection[snapshot.Scope],
+        fresh: bool,
+        known: Mapping[snapshot.Scope, str],
+    ) -> dict[snapshot.Scope, str]:
         self.readings += 1
+        self.asked.append((sorted(each[1] for each in scopes), fresh))
+        self.known.append(dict(known))
         number = self.readings
         if not self.free:
             self.begun.release()
             assert self.go_on.acquire(timeout=5)
+        self.now += self.takes
         if self.errors:
             raise self.errors.pop(0)
-        return view.View(release=f"{scope[1]} #{number}")
+        return {scope: f"{scope[1]} #{number}" for scope in scopes}
 
 
 class _SnapshotTest(base.BaseTestCase):
@@ -57,11 +69,11 @@ class _SnapshotTest(base.BaseTestCase):
         super().setUp()
         self.source = Source()
         self.snapshots = snapshot.Snapshots(
-            self.source.read, self.source.clock, max_age=2.0
+            self.source.read, self.source.clock, max_age=2.0, gathering=0.0
         )
 
     def _get(self, scope: snapshot.Scope = SCOPE, **options: Any) -> str:
-        return self.snapshots.get(scope, **options).release
+        return self.snapshots.get(scope, **options)
 
     def _in_threads(
         self, work: Callable[[], Any], number: int
@@ -98,28 +110,44 @@ class AgeTest(_SnapshotTest):
         )
 
     def test_age_counts_from_the_start_of_the_reading(self) -> None:
-        slow = self.source.read
+        self.source.takes = 0.05
+        self._get()
+        self.source.now += 1.96
+        self.assertEqual("demo-1 #2", self._get())
 
-        def read(scope: snapshot.Scope) -> view.View:
-            found = slow(scope)
-            self.source.now += 5
-            return found
+    def test_a_look_that_cost_much_is_shared_for_longer(self) -> None:
+        for takes, age in ((0.5, 10.0), (1.0, 20.0), (9.0, 30.0)):
+            self.source.takes = takes
+            first = self._get()
+            self.source.now += age - takes - 0.1
+            self.assertEqual(first, self._get())
+            self.source.now += 0.2
+            self.assertNotEqual(first, self._get())
+            self.source.now += 60
 
-        snapshots = snapshot.Snapshots(read, self.source.clock, max_age=2.0)
-        self.assertEqual("demo-1 #1", snapshots.get(SCOPE).release)
-        self.assertEqual("demo-1 #2", snapshots.get(SCOPE).release)
+    def test_who_writes_never_gets_an_older_one_however_dear(self) -> None:
+        self.source.takes = 1.0
+        self._get()
+        now = self.source.now
+        self.assertEqual("demo-1 #2", self._get(not_before=now))
 
     def test_not_before_asks_for_a_fresher_one(self) -> None:
-        self._get()
+        self._get(not_before=100.0)
         self.source.now += 1
         self.assertEqual(
-            ["demo-1 #1", "demo-1 #2", "demo-1 #2"],
+            ["demo-1 #1", "demo-1 #2", "demo-1 #2", "demo-1 #2"],
             [
                 self._get(not_before=100.0),
                 self._get(not_before=100.5),
                 self._get(not_before=100.5),
+                self._get(),
             ],
         )
+
+    def test_what_polls_share_is_never_fresh(self) -> None:
+        # It may come from the memory of an API server that is behind.
+        self._get()
+        self.assertEqual("demo-1 #2", self._get(not_before=100.0))
 
     def test_each_release_has_its_own(self) -> None:
         self.assertEqual(
@@ -144,7 +172,7 @@ class ThreadsTest(_SnapshotTest):
 
     def test_who_needs_a_fresher_one_waits_for_the_next(self) -> None:
         self.source.free = False
-        first, early = self._in_threads(self._get, 1)
+        first, early = self._in_threads(lambda: self._get(not_before=100.0), 1)
         self.assertTrue(self.source.begun.acquire(timeout=5))
         self.source.now += 1  # somebody writes, and wants to see it
         later, late = self._in_threads(lambda: self._get(not_before=101.0), 10)
@@ -159,12 +187,12 @@ class ThreadsTest(_SnapshotTest):
         self.assertEqual(["demo-1 #2"] * 10, late)
         self.assertEqual(2, self.source.readings)
 
-    def test_one_slow_release_does_not_hold_up_another(self) -> None:
+    def test_who_writes_does_not_wait_for_polls(self) -> None:
         self.source.free = False
         slow, _ = self._in_threads(self._get, 1)
         self.assertTrue(self.source.begun.acquire(timeout=5))
         self.source.free = True
-        self.assertEqual("demo-2 #2", self._get(OTHER))
+        self.assertEqual("demo-2 #2", self._get(OTHER, not_before=100.0))
         self.source.go_on.release()
         self._finish(slow)
 
@@ -197,8 +225,56 @@ class ThreadsTest(_SnapshotTest):
         self._finish([first, *waiting])
         self.assertEqual(["its own error"], broken)
         self.assertEqual(
-            ["reading demo-1 broke off: ZeroDivisionError"] * 5, outcomes
+            ["reading releases broke off: ZeroDivisionError"] * 5, outcomes
         )
+
+
+class TideTest(_SnapshotTest):
+    """Polls of many clusters that come every so many seconds."""
+
+    def test_who_asks_first_reads_for_all_that_asked_the_last_time(
+        self,
+    ) -> None:
+        for scope in (SCOPE, OTHER):
+            self._get(scope)
+        self.source.now += 60
+        self.assertEqual("demo-1 #3", self._get(SCOPE))
+        self.assertEqual("demo-2 #3", self._get(OTHER))
+        self.assertEqual(
+            [
+                (["demo-1"], False),
+                (["demo-1", "demo-2"], False),
+                (["demo-1", "demo-2"], False),
+            ],
+            self.source.asked,
+        )
+
+    def test_who_did_not_ask_for_long_is_not_expected_any_more(self) -> None:
+        self._get(OTHER)
+        self.source.now += 91
+        self._get(SCOPE)
+        self.assertEqual((["demo-1"], False), self.source.asked[-1])
+
+    def test_who_needs_a_fresh_look_reads_for_itself_alone(self) -> None:
+        self._get(OTHER)
+        self.source.now += 60
+        self._get(SCOPE, not_before=self.source.now)
+        self.assertEqual((["demo-1"], True), self.source.asked[-1])
+
+    def test_a_reading_is_told_what_was_seen_before(self) -> None:
+        self._get()
+        self.source.now += 60
+        self._get()
+        self.assertEqual([{}, {SCOPE: "demo-1 #1"}], self.source.known)
+
+    def test_what_was_seen_before_an_outage_is_still_known(self) -> None:
+        self._get()
+        self.source.now += 60
+        self.source.errors = [exceptions.ManagementUnreachable("no answer")]
+        self.assertRaises(exceptions.ManagementUnreachable, self._get)
+        self.source.now += 10
+        self._get()
+        self.assertEqual({SCOPE: "demo-1 #1"}, self.source.known[-1])
 
 
 class FailureTest(_SnapshotTest):

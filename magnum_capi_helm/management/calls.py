@@ -1,0 +1,125 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Requests to the management cluster's API, by kind.
+
+Which version of a kind to ask for is discovered; what cannot be reached,
+served or allowed is an exception of the driver's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import threading
+from typing import Any, Protocol
+
+import requests
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import answers
+from magnum_capi_helm.management import discovery
+from magnum_capi_helm.management import kinds
+
+
+class Transport(Protocol):
+    """What carries a request: :class:`connection.Connection`."""
+
+    server: str
+
+    def request(
+        self, method: str, version: str, url: str = "", **options: Any
+    ) -> Any: ...
+
+
+class Calls:
+    """One connection, shared by all threads of a process.
+
+    :param connect: makes the connection; called once, on first use
+    :param pinned: versions that the operator chose, by kind
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Transport],
+        pinned: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        self._connect = connect
+        self._lock = threading.Lock()
+        self._connection: Transport | None = None
+        self._versions = discovery.Versions(
+            lambda path: self._send("GET", path), pinned
+        )
+
+    def version(self, kind: kinds.Kind) -> str:
+        """``group/version`` to use for a kind; empty when none is served.
+
+        :raises ManagementUnreachable: no answer
+        """
+        return self._versions.of(kind)
+
+    def call(
+        self,
+        method: str,
+        kind: kinds.Kind,
+        namespace: str | None,
+        name: str = "",
+        **options: Any,
+    ) -> Any:
+        """The answer, or None when there is no such object.
+
+        A path that is not served may have moved to another version: the
+        group is discovered again, once.
+
+        :raises ManagementUnserved: a kind that must be there is not
+            served, at least for now
+        """
+        plural = self._versions.plural(kind)
+        url = f"{plural}/{name}" if name else plural
+        for _ in range(2):
+            version = self.version(kind)
+            if not version:
+                break
+            answer = self._send(
+                method, version, url, namespace=namespace or None, **options
+            )
+            if not answers.is_unserved(answer):
+                if answer.status_code == requests.codes.not_found:
+                    return None
+                what = f"{method} {kind.name} {name}".strip()
+                answers.raise_for(answer, what)
+                return answer
+            self._versions.forget(kind)
+        if kind.optional:
+            return None
+        raise exceptions.ManagementUnserved(
+            f"the management cluster serves no {kind.name} of "
+            f"{kind.group or 'the core group'}: is its provider installed?"
+        )
+
+    def _send(
+        self, method: str, version: str, url: str = "", **options: Any
+    ) -> Any:
+        connection = self._connected()
+        try:
+            return connection.request(method, version, url, **options)
+        except (requests.RequestException, OSError) as error:
+            # OSError: a token, CA or key file of the kubeconfig is missing.
+            raise exceptions.ManagementUnreachable(
+                f"the management cluster {connection.server} does not answer"
+                f" ({type(error).__name__})"
+            ) from error
+
+    def _connected(self) -> Transport:
+        with self._lock:
+            if self._connection is None:
+                self._connection = self._connect()
+            return self._connection

@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""LISTs for many releases at once.
+
+A few releases are listed by label: a hundred in one request, and the API
+server sends no object of any other. All of them are listed page by page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
+import dataclasses
+import itertools
+from typing import TypeAlias
+
+from oslo_log import log
+
+from magnum_capi_helm.management import answers
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import items
+from magnum_capi_helm.management import kinds
+
+LOG = log.getLogger(__name__)
+
+#: Namespace and release.
+Scope: TypeAlias = tuple[str, str]
+Item: TypeAlias = items.Item
+Items: TypeAlias = tuple[Item, ...]
+#: An item that is known already: of a release, by name and version.
+Known: TypeAlias = Callable[[Scope, str, str], Item | None]
+
+_Taken: TypeAlias = tuple[Scope, Item] | None
+
+#: Releases that one request asks for. Their names are up to 63 characters
+#: long, and proxies take URLs of 8 KiB.
+CHUNK = 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Track:
+    """Objects of one kind that belong to releases.
+
+    :param label: its value is the release that an object belongs to
+    :param also: more that a label selector asks for
+    """
+
+    kind: kinds.Kind
+    label: str
+    also: str = ""
+    metadata_only: bool = False
+
+    def selector(self, releases: Sequence[str] = ()) -> str:
+        """Selects the objects of some releases, or of all."""
+        mine = self.label
+        if len(releases) == 1:
+            mine = f"{self.label}={releases[0]}"
+        elif releases:
+            mine = f"{self.label} in ({','.join(releases)})"
+        return ",".join(filter(None, (self.also, mine)))
+
+
+class Lister:
+    """LISTs of one management cluster."""
+
+    def __init__(self, management: client.Client) -> None:
+        self._management = management
+        #: Whether the kubeconfig's user may list all namespaces.
+        self.everywhere = True
+
+    def some(
+        self,
+        track: Track,
+        scopes: Collection[Scope],
+        known: Known,
+        *,
+        fresh: bool,
+    ) -> dict[Scope, Items]:
+        """Objects of some releases.
+
+        :param fresh: ask etcd and not the API server's memory
+        """
+        found: dict[Scope, Items] = {}
+        if self.everywhere and not fresh:
+            try:
+                return self._some(track, scopes, known, None, cached=True)
+            except answers.ForbiddenError as error:
+                LOG.warning("Namespaces are read one by one: %s", error)
+                self.everywhere = False
+        for namespace, mine in _by_namespace(scopes):
+            found |= self._some(
+                track, mine, known, namespace, cached=not fresh
+            )
+        return found
+
+    def _some(
+        self,
+        track: Track,
+        scopes: Collection[Scope],
+        known: Known,
+        namespace: str | None,
+        *,
+        cached: bool,
+    ) -> dict[Scope, Items]:
+        namespaces = {each[0] for each in scopes}
+        if len(namespaces) == 1:
+            (namespace,) = namespaces
+        wanted = frozenset(scopes)
+        found: list[_Taken] = []
+        releases = sorted({each[1] for each in scopes})
+        for start in range(0, len(releases), CHUNK):
+            found += self._management.scan(
+                track.kind,
+                namespace,
+                track.selector(releases[start : start + CHUNK]),
+                _taker(track, known, wanted),
+                metadata_only=track.metadata_only,
+                cached=cached,
+            )
+        return _grouped(found)
+
+    def all(
+        self, track: Track, scopes: Container[Scope], known: Known
+    ) -> dict[Scope, Items]:
+        """Objects of some releases, picked from those of all of them."""
+        found = self._management.scan(
+            track.kind,
+            None,
+            track.selector(),
+            _taker(track, known, scopes),
+            metadata_only=track.metadata_only,
+        )
+        return _grouped(found)
+
+
+def _taker(
+    track: Track, known: Known, scopes: Container[Scope]
+) -> Callable[[items.Raw, str], _Taken]:
+    """Makes an item of what a page has, or finds that it is known."""
+
+    def take(raw: items.Raw, api_version: str) -> _Taken:
+        head = items.head(raw)
+        meta = head.metadata
+        scope = (meta.namespace, (meta.labels or {}).get(track.label, ""))
+        if scope not in scopes:
+            return None
+        same = known(scope, meta.name, meta.resource_version)
+        return scope, same or items.item(raw, head, api_version)
+
+    return take
+
+
+def _grouped(found: Iterable[_Taken]) -> dict[Scope, Items]:
+    grouped: dict[Scope, list[Item]] = {}
+    for scope, each in filter(None, found):
+        grouped.setdefault(scope, []).append(each)
+    return {scope: tuple(each) for scope, each in grouped.items()}
+
+
+def _by_namespace(
+    scopes: Iterable[Scope],
+) -> Iterable[tuple[str, list[Scope]]]:
+    grouped = itertools.groupby(sorted(scopes), key=lambda each: each[0])
+    return [(namespace, list(mine)) for namespace, mine in grouped]

@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from __future__ import annotations
+
+from oslotest import base
+
+from magnum_capi_helm import steady
+
+SCOPE = ("magnum-p1", "demo-1")
+OTHER = ("magnum-p1", "demo-2")
+
+
+class SteadyTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.now = 0.0
+        self.steady: steady.Steady[str] = steady.Steady(
+            60.0, lambda: self.now, lambda: 0.5
+        )
+        self.steady.keep(SCOPE, "looks", "found")
+
+    def test_what_looks_the_same_is_as_it_was_found(self) -> None:
+        self.assertEqual("found", self.steady.recall(SCOPE, "looks"))
+
+    def test_what_looks_different_has_to_be_looked_at(self) -> None:
+        self.assertIsNone(self.steady.recall(SCOPE, "other looks"))
+
+    def test_each_release_has_its_own(self) -> None:
+        self.assertIsNone(self.steady.recall(OTHER, "looks"))
+        self.assertEqual(
+            (True, False), tuple(map(self.steady.knows, (SCOPE, OTHER)))
+        )
+
+    def test_nothing_is_believed_for_ever(self) -> None:
+        self.now += 59.9
+        self.assertEqual("found", self.steady.recall(SCOPE, "looks"))
+        self.now += 0.1
+        self.assertIsNone(self.steady.recall(SCOPE, "looks"))
+
+    def test_what_was_found_together_does_not_end_together(self) -> None:
+        spread = iter((0.0, 1.0))
+        found: steady.Steady[str] = steady.Steady(
+            60.0, lambda: self.now, lambda: next(spread)
+        )
+        for scope in (SCOPE, OTHER):
+            found.keep(scope, "looks", "found")
+        self.now += 30
+        self.assertIsNone(found.recall(SCOPE, "looks"))
+        self.now += 59
+        self.assertEqual("found", found.recall(OTHER, "looks"))
+
+    def test_a_change_by_this_process_ends_it(self) -> None:
+        self.steady.forget(SCOPE)
+        self.steady.forget(OTHER)
+        self.assertIsNone(self.steady.recall(SCOPE, "looks"))
+
+    def test_clusters_that_are_gone_take_no_memory(self) -> None:
+        self.now += 61
+        self.steady.keep(OTHER, "looks", "found")
+        self.assertFalse(self.steady.knows(SCOPE))

@@ -26,7 +26,6 @@ from typing import Any, TypeAlias, TypeVar
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import calls
-from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
 
 Object: TypeAlias = dict[str, Any]
@@ -42,8 +41,6 @@ FIELD_MANAGER = "magnum"
 
 #: Objects in one page of a LIST: few requests, and pages of a few megabytes.
 _PAGE = 500
-#: As few requests as a look at all releases may take.
-_LARGE_PAGE = 1000
 _METADATA_ONLY = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
@@ -106,21 +103,20 @@ class Client:
         kind: kinds.Kind,
         namespace: str | None,
         selector: str,
-        take: Callable[[items.Raw, str], T],
+        take: Callable[[bytes], tuple[Some[T], str]],
         *,
         metadata_only: bool = False,
         cached: bool = False,
     ) -> Some[T]:
-        """As :meth:`list`, with what ``take`` makes of each item.
+        """As :meth:`list`, with what ``take`` makes of each page.
 
-        :param take: is given the item and the page's ``apiVersion``; it is
-            not to keep the item, which holds the page's memory
+        :param take: returns what it found, and what asks for the next page
         :param cached: take what the API server has in memory, which may be
             a moment old; all in one page
         """
         # Its memory is all that it would do to read it again page by page.
         params: dict[str, Any] = (
-            {"resourceVersion": "0"} if cached else {"limit": _LARGE_PAGE}
+            {"resourceVersion": "0"} if cached else {"limit": _PAGE}
         )
         params["labelSelector"] = selector
         # Packing and unpacking costs both sides more than the network does.
@@ -129,10 +125,7 @@ class Client:
             headers["Accept"] = _METADATA_ONLY
 
         def taken(answer: Any) -> tuple[Some[T], str]:
-            page = items.page(answer.content)
-            version = page.api_version
-            found = [take(each, version) for each in page.items or ()]
-            return found, page.token
+            return take(answer.content)
 
         return self._pages(kind, namespace, params, headers, taken)
 

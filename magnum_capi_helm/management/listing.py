@@ -39,7 +39,7 @@ Items: TypeAlias = tuple[Item, ...]
 #: An item that is known already: of a release, by name and version.
 Known: TypeAlias = Callable[[Scope, str, str], Item | None]
 
-_Taken: TypeAlias = tuple[Scope, Item] | None
+_Taken: TypeAlias = tuple[Scope, Item]
 
 #: Releases that one request asks for. Their names are up to 63 characters
 #: long, and proxies take URLs of 8 KiB.
@@ -144,24 +144,26 @@ class Lister:
 
 def _taker(
     track: Track, known: Known, scopes: Container[Scope]
-) -> Callable[[items.Raw, str], _Taken]:
-    """Makes an item of what a page has, or finds that it is known."""
+) -> Callable[[bytes], tuple[list[_Taken], str]]:
+    """Finds items in a page, or that they are known."""
 
-    def take(raw: items.Raw, api_version: str) -> _Taken:
-        head = items.head(raw)
-        meta = head.metadata
-        scope = (meta.namespace, (meta.labels or {}).get(track.label, ""))
-        if scope not in scopes:
-            return None
-        same = known(scope, meta.name, meta.resource_version)
-        return scope, same or items.item(raw, head, api_version)
+    def take(content: bytes) -> tuple[list[_Taken], str]:
+        page = items.Page(content)
+        found: list[_Taken] = []
+        for index, head in enumerate(page.heads):
+            release = (head.labels or {}).get(track.label, "")
+            scope = (head.namespace, release)
+            if scope in scopes:
+                same = known(scope, head.name, head.resource_version)
+                found.append((scope, same or page.item(index)))
+        return found, page.token
 
     return take
 
 
 def _grouped(found: Iterable[_Taken]) -> dict[Scope, Items]:
     grouped: dict[Scope, list[Item]] = {}
-    for scope, each in filter(None, found):
+    for scope, each in found:
         grouped.setdefault(scope, []).append(each)
     return {scope: tuple(each) for scope, each in grouped.items()}
 

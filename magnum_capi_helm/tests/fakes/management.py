@@ -26,7 +26,6 @@ from typing import NamedTuple, TypeVar
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
-from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
 
@@ -144,7 +143,7 @@ class FakeManagement:
         kind: kinds.Kind,
         namespace: str | None,
         selector: str,
-        take: Callable[[items.Raw, str], T],
+        take: Callable[[bytes], tuple[client.Some[T], str]],
         *,
         metadata_only: bool = False,
         cached: bool = False,
@@ -153,11 +152,9 @@ class FakeManagement:
         found = self.list(
             kind, namespace, selector, metadata_only=metadata_only
         )
-        content = json.dumps({"metadata": {}, "items": found}).encode()
         version = self.api_version(kind)
-        return [
-            take(each, version) for each in items.page(content).items or ()
-        ]
+        page = {"apiVersion": version, "metadata": {}, "items": found}
+        return take(json.dumps(page).encode())[0]
 
     def api_version(self, kind: kinds.Kind) -> str:
         """The preferred version; none while the kind is not served."""

@@ -14,6 +14,7 @@
 
 import argparse
 
+from lab import planes
 from lab import predecessor
 
 
@@ -28,7 +29,8 @@ def parser() -> argparse.ArgumentParser:
     def add(name: str, text: str) -> argparse.ArgumentParser:
         return commands.add_parser(name, help=text, description=text)
 
-    add("up", "build what is missing and start what is down")
+    up = add("up", "build what is missing and start what is down")
+    _second(up, "run a second management cluster, too")
     demo = add("demo", "show a cluster from its creation to its deletion")
     demo.add_argument(
         "--keep", action="store_true", help="leave the cluster running"
@@ -50,6 +52,13 @@ def parser() -> argparse.ArgumentParser:
         choices=[predecessor.VERSION],
         help="run Magnum with that release of the driver until its next start",
     )
-    add("down", "stop all services")
+    down = add("down", "stop all services")
+    _second(down, "stop the second management cluster alone")
     add("wipe", "stop all services and remove all state")
     return top
+
+
+def _second(command: argparse.ArgumentParser, text: str) -> None:
+    command.add_argument(
+        "--management", choices=[planes.SECOND.name], help=text
+    )

@@ -82,7 +82,7 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
         case "up":
             from lab.commands import up
 
-            up.run()
+            up.run(options.management)
         case "demo":
             from lab.commands import demo
 
@@ -90,7 +90,7 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
         case "down":
             from lab.commands import down
 
-            down.run()
+            down.run(options.management)
         case "wipe":
             from lab.commands import down
 

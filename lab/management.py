@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The management plane: a Kubernetes API server and Cluster API's managers.
+"""A management plane: a Kubernetes API server and Cluster API's managers.
 
 Everything is the real thing but the infrastructure: OpenStack's provider runs
 for its admission webhooks alone (no object carries its watch filter), and
@@ -22,16 +22,16 @@ import pathlib
 
 from lab import layout
 from lab import manifests
-from lab import pki
+from lab import planes
 from lab import programs
 from lab import service
 
-ETCD_PORT = 12379
-ETCD = f"http://127.0.0.1:{ETCD_PORT}"
-LABINFRA_PORT = 9547
+# Ports of the first plane.
+_ETCD_PORT = 12379
+_LABINFRA_PORT = 9547
 _HEALTH = 100  # a manager's health port is its webhook port plus this
 _DIAGNOSTICS = 200
-MANAGERS = ("capi-core", "capi-bootstrap", "capi-kcp", "capo")
+_MANAGERS = ("capi-core", "capi-bootstrap", "capi-kcp", "capo")
 _IGNITION = "--feature-gates=KubeadmBootstrapFormatIgnition=true"
 _CONTROLLERS = (
     "namespace-controller",
@@ -43,14 +43,14 @@ _CONTROLLERS = (
 )
 
 
-def services() -> list[service.Service]:
+def services(plane: planes.Plane) -> list[service.Service]:
     """All of it, in the order of starting."""
     return [
-        _etcd(),
-        _api_server(),
-        _controller_manager(),
-        *map(_manager, MANAGERS),
-        _labinfra(),
+        _etcd(plane),
+        _api_server(plane),
+        _controller_manager(plane),
+        *(_manager(plane, name) for name in _MANAGERS),
+        _labinfra(plane),
     ]
 
 
@@ -63,15 +63,26 @@ def _built(name: str) -> Callable[[], list[pathlib.Path]]:
     return lambda: [programs.stamp(name)]
 
 
-def _etcd() -> service.Service:
-    peer = f"http://127.0.0.1:{ETCD_PORT + 1}"
+def managers(plane: planes.Plane) -> list[str]:
+    """The names of the services that answer webhooks."""
+    return [plane.called(name) for name in _MANAGERS]
+
+
+def _etcd_url(plane: planes.Plane) -> str:
+    return f"http://127.0.0.1:{plane.port(_ETCD_PORT)}"
+
+
+def _etcd(plane: planes.Plane) -> service.Service:
+    port = plane.port(_ETCD_PORT)
+    url = _etcd_url(plane)
+    peer = f"http://127.0.0.1:{port + 1}"
     return service.Service(
-        "etcd",
+        plane.called("etcd"),
         (
             str(_program("etcd")),
-            f"--data-dir={layout.ETCD / 'data'}",
-            f"--listen-client-urls={ETCD}",
-            f"--advertise-client-urls={ETCD}",
+            f"--data-dir={plane.etcd / 'data'}",
+            f"--listen-client-urls={url}",
+            f"--advertise-client-urls={url}",
             f"--listen-peer-urls={peer}",
             f"--initial-advertise-peer-urls={peer}",
             f"--initial-cluster=default={peer}",
@@ -80,26 +91,26 @@ def _etcd() -> service.Service:
         ),
         layer=1,
         inputs=_built("etcd"),
-        ports=(ETCD_PORT, ETCD_PORT + 1),
-        probe=service.answers(f"{ETCD}/health", strict=True),
+        ports=(port, port + 1),
+        probe=service.answers(f"{url}/health", strict=True),
     )
 
 
-def _api_server() -> service.Service:
-    files = layout.PKI
+def _api_server(plane: planes.Plane) -> service.Service:
+    files = plane.pki
     return service.Service(
-        "kube-apiserver",
+        plane.called("kube-apiserver"),
         (
             str(_program("kube-apiserver")),
-            f"--etcd-servers={ETCD}",
+            f"--etcd-servers={_etcd_url(plane)}",
             "--bind-address=127.0.0.1",
-            f"--secure-port={pki.API_PORT}",
+            f"--secure-port={plane.api_port}",
             "--advertise-address=127.0.0.1",
             "--endpoint-reconciler-type=none",
             f"--tls-cert-file={files / 'apiserver.crt'}",
             f"--tls-private-key-file={files / 'apiserver.key'}",
             f"--cert-dir={files}",
-            f"--client-ca-file={pki.CA}",
+            f"--client-ca-file={plane.authority}",
             "--authorization-mode=RBAC",
             "--service-account-issuer="
             "https://kubernetes.default.svc.cluster.local",
@@ -112,22 +123,24 @@ def _api_server() -> service.Service:
         ),
         layer=2,
         inputs=_built("kube-apiserver"),
-        ports=(pki.API_PORT,),
-        probe=service.answers(f"{pki.API}/readyz", strict=True),
+        ports=(plane.api_port,),
+        probe=service.answers(
+            f"{plane.api}/readyz", strict=True, authority=plane.authority
+        ),
         grace=20.0,
     )
 
 
-def _controller_manager() -> service.Service:
+def _controller_manager(plane: planes.Plane) -> service.Service:
     return service.Service(
-        "kube-controller-manager",
+        plane.called("kube-controller-manager"),
         (
             str(_program("kube-controller-manager")),
-            f"--kubeconfig={layout.KUBECONFIG}",
+            f"--kubeconfig={plane.kubeconfig}",
             "--secure-port=0",
             "--leader-elect=false",
-            f"--service-account-private-key-file={layout.PKI / 'sa.key'}",
-            f"--root-ca-file={pki.CA}",
+            f"--service-account-private-key-file={plane.pki / 'sa.key'}",
+            f"--root-ca-file={plane.authority}",
             f"--controllers={','.join(_CONTROLLERS)}",
         ),
         layer=3,
@@ -135,8 +148,9 @@ def _controller_manager() -> service.Service:
     )
 
 
-def _manager(name: str) -> service.Service:
-    _, port = manifests.PROVIDERS[name.removeprefix("capi-")]
+def _manager(plane: planes.Plane, name: str) -> service.Service:
+    _, first = manifests.PROVIDERS[name.removeprefix("capi-")]
+    port = plane.port(first)
     # Without a label to match, the OpenStack provider reconciles nothing.
     # Flatcar is configured by Ignition, which is an alpha feature.
     extra = {
@@ -146,12 +160,12 @@ def _manager(name: str) -> service.Service:
     }.get(name, ())
     health = f"127.0.0.1:{port + _HEALTH}"
     return service.Service(
-        name,
+        plane.called(name),
         (
             str(_program(name)),
-            f"--kubeconfig={layout.KUBECONFIG}",
+            f"--kubeconfig={plane.kubeconfig}",
             f"--webhook-port={port}",
-            f"--webhook-cert-dir={layout.PKI}",
+            f"--webhook-cert-dir={plane.pki}",
             f"--health-addr={health}",
             f"--diagnostics-address=127.0.0.1:{port + _DIAGNOSTICS}",
             "--insecure-diagnostics=true",
@@ -165,18 +179,20 @@ def _manager(name: str) -> service.Service:
     )
 
 
-def _labinfra() -> service.Service:
-    health = f"127.0.0.1:{LABINFRA_PORT}"
+def _labinfra(plane: planes.Plane) -> service.Service:
+    port = plane.port(_LABINFRA_PORT)
+    health = f"127.0.0.1:{port}"
     return service.Service(
-        "labinfra",
+        plane.called("labinfra"),
         (
             str(_program("labinfra")),
-            f"-kubeconfig={layout.KUBECONFIG}",
+            f"-kubeconfig={plane.kubeconfig}",
             f"-health-addr={health}",
+            f"-endpoint-net={plane.endpoints}",
             "-v=2",
         ),
         layer=5,
-        ports=(LABINFRA_PORT,),
+        ports=(port,),
         probe=service.answers(f"http://{health}/readyz", strict=True),
         inputs=_built("labinfra"),
     )

@@ -24,12 +24,13 @@ import yaml
 
 from lab import layout
 from lab import pki
+from lab import planes
 from lab import stamps
 from lab import tools
 
 V1 = {"cluster.x-k8s.io/v1beta1": "v1beta1"}
 V2 = {**V1, "cluster.x-k8s.io/v1beta2": "v1beta2"}
-# Provider: contract labels, port of its webhooks.
+# Provider: contract labels, port of its webhooks on the first plane.
 PROVIDERS: dict[str, tuple[dict[str, str], int]] = {
     "core": ({}, 9443),
     "bootstrap": (V2, 9444),
@@ -38,42 +39,41 @@ PROVIDERS: dict[str, tuple[dict[str, str], int]] = {
     "orc": ({}, 0),
 }
 ADDONS = layout.SOURCE / "plane" / "addon-crds.yaml"
-_APPLIED = layout.ETCD / "stamps"  # goes with the data it speaks of
 
 
-def _source() -> str:
-    files = [*layout.CRDS.rglob("*.yaml"), pki.CA]
-    return stamps.fingerprint(str(PROVIDERS), files=files)
+def _source(plane: planes.Plane) -> str:
+    files = [*layout.CRDS.rglob("*.yaml"), plane.authority]
+    return stamps.fingerprint(str(PROVIDERS), str(plane), files=files)
 
 
-def written() -> bool:
+def written(plane: planes.Plane) -> bool:
     """Whether they were rendered from what is there now."""
-    return stamps.fresh("manifests", _source())
+    return stamps.fresh(plane.called("manifests"), _source(plane))
 
 
-def write() -> None:
+def write(plane: planes.Plane) -> None:
     """Render crd-*.yaml and webhook-*.yaml below the state folder."""
-    layout.MANIFESTS.mkdir(parents=True, exist_ok=True)
+    plane.manifests.mkdir(parents=True, exist_ok=True)
     for name, (labels, port) in PROVIDERS.items():
         source = layout.CRDS / name
         crds = [
-            _crd(_load(path)[0], labels, port)
+            _crd(_load(path)[0], labels, _endpoint(plane, port, "/convert"))
             for path in sorted(source.glob("*.yaml"))
         ]
-        _dump(_crd_file(name), crds)
+        _dump(_crd_file(plane, name), crds)
         hooks = source / "webhooks" / "manifests.yaml"
         if port and hooks.exists():
-            documents = [_webhook(d, name, port) for d in _load(hooks)]
-            _dump(_webhook_file(name), documents)
-    stamps.write("manifests", _source())
+            documents = [_webhook(d, name, plane, port) for d in _load(hooks)]
+            _dump(_webhook_file(plane, name), documents)
+    stamps.write(plane.called("manifests"), _source(plane))
 
 
-def _crd_file(name: str) -> pathlib.Path:
-    return layout.MANIFESTS / f"crd-{name}.yaml"
+def _crd_file(plane: planes.Plane, name: str) -> pathlib.Path:
+    return plane.manifests / f"crd-{name}.yaml"
 
 
-def _webhook_file(name: str) -> pathlib.Path:
-    return layout.MANIFESTS / f"webhook-{name}.yaml"
+def _webhook_file(plane: planes.Plane, name: str) -> pathlib.Path:
+    return plane.manifests / f"webhook-{name}.yaml"
 
 
 def _load(path: pathlib.Path) -> list[dict[str, Any]]:
@@ -89,13 +89,13 @@ def _dump(path: pathlib.Path, documents: list[dict[str, Any]]) -> None:
         yaml.dump_all(documents, stream, dumper)
 
 
-def _endpoint(port: int, path: str) -> dict[str, str]:
-    url = f"https://127.0.0.1:{port}{path}"
-    return {"url": url, "caBundle": pki.encoded(pki.CA)}
+def _endpoint(plane: planes.Plane, port: int, path: str) -> dict[str, str]:
+    url = f"https://127.0.0.1:{plane.port(port)}{path}"
+    return {"url": url, "caBundle": pki.encoded(plane.authority)}
 
 
 def _crd(
-    crd: dict[str, Any], labels: dict[str, str], port: int
+    crd: dict[str, Any], labels: dict[str, str], convert: dict[str, str]
 ) -> dict[str, Any]:
     crd["metadata"].setdefault("labels", {}).update(
         {"clusterctl.cluster.x-k8s.io": "", **labels}
@@ -105,66 +105,78 @@ def _crd(
             "strategy": "Webhook",
             "webhook": {
                 "conversionReviewVersions": ["v1"],
-                "clientConfig": _endpoint(port, "/convert"),
+                "clientConfig": convert,
             },
         }
     return crd
 
 
-def _webhook(document: dict[str, Any], name: str, port: int) -> dict[str, Any]:
+def _webhook(
+    document: dict[str, Any], name: str, plane: planes.Plane, port: int
+) -> dict[str, Any]:
     metadata = document["metadata"]
     metadata["name"] = f"{name}-{metadata['name']}"  # they share their names
     for hook in document["webhooks"]:
         path = hook["clientConfig"]["service"]["path"]
-        hook["clientConfig"] = _endpoint(port, path)
+        hook["clientConfig"] = _endpoint(plane, port, path)
     return document
 
 
-def crds_applied() -> bool:
+def crds_applied(plane: planes.Plane) -> bool:
     """Whether the API server has the CRDs as they are now."""
-    return _applied("crds", _crd_files())
+    return _applied(plane, "crds", _crd_files(plane))
 
 
-def apply_crds() -> None:
+def apply_crds(plane: planes.Plane) -> None:
     """Give the CRDs to the API server."""
-    _apply("crds", _crd_files())
+    _apply(plane, "crds", _crd_files(plane))
 
 
-def webhooks_applied() -> bool:
+def webhooks_applied(plane: planes.Plane) -> bool:
     """Whether the API server calls the managers' webhooks."""
-    return _applied("webhooks", _webhook_files())
+    return _applied(plane, "webhooks", _webhook_files(plane))
 
 
-def apply_webhooks() -> None:
+def apply_webhooks(plane: planes.Plane) -> None:
     """Register the webhooks: only now do all managers answer."""
-    _apply("webhooks", _webhook_files())
+    _apply(plane, "webhooks", _webhook_files(plane))
 
 
-def _crd_files() -> list[pathlib.Path]:
-    return [*map(_crd_file, PROVIDERS), ADDONS]
+def _crd_files(plane: planes.Plane) -> list[pathlib.Path]:
+    return [*(_crd_file(plane, name) for name in PROVIDERS), ADDONS]
 
 
-def _webhook_files() -> list[pathlib.Path]:
-    return [_webhook_file(n) for n, (_, port) in PROVIDERS.items() if port]
+def _webhook_files(plane: planes.Plane) -> list[pathlib.Path]:
+    return [
+        _webhook_file(plane, name)
+        for name, (_, port) in PROVIDERS.items()
+        if port
+    ]
 
 
-def _applied(kind: str, files: list[pathlib.Path]) -> bool:
+def _stamps(plane: planes.Plane) -> pathlib.Path:
+    return plane.etcd / "stamps"  # go with the data they speak of
+
+
+def _applied(
+    plane: planes.Plane, kind: str, files: list[pathlib.Path]
+) -> bool:
     if not all(path.exists() for path in files):
         return False
-    return stamps.fresh(kind, stamps.fingerprint(files=files), _APPLIED)
+    return stamps.fresh(kind, stamps.fingerprint(files=files), _stamps(plane))
 
 
-def _apply(kind: str, files: list[pathlib.Path]) -> None:
+def _apply(plane: planes.Plane, kind: str, files: list[pathlib.Path]) -> None:
     # Client-side apply would exceed the size limit of its annotation.
     options = ["--server-side", "--force-conflicts", "--validate=false"]
     tools.run(
         [
             layout.BIN / "kubectl",
-            f"--kubeconfig={layout.KUBECONFIG}",
+            f"--kubeconfig={plane.kubeconfig}",
             "apply",
             *options,
             *(f"--filename={path}" for path in files),
         ],
-        log=layout.log("manifests"),
+        log=layout.log(plane.called("manifests")),
     )
-    stamps.write(kind, stamps.fingerprint(files=files), _APPLIED)
+    stamps.write(kind, stamps.fingerprint(files=files), _stamps(plane))

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The management cluster's certificates and its administrator's kubeconfig."""
+"""A management cluster's certificates and its administrator's kubeconfig."""
 
 import base64
 import datetime
@@ -25,53 +25,56 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.oid import NameOID
 import yaml
 
-from lab import layout
+from lab import planes
 
-API_PORT = 16443
-API = f"https://127.0.0.1:{API_PORT}"
-CA = layout.PKI / "ca.crt"
 _YEARS = datetime.timedelta(days=3650)
 _NAMES = ("localhost", "kubernetes", "kubernetes.default.svc")
 _ADDRESSES = ("127.0.0.1", "10.96.0.1")
 
 
-def ready() -> bool:
+def ready(plane: planes.Plane) -> bool:
     """Whether everything was made before."""
-    return layout.KUBECONFIG.exists()
+    return plane.kubeconfig.exists()
 
 
-def make() -> None:
+def make(plane: planes.Plane) -> None:
     """Make a new authority and what it signs; the kubeconfig comes last."""
-    layout.PKI.mkdir(parents=True, exist_ok=True, mode=0o700)
-    key = _key("ca")
-    authority = _authority(key)
-    _write("ca.crt", _pem(authority))
+    plane.pki.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = plane.pki
+    key = _key(folder / "ca.key")
+    authority = _authority(key, plane.called("lab-ca"))
+    _write(plane.authority, _pem(authority))
     for name in ("apiserver", "tls"):
-        sign(name, "lab", (authority, key), ExtendedKeyUsageOID.SERVER_AUTH)
+        sign(
+            folder / name,
+            "lab",
+            (authority, key),
+            ExtendedKeyUsageOID.SERVER_AUTH,
+        )
     sign(
-        "admin",
+        folder / "admin",
         "admin",
         (authority, key),
         ExtendedKeyUsageOID.CLIENT_AUTH,
         group="system:masters",
     )
-    public = _key("sa").public_key()
+    public = _key(folder / "sa.key").public_key()
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     pem = public.public_bytes(serialization.Encoding.PEM, form)
-    _write("sa.pub", pem)
-    layout.KUBECONFIG.write_text(_kubeconfig())
-    layout.KUBECONFIG.chmod(0o600)
+    _write(folder / "sa.pub", pem)
+    plane.kubeconfig.write_text(_kubeconfig(plane))
+    plane.kubeconfig.chmod(0o600)
 
 
 def sign(
-    name: str,
+    path: pathlib.Path,
     common: str,
     issuer: tuple[x509.Certificate, rsa.RSAPrivateKey],
     usage: x509.ObjectIdentifier,
     group: str = "",
 ) -> None:
     """One key pair for a server on loopback or for a client."""
-    key = _key(name)
+    key = _key(path.with_suffix(".key"))
     subject = [x509.NameAttribute(NameOID.COMMON_NAME, common)]
     if group:
         organization = NameOID.ORGANIZATION_NAME
@@ -87,11 +90,11 @@ def sign(
         .add_extension(x509.SubjectAlternativeName(names), False)
         .sign(authority_key, hashes.SHA256())
     )
-    _write(f"{name}.crt", _pem(certificate))
+    _write(path.with_suffix(".crt"), _pem(certificate))
 
 
-def _authority(key: rsa.RSAPrivateKey) -> x509.Certificate:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "lab-ca")])
+def _authority(key: rsa.RSAPrivateKey, common: str) -> x509.Certificate:
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
     usage = x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=True,
@@ -126,14 +129,14 @@ def _builder(
     )
 
 
-def _key(name: str) -> rsa.RSAPrivateKey:
+def _key(path: pathlib.Path) -> rsa.RSAPrivateKey:
     key = rsa.generate_private_key(65537, 2048)
     pem = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.TraditionalOpenSSL,
         serialization.NoEncryption(),
     )
-    _write(f"{name}.key", pem)
+    _write(path, pem)
     return key
 
 
@@ -141,8 +144,7 @@ def _pem(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(serialization.Encoding.PEM)
 
 
-def _write(name: str, data: bytes) -> None:
-    path = layout.PKI / name
+def _write(path: pathlib.Path, data: bytes) -> None:
     path.write_bytes(data)
     path.chmod(0o600)
 
@@ -152,11 +154,14 @@ def encoded(path: pathlib.Path) -> str:
     return base64.b64encode(path.read_bytes()).decode()
 
 
-def _kubeconfig() -> str:
-    cluster = {"server": API, "certificate-authority-data": encoded(CA)}
+def _kubeconfig(plane: planes.Plane) -> str:
+    cluster = {
+        "server": plane.api,
+        "certificate-authority-data": encoded(plane.authority),
+    }
     user = {
-        "client-certificate-data": encoded(layout.PKI / "admin.crt"),
-        "client-key-data": encoded(layout.PKI / "admin.key"),
+        "client-certificate-data": encoded(plane.pki / "admin.crt"),
+        "client-key-data": encoded(plane.pki / "admin.key"),
     }
     text: str = yaml.safe_dump(
         {

@@ -17,6 +17,7 @@ import functools
 from lab import charts
 from lab import errors
 from lab import management
+from lab import planes
 from lab import postgres
 from lab import service
 from lab.cloud import services
@@ -24,14 +25,43 @@ from lab.cloud import services
 
 @functools.cache
 def everything() -> dict[str, service.Service]:
-    """Name -> service."""
+    """Name -> service, of every management cluster that there may be."""
     found = [
-        *management.services(),
+        *(one for plane in planes.ALL for one in management.services(plane)),
         postgres.server(),
         charts.server(),
         *services.services(),
     ]
     return {one.name: one for one in found}
+
+
+def planes_in_use() -> list[planes.Plane]:
+    """The first one, and others that were started and not taken down."""
+    return [
+        plane
+        for plane in planes.ALL
+        if plane is planes.FIRST
+        or any(one.record.exists() for one in management.services(plane))
+    ]
+
+
+def in_use() -> list[service.Service]:
+    """All but those of management clusters that nobody asked for."""
+    used = planes_in_use()
+    idle = {
+        one.name
+        for plane in planes.ALL
+        if plane not in used
+        for one in management.services(plane)
+    }
+    return [one for one in everything().values() if one.name not in idle]
+
+
+def chosen(management_cluster: str | None) -> list[service.Service]:
+    """Those of the management cluster of that name; None: of everything."""
+    if management_cluster is None:
+        return list(everything().values())
+    return management.services(planes.named(management_cluster))
 
 
 def get(name: str) -> service.Service:

@@ -153,21 +153,26 @@ class Service:
         return child.poll() is not None
 
 
-def answers(url: str, *, strict: bool = False) -> Callable[[], bool]:
-    """A probe: something answers there, with success if it must."""
+def answers(
+    url: str, *, strict: bool = False, authority: pathlib.Path | None = None
+) -> Callable[[], bool]:
+    """A probe: something answers there, with success if it must.
+
+    ``authority`` is the certificate to trust, for https.
+    """
 
     def probe() -> bool:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            return _answers(url, strict)
+            return _answers(url, strict, authority)
         return False
 
     return probe
 
 
-def _answers(url: str, strict: bool) -> bool:
+def _answers(url: str, strict: bool, authority: pathlib.Path | None) -> bool:
     context = None
-    if url.startswith("https"):
-        context = ssl.create_default_context(cafile=str(layout.PKI / "ca.crt"))
+    if authority is not None:
+        context = ssl.create_default_context(cafile=authority)
     try:
         # The address is one of the lab's own.
         with urllib.request.urlopen(  # noqa: S310

@@ -21,14 +21,23 @@ from lab import processes
 from lab import virtualenv
 
 
-def run() -> None:
-    """Stop everything that was ever started from this checkout."""
-    count = _services() if virtualenv.usable() else 0
+def run(management: str | None = None) -> None:
+    """Stop everything that was ever started from this checkout.
+
+    Or, of the management cluster of that name, its services alone.
+    """
+    count = _services(management) if virtualenv.usable() else 0
+    if management is not None:
+        print(
+            f"Management cluster {management} is down:"
+            f" {count} services stopped."
+        )
+        return
     count += _strays()
     print(f"The lab is down: {count} services stopped.")
 
 
-def _services() -> int:
+def _services(management: str | None) -> int:
     """Stop services by layers, newest first.
 
     Cluster API's managers stay until those who use them are gone: without
@@ -39,7 +48,7 @@ def _services() -> int:
     from lab import service
 
     layers = collections.defaultdict(list)
-    for one in registry.everything().values():
+    for one in registry.chosen(management):
         layers[one.layer].append(one)
     count = 0
     for layer in sorted(layers, reverse=True):

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
 def status() -> int:
     """A table of all services; 0 only when all of them run."""
     rows = [["SERVICE", "STATE", "PID", "SINCE", "PORT", "LOG"]]
-    rows += [_row(one) for one in registry.everything().values()]
+    rows += [_row(one) for one in registry.in_use()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = zip(row, widths, strict=True)

@@ -22,6 +22,7 @@ from lab import layout
 from lab import management
 from lab import manifests
 from lab import pki
+from lab import planes
 from lab import postgres
 from lab import progress
 from lab import registry
@@ -44,30 +45,46 @@ _FILLS = {
 }
 
 
-def run() -> None:
-    """Bring the lab up and say how to use it."""
+def run(management_cluster: str | None = None) -> None:
+    """Bring the lab up and say how to use it.
+
+    With one management cluster, and those that are in use or asked for.
+    """
     started = time.monotonic()
-    if not pki.ready():
-        pki.make()
+    wanted = registry.planes_in_use()
+    if management_cluster is not None:
+        asked = planes.named(management_cluster)
+        wanted += [asked] * (asked not in wanted)
+    for plane in wanted:
+        _prepare(plane)
     config.write_all()
-    if not manifests.written():
-        manifests.write()
     for one in registry.everything().values():
         if one.outdated:
             one.stop()
-    todo = _todo()
+    todo = _todo(wanted)
     if todo:
         steps.run(todo, progress.Board(sys.stdout, len(todo)))
-    count = len(registry.everything())
+    count = len(registry.in_use())
     took = progress.duration(time.monotonic() - started)
     print(f"The lab is up: {count} services run ({took}).")
     print(f"  OpenStack:  . {layout.OPENRC}")
-    print(f"  Kubernetes: export KUBECONFIG={layout.KUBECONFIG}")
+    for plane in wanted:
+        print(f"  Kubernetes: export KUBECONFIG={plane.kubeconfig}")
 
 
-def _todo() -> list[steps.Step]:
+def _prepare(plane: planes.Plane) -> None:
+    if not pki.ready(plane):
+        pki.make(plane)
+    if not manifests.written(plane):
+        manifests.write(plane)
+
+
+def _todo(wanted: list[planes.Plane]) -> list[steps.Step]:
     """The steps that have something to do."""
-    return [*_databases(), *_management(), *_cloud()]
+    found = _databases()
+    for plane in wanted:
+        found += _management(plane)
+    return [*found, *_charts(), *_cloud()]
 
 
 def _start(
@@ -78,26 +95,33 @@ def _start(
     return [steps.Step(one.name, lambda say: one.start(), frozenset(needs))]
 
 
-def _management() -> list[steps.Step]:
-    etcd, api, *others = management.services()
+def _management(plane: planes.Plane) -> list[steps.Step]:
+    etcd, api, *others = management.services(plane)
     found = _start(etcd) + _start(api, [etcd.name])
-    crds = "resource definitions"
-    if not manifests.crds_applied():
+    crds = plane.called("resource definitions")
+    if not manifests.crds_applied(plane):
         found.append(
             steps.Step(
-                crds, lambda say: manifests.apply_crds(), frozenset({api.name})
+                crds,
+                lambda say: manifests.apply_crds(plane),
+                frozenset({api.name}),
             )
         )
     for one in others:
         found += _start(one, [api.name, crds])
-    if not manifests.webhooks_applied():
+    if not manifests.webhooks_applied(plane):
         found.append(
             steps.Step(
-                "webhooks",
-                lambda say: manifests.apply_webhooks(),
-                frozenset({crds, *management.MANAGERS}),
+                plane.called("webhooks"),
+                lambda say: manifests.apply_webhooks(plane),
+                frozenset({crds, *management.managers(plane)}),
             )
         )
+    return found
+
+
+def _charts() -> list[steps.Step]:
+    found = []
     if not charts.ready():
         found.append(steps.Step("chart", lambda say: charts.package()))
     return found + _start(charts.server(), ["chart"])
@@ -151,7 +175,7 @@ def _cloud() -> list[steps.Step]:
     others = ("magnum database", "chart", "charts", "webhooks")
     names = (one.name for one in apis)
     return found + _start(
-        magnum, [*names, *fills, *others, *management.MANAGERS]
+        magnum, [*names, *fills, *others, *management.managers(planes.FIRST)]
     )
 
 

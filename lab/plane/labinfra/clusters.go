@@ -15,6 +15,7 @@ package main
 import (
 	"context"
 	"crypto/sha1"
+	"flag"
 	"fmt"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ import (
 )
 
 // endpointNet is the first half of the endpoints' addresses: loopback, and nobody else's.
-const endpointNet = "127.88"
+var endpointNet = flag.String("endpoint-net", "127.88", "first half of the endpoints' addresses")
 
 // cluster plays the OpenStackCluster controller.
 func (l *lab) cluster(ctx context.Context, o *unstructured.Unstructured, left map[string]int) error {
@@ -75,7 +76,7 @@ func setEndpoint(o *unstructured.Unstructured, name string) {
 		port = 6443
 	}
 	s := sha1.Sum([]byte(name))
-	endpoint := map[string]any{"host": fmt.Sprintf("%s.%d.%d", endpointNet, s[0], s[1]), "port": port}
+	endpoint := map[string]any{"host": fmt.Sprintf("%s.%d.%d", *endpointNet, s[0], s[1]), "port": port}
 	must(unstructured.SetNestedMap(o.Object, endpoint, "spec", "controlPlaneEndpoint"))
 }
 

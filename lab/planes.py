@@ -1,0 +1,93 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The lab's management clusters: the first, and a second for who asks.
+
+Both are made of the same services; names, ports and folders tell them apart.
+"""
+
+import dataclasses
+import pathlib
+
+from lab import layout
+
+
+@dataclasses.dataclass(frozen=True)
+class Plane:
+    """Where one management cluster lives.
+
+    ``suffix`` ends the names of its services, files and folders; ``shift`` is
+    added to the first one's ports; ``endpoints`` is the first half of the
+    IPv4 addresses that its users' clusters get.
+    """
+
+    name: str
+    suffix: str
+    shift: int
+    endpoints: str
+
+    def called(self, name: str) -> str:
+        """A service's or a step's name on this plane."""
+        return f"{name}{self.suffix}"
+
+    def port(self, first: int) -> int:
+        """The port here of what has the port ``first`` on the first plane."""
+        return first + self.shift
+
+    @property
+    def pki(self) -> pathlib.Path:
+        """The folder of its certificates and keys."""
+        return self._own(layout.PKI)
+
+    @property
+    def authority(self) -> pathlib.Path:
+        """The certificate that signed all others."""
+        return self.pki / "ca.crt"
+
+    @property
+    def etcd(self) -> pathlib.Path:
+        """The folder of its data."""
+        return self._own(layout.ETCD)
+
+    @property
+    def manifests(self) -> pathlib.Path:
+        """The folder of what is applied to its API server."""
+        return self._own(layout.MANIFESTS)
+
+    @property
+    def kubeconfig(self) -> pathlib.Path:
+        """Its administrator's kubeconfig."""
+        return self._own(layout.KUBECONFIG)
+
+    @property
+    def api_port(self) -> int:
+        """The port of its API server."""
+        return self.port(16443)
+
+    @property
+    def api(self) -> str:
+        """The URL of its API server."""
+        return f"https://127.0.0.1:{self.api_port}"
+
+    def _own(self, path: pathlib.Path) -> pathlib.Path:
+        return path.with_name(self.called(path.name))
+
+
+FIRST = Plane("a", suffix="", shift=0, endpoints="127.88")
+SECOND = Plane("b", suffix="-b", shift=1000, endpoints="127.89")
+ALL = (FIRST, SECOND)
+
+
+def named(name: str) -> Plane:
+    """The management cluster that the command line calls so."""
+    return next(plane for plane in ALL if plane.name == name)

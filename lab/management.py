@@ -25,6 +25,7 @@ from lab import manifests
 from lab import planes
 from lab import programs
 from lab import service
+from lab.cloud import config
 
 # Ports of the first plane.
 _ETCD_PORT = 12379
@@ -189,6 +190,7 @@ def _labinfra(plane: planes.Plane) -> service.Service:
             f"-kubeconfig={plane.kubeconfig}",
             f"-health-addr={health}",
             f"-endpoint-net={plane.endpoints}",
+            f"-zones={','.join(config.ZONES)}",
             "-v=2",
         ),
         layer=5,

@@ -168,8 +168,8 @@ def fill_images() -> None:
 
 
 def fill_compute() -> None:
-    """Flavors, key pairs, a compute host."""
-    databases.add_compute_host()
+    """Flavors, key pairs, compute hosts in availability zones."""
+    databases.add_compute_hosts()
     compute = connect("admin").compute
     for name, (vcpus, ram) in FLAVORS.items():
         _ensure(

@@ -22,6 +22,8 @@ from lab import postgres
 KEYSTONE = "http://127.0.0.1:5000/v3"
 PASSWORD = "lab"  # noqa: S105  everything listens on loopback only
 REGION = "RegionOne"
+# Availability zones of Nova; the first is that of hosts outside aggregates.
+ZONES = ("nova", "az1", "az2")
 # Those first whose databases take longest.
 NAMES = (
     "nova",

@@ -148,21 +148,54 @@ def _sync_octavia() -> None:
     )
 
 
-def add_compute_host() -> None:
-    """One nova-compute row: Nova lists availability zones by these.
+# Its version is the one that Nova's API has written for itself.
+_COMPUTE_HOST = """
+INSERT INTO services (created_at, host, "binary", topic, report_count,
+                      disabled, forced_down, deleted, version, uuid)
+SELECT now(), %(host)s, 'nova-compute', 'compute', 0,
+       false, false, 0, max(version), gen_random_uuid()::text
+FROM services HAVING max(version) > 0
+AND NOT EXISTS (SELECT 1 FROM services WHERE host = %(host)s)
+"""
+_AGGREGATE = """
+INSERT INTO aggregates (created_at, uuid, name)
+SELECT now(), gen_random_uuid()::text, %(zone)s
+WHERE NOT EXISTS (SELECT 1 FROM aggregates WHERE name = %(zone)s)
+"""
+_AGGREGATE_ZONE = """
+INSERT INTO aggregate_metadata (created_at, aggregate_id, key, value)
+SELECT now(), id, 'availability_zone', name FROM aggregates
+WHERE name = %(zone)s AND id NOT IN
+    (SELECT aggregate_id FROM aggregate_metadata)
+"""
+_AGGREGATE_HOST = """
+INSERT INTO aggregate_hosts (created_at, aggregate_id, host)
+SELECT now(), id, %(host)s FROM aggregates
+WHERE name = %(zone)s AND id NOT IN
+    (SELECT aggregate_id FROM aggregate_hosts)
+"""
 
-    Its version is the one that Nova's API has written for itself.
+
+def add_compute_hosts() -> None:
+    """A compute host in each zone: Nova lists zones by these.
+
+    One of Nova's own needs no aggregate; the others' aggregates have their
+    zone as their name.
     """
-    connection = postgres.connect("nova")
+    default, *others = config.ZONES
+    hosts = {default: "lab", **{zone: f"lab-{zone}" for zone in others}}
+    _add_rows("nova", _COMPUTE_HOST, [{"host": h} for h in hosts.values()])
+    rows = [{"zone": zone, "host": hosts[zone]} for zone in others]
+    for table in (_AGGREGATE, _AGGREGATE_ZONE, _AGGREGATE_HOST):
+        _add_rows("nova_api", table, rows)
+
+
+def _add_rows(
+    database: str, statement: str, rows: list[dict[str, str]]
+) -> None:
+    connection = postgres.connect(database)
     try:
         with connection.cursor() as cursor:
-            cursor.execute(
-                'INSERT INTO services (created_at, host, "binary", topic,'
-                " report_count, disabled, forced_down, deleted, version, uuid)"
-                " SELECT now(), 'lab', 'nova-compute', 'compute', 0, false,"
-                " false, 0, max(version), gen_random_uuid()::text"
-                " FROM services HAVING max(version) > 0 AND NOT EXISTS"
-                " (SELECT 1 FROM services WHERE host = 'lab')"
-            )
+            cursor.executemany(statement, rows)
     finally:
         connection.close()

@@ -183,7 +183,7 @@ def _fill_stamp() -> str:
     folder = layout.SOURCE / "cloud"
     # The endpoints are the services'.
     inputs = [folder / "catalogue.py", folder / "services.py"]
-    return stamps.fingerprint(files=inputs)
+    return stamps.fingerprint(*config.ZONES, files=inputs)
 
 
 def _fill(what: str, say: steps.Say) -> None:

@@ -17,6 +17,7 @@ import (
 	"crypto/sha1"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ import (
 
 // endpointNet is the first half of the endpoints' addresses: loopback, and nobody else's.
 var endpointNet = flag.String("endpoint-net", "127.88", "first half of the endpoints' addresses")
+
+var zones = flag.String("zones", "nova", "availability zones of Nova, with commas between them")
 
 // cluster plays the OpenStackCluster controller.
 func (l *lab) cluster(ctx context.Context, o *unstructured.Unstructured, left map[string]int) error {
@@ -54,7 +57,7 @@ func (l *lab) cluster(ctx context.Context, o *unstructured.Unstructured, left ma
 		return nil
 	}
 	before = o.DeepCopy()
-	must(unstructured.SetNestedMap(o.Object, clusterStatus(o.GetNamespace(), cluster), "status"))
+	must(unstructured.SetNestedMap(o.Object, clusterStatus(o, cluster), "status"))
 	return l.c.Status().Patch(ctx, o, client.MergeFrom(before))
 }
 
@@ -80,7 +83,23 @@ func setEndpoint(o *unstructured.Unstructured, name string) {
 	must(unstructured.SetNestedMap(o.Object, endpoint, "spec", "controlPlaneEndpoint"))
 }
 
-func clusterStatus(namespace, cluster string) map[string]any {
+// failureDomains are Nova's zones, and whether the control plane may be there, as the provider decides it.
+func failureDomains(o *unstructured.Unstructured) map[string]any {
+	omit, _, _ := unstructured.NestedBool(o.Object, "spec", "controlPlaneOmitAvailabilityZone")
+	chosen, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "controlPlaneAvailabilityZones")
+	domains := map[string]any{}
+	for _, zone := range strings.Split(*zones, ",") {
+		may := !omit
+		if len(chosen) > 0 {
+			may = slices.Contains(chosen, zone)
+		}
+		domains[zone] = map[string]any{"controlPlane": may}
+	}
+	return domains
+}
+
+func clusterStatus(o *unstructured.Unstructured, cluster string) map[string]any {
+	namespace := o.GetNamespace()
 	name := namespace + "/" + cluster
 	return map[string]any{
 		"ready":          true,
@@ -91,7 +110,7 @@ func clusterStatus(namespace, cluster string) map[string]any {
 			"subnets": []any{map[string]any{"id": uuid(name + "subnet"), "name": "nodes", "cidr": "192.168.3.0/24"}},
 		},
 		"externalNetwork": map[string]any{"id": uuid("external"), "name": "public"},
-		"failureDomains":  map[string]any{"nova": map[string]any{"controlPlane": true}},
+		"failureDomains":  failureDomains(o),
 		"conditions":      []any{condition("Ready", time.Now())},
 	}
 }

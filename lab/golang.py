@@ -47,7 +47,10 @@ def parse(text: str) -> tuple[int, int] | None:
 def version(program: str) -> str:
     """The line that ``go version`` prints; empty when it doesn't run."""
     try:
-        return tools.output([program, "version"], env=environ()).strip()
+        # Go needs a folder that has a path, which the caller's may not have.
+        return tools.output(
+            [program, "version"], env=environ(), cwd=layout.SOURCE
+        ).strip()
     except (errors.LabError, OSError):
         return ""
 

@@ -130,6 +130,13 @@ def command(*words: str) -> str:
     )
 
 
+def management(kubeconfig: pathlib.Path) -> client.Client:
+    """A management cluster of the lab."""
+    return client.Client(
+        lambda: connection.Connection(str(kubeconfig), (3.05, 10.0))
+    )
+
+
 class Magnum:
     """Magnum's REST API for one user."""
 
@@ -189,15 +196,21 @@ class LabCase(base.BaseTestCase):
         if not (LAB / "kubeconfig").exists():
             self.fail("the lab does not run: `python3 -m lab up` first")
         self.magnum = Magnum(keystone_session("demo"))
-        self.plane = client.Client(
-            lambda: connection.Connection(
-                str(LAB / "kubeconfig"), (3.05, 10.0)
-            )
-        )
+        self.plane = management(LAB / "kubeconfig")
         project = self.magnum.session.get_project_id()
         self.namespace = f"magnum-{project}"
 
     # Configuring
+
+    def second_management(self) -> client.Client:
+        """A management cluster beside ``self.plane``, until the test ends.
+
+        Its kubeconfig is ``kubeconfig-b`` below ``LAB``, and its services are
+        called as the first one's with ``-b`` at the end.
+        """
+        lab("up", "--management", "b")
+        self.addCleanup(lab, "down", "--management", "b")
+        return management(LAB / "kubeconfig-b")
 
     def configure(self, **options: str) -> None:
         """Restart Magnum with other options in [capi_helm]."""

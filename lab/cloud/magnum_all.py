@@ -23,6 +23,7 @@ from magnum.common import service as magnum_service  # isort: skip
 
 from cheroot import wsgi
 from magnum.api import app
+from magnum.common import policy
 from magnum.common import rpc
 from magnum.common import rpc_service
 from magnum.common import short_id
@@ -60,6 +61,8 @@ def main(port: int, options: list[str]) -> None:
     )
     conductor.start()
     conductor.create_periodic_tasks()
+    # Else requests beside the first find a policy without rules.
+    policy.init().load_rules()
     address = ("127.0.0.1", port)
     wsgi.Server(address, app.load_app(), numthreads=8).start()
 

@@ -36,6 +36,7 @@ _APIS = {
     "barbican": ("barbican", 9311, ""),
 }
 _SCRIPTS = {"barbican": "barbican_api.py"}
+_MAGNUM = "magnum_all.py"
 _TYPES = {
     "glance": "image",
     "placement": "placement",
@@ -82,6 +83,7 @@ def with_predecessor() -> service.Service:
             config.path("magnum"),
             *config.overrides().glob("*.conf"),
             virtualenv.PACKAGES,
+            _HERE / _MAGNUM,
             *predecessor.files(),
         ],
     )
@@ -110,12 +112,13 @@ def _environment(name: str) -> dict[str, str]:
 
 def _api(name: str) -> service.Service:
     module, port, path = _APIS[name]
+    script = _SCRIPTS.get(name, "serve.py")
     # Cinder alone reads its configuration from its command line.
     options = ["--config-file", str(config.path(name))]
     return service.Service(
         name,
         (
-            *_python(_SCRIPTS.get(name, "serve.py")),
+            *_python(script),
             module,
             str(port),
             *(options if name == "cinder" else ()),
@@ -124,7 +127,11 @@ def _api(name: str) -> service.Service:
         ports=(port,),
         probe=service.answers(f"http://127.0.0.1:{port}{path}"),
         env=_environment(name),
-        inputs=lambda: [config.path(name), virtualenv.PACKAGES],
+        inputs=lambda: [
+            config.path(name),
+            virtualenv.PACKAGES,
+            _HERE / script,
+        ],
         grace=5.0,
     )
 
@@ -155,7 +162,7 @@ def _magnum() -> service.Service:
     return service.Service(
         "magnum",
         (
-            *_python("magnum_all.py"),
+            *_python(_MAGNUM),
             str(MAGNUM_PORT),
             "--config-file",
             str(config.path("magnum")),
@@ -176,5 +183,6 @@ def _magnum_inputs() -> list[pathlib.Path]:
         *config.overrides().glob("*.conf"),
         virtualenv.PACKAGES,
         virtualenv.DRIVER,
+        _HERE / _MAGNUM,
         *_DRIVER.rglob("*.py"),
     ]

@@ -53,7 +53,8 @@ def url(database: str) -> str:
 
 
 @functools.cache
-def _programs() -> pathlib.Path:
+def programs() -> pathlib.Path:
+    """The folder of its programs, inside the wheel."""
     found = list(
         layout.VENV.glob("lib/*/site-packages/pgserver/pginstall/bin")
     )
@@ -62,7 +63,8 @@ def _programs() -> pathlib.Path:
     return found[0]
 
 
-def _unprivileged() -> tuple[str, ...]:
+def unprivileged() -> tuple[str, ...]:
+    """What to put before a program of its, to run it as root."""
     if os.getuid():
         return ()
     setpriv = shutil.which("setpriv")
@@ -81,6 +83,12 @@ def _unprivileged() -> tuple[str, ...]:
     )
 
 
+def give(folder: pathlib.Path) -> None:
+    """Let the server have a folder."""
+    if not os.getuid():
+        os.chown(folder, _NOBODY, _NOBODY)
+
+
 def ready() -> bool:
     """Whether the data folder was made."""
     return (DATA / "PG_VERSION").exists()
@@ -91,12 +99,11 @@ def make() -> None:
     shutil.rmtree(layout.POSTGRES, ignore_errors=True)
     fresh = layout.POSTGRES / "new"
     fresh.mkdir(parents=True, mode=0o700)
-    if not os.getuid():
-        os.chown(fresh, _NOBODY, _NOBODY)
+    give(fresh)
     tools.run(
         [
-            *_unprivileged(),
-            _programs() / "initdb",
+            *unprivileged(),
+            programs() / "initdb",
             "--username=postgres",
             "--auth=trust",
             "--encoding=UTF8",
@@ -132,8 +139,8 @@ def server() -> service.Service:
     return service.Service(
         "postgres",
         (
-            *_unprivileged(),
-            str(_programs() / "postgres"),
+            *unprivileged(),
+            str(programs() / "postgres"),
             "-D",
             str(DATA),
             *settings,

@@ -1,0 +1,122 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""``python3 -m bench``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import sys
+
+from lab import environment
+from lab import layout
+
+#: Run by the Python that called, which may have matplotlib.
+_PLAIN = ("report",)
+
+
+def main(words: list[str]) -> int:
+    """The exit code: 0 only when every verdict was right."""
+    given = _parser().parse_args(words)
+    if given.command not in _PLAIN and not _inside():
+        _enter(words)
+    return int(globals()[f"_{given.command}"](given))
+
+
+def _inside() -> bool:
+    return pathlib.Path(sys.prefix) == layout.VENV
+
+
+def _enter(words: list[str]) -> None:
+    """Become the same command, run by the lab's Python."""
+    if not layout.PYTHON.exists():
+        raise SystemExit("there is no lab yet: python3 -m lab up")
+    os.chdir(layout.CHECKOUT)
+    argv = [str(layout.PYTHON), "-m", "bench", *words]
+    os.execve(layout.PYTHON, argv, environment.inside())  # noqa: S606
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python3 -m bench", description="What polling costs."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="measure ticks")
+    run.add_argument("--clusters", type=_numbers, default=(1, 10, 100, 1000))
+    run.add_argument(
+        "--in-progress", type=_numbers, default=(1, 10, 100, 1000)
+    )
+    run.add_argument("--runs", type=int, default=3)
+    run.add_argument("--ticks", type=int, default=1)
+    run.add_argument("--spacing", type=float, default=10.0)
+    run.add_argument(
+        "--drivers", type=_words, default=("new", "1.4.0", "none")
+    )
+    run.add_argument("--out", type=pathlib.Path, default=None)
+    recorded = commands.add_parser(
+        "record", help="record a cluster of the running lab"
+    )
+    recorded.add_argument("release")
+    recorded.add_argument("state")
+    commands.add_parser("stop", help="stop servers that were left running")
+    return parser
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in text.split(",") if each)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(each for each in text.split(",") if each)
+
+
+def _run(given: argparse.Namespace) -> int:
+    from bench import drivers
+    from bench import measuring
+    from bench import places
+
+    unknown = set(given.drivers) - set(drivers.NAMES)
+    if unknown:
+        raise SystemExit(f"--drivers {unknown}: known are {drivers.NAMES}")
+    plan = measuring.Plan(
+        clusters=given.clusters,
+        in_progress=given.in_progress,
+        names=given.drivers,
+        runs=given.runs,
+        ticks=given.ticks,
+        spacing=given.spacing,
+        target=(given.out or places.STATE) / "results.jsonl",
+    )
+    return 1 if measuring.run(plan, _say) else 0
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _record(given: argparse.Namespace) -> int:
+    from bench import places
+    from bench import record
+
+    target = places.RECORDED / f"{given.state}.json.gz"
+    record.record(given.release, target, secrets=given.state == "settled")
+    return 0
+
+
+def _stop(given: argparse.Namespace) -> int:
+    from bench import servers
+
+    servers.stop()
+    return 0

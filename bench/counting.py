@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What the API server and Keystone say that they were asked.
+
+Requests are those of the API server's audit log, bytes those of its metrics:
+the same for every driver, whatever its HTTP library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import json
+import re
+import time
+from typing import Any
+
+import requests
+
+from bench import crds
+from bench import places
+
+_PROBES = ("/metrics", "/readyz", "/healthz", "/livez")
+_SIZES = re.compile(r"^apiserver_response_sizes_sum\{.*\} (\S+)$", re.M)
+#: Seconds after which the API server has written what it was asked.
+_SETTLE = 0.3
+
+
+class Counter:
+    """Counts from when it is made."""
+
+    def __init__(self) -> None:
+        self._http = crds.session()
+        self._bytes = self._sent()
+        self._logins = self._logged_in()
+        time.sleep(_SETTLE)
+        self._offset = places.AUDIT_LOG.stat().st_size
+
+    def read(self) -> dict[str, Any]:
+        """Requests by verb and kind, bytes, and logins at Keystone."""
+        time.sleep(_SETTLE)
+        with places.AUDIT_LOG.open() as stream:
+            stream.seek(self._offset)
+            by_kind = requests_by_kind(stream)
+        sent = self._sent() - self._bytes
+        logins = self._logged_in() - self._logins
+        self._http.close()
+        return {
+            "requests": sum(by_kind.values()),
+            "requests_by_kind": by_kind,
+            "bytes": sent,
+            "logins": logins,
+        }
+
+    def _sent(self) -> float:
+        answer = self._http.get(f"{places.API}/metrics", timeout=60)
+        return sent(answer.text)
+
+    def _logged_in(self) -> int:
+        answer = requests.get(
+            f"http://127.0.0.1:{places.KEYSTONE_PORT}/count", timeout=30
+        )
+        return int(answer.json()["logins"])
+
+
+def sent(metrics: str) -> float:
+    """Bytes of all answers so far, by an API server's metrics."""
+    return sum(map(float, _SIZES.findall(metrics)))
+
+
+def requests_by_kind(lines: Iterable[str]) -> dict[str, int]:
+    """Requests by ``verb resource`` in an audit log, probes left out."""
+    found: dict[str, int] = {}
+    for line in lines:
+        event = json.loads(line)
+        uri = event["requestURI"]
+        if uri.startswith(_PROBES):
+            continue
+        what = (event.get("objectRef") or {}).get("resource") or "discovery"
+        key = f"{event['verb']} {what}"
+        found[key] = found.get(key, 0) + 1
+    return dict(sorted(found.items()))

@@ -1,0 +1,110 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The lab's CRDs, as they are needed without any controller.
+
+Each kind is served and stored in the one version that was recorded, which is
+the one that 1.4.0 asks for: both drivers read the same bytes, and nothing has
+to be converted.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import requests
+import yaml
+
+from bench import places
+from bench import record
+from lab import layout
+from lab import manifests
+from lab import pki
+
+_SECONDS = 60.0
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def session() -> requests.Session:
+    """Talks to the bench's API server as its administrator."""
+    made = requests.Session()
+    made.trust_env = False
+    made.verify = str(pki.CA)
+    made.cert = (
+        str(layout.PKI / "admin.crt"),
+        str(layout.PKI / "admin.key"),
+    )
+    return made
+
+
+def plurals() -> dict[str, str]:
+    """Plural by kind of what is recorded."""
+    found = {"Lease": "leases"}
+    for each in _wanted():
+        names = each["spec"]["names"]
+        found[names["kind"]] = names["plural"]
+    return found
+
+
+def apply() -> None:
+    """Make the CRDs, and wait until the API server serves them."""
+    with session() as http:
+        for each in _wanted():
+            answer = http.post(places.API + _CRDS, json=each, timeout=30)
+            if answer.status_code != requests.codes.conflict:
+                answer.raise_for_status()
+        for each in _wanted():
+            spec = each["spec"]
+            version = spec["versions"][0]["name"]
+            path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}"
+            _wait(http, places.API + path)
+
+
+def _wait(http: requests.Session, url: str) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while not http.get(url, timeout=30).ok:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"the API server does not serve {url}")
+        time.sleep(0.2)
+
+
+def _wanted() -> list[dict[str, Any]]:
+    files = [*sorted(layout.MANIFESTS.glob("crd-*.yaml")), manifests.ADDONS]
+    served = {
+        (group, plural): version
+        for prefix, listed in record.KINDS.items()
+        for group, _, version in [prefix.removeprefix("apis/").partition("/")]
+        for plural in listed
+    }
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found = []
+    for path in files:
+        # The loader is one of yaml's two safe ones.
+        for crd in yaml.load_all(path.read_text(), loader):
+            if not crd:
+                continue
+            spec = crd["spec"]
+            key = (spec["group"], spec["names"]["plural"])
+            if key in served:
+                found.append(_plain(crd, served[key]))
+    return found
+
+
+def _plain(crd: dict[str, Any], version: str) -> dict[str, Any]:
+    """With one version, and without conversion."""
+    spec = crd["spec"]
+    kept = [each for each in spec["versions"] if each["name"] == version]
+    spec["versions"] = [{**kept[0], "served": True, "storage": True}]
+    spec.pop("conversion", None)
+    return crd

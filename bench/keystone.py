@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A stand-in for Keystone: every login succeeds at once, and is counted.
+
+What is measured is the driver's own work for a login, and none of Keystone's.
+Run as a script, so that it imports nothing of the bench.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import sys
+import threading
+from typing import Any
+
+_TOKEN = {
+    "token": {
+        "methods": ["application_credential"],
+        "user": {
+            "domain": {"id": "default", "name": "Default"},
+            "id": "b" * 32,
+            "name": "bench",
+            "password_expires_at": None,
+        },
+        "audit_ids": ["bench"],
+        "expires_at": "2099-01-01T00:00:00.000000Z",
+        "issued_at": "2026-01-01T00:00:00.000000Z",
+        "project": {
+            "domain": {"id": "default", "name": "Default"},
+            "id": "c" * 32,
+            "name": "bench",
+        },
+        "roles": [{"id": "d" * 32, "name": "member"}],
+        "catalog": [],
+    }
+}
+
+
+class _Logins:
+    lock = threading.Lock()
+    count = 0
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """The number of logins, or the version document."""
+        if self.path == "/count":
+            self._answer(200, {"logins": _Logins.count})
+            return
+        host = self.headers.get("Host", "")
+        link = {"rel": "self", "href": f"http://{host}/v3/"}
+        version = {"id": "v3.14", "status": "stable", "links": [link]}
+        self._answer(200, {"version": version})
+
+    def do_POST(self) -> None:
+        """A login."""
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        with _Logins.lock:
+            _Logins.count += 1
+        self._answer(201, _TOKEN, {"X-Subject-Token": "bench"})
+
+    def _answer(
+        self, code: int, body: Any, headers: dict[str, str] | None = None
+    ) -> None:
+        text = json.dumps(body).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the bench counts."""
+
+
+if __name__ == "__main__":
+    address = ("127.0.0.1", int(sys.argv[1]))
+    http.server.ThreadingHTTPServer(address, _Handler).serve_forever()

@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What the clusters of a population are called, and how they fare. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+import dataclasses
+from typing import Any
+import uuid
+
+from bench import template
+
+SETTLED = "settled"
+SCALING = "scaling"
+ILL_WORKER = "ill-worker"
+ILL_CONTROL_PLANE = "ill-control-plane"
+STATES = (SETTLED, SCALING, ILL_WORKER, ILL_CONTROL_PLANE)
+
+#: Projects, that is, namespaces.
+PROJECTS = 20
+#: One in so many clusters has an ill worker, and one an ill control plane.
+_ILL_EVERY = 50
+_ILL = {3: ILL_WORKER, 7: ILL_CONTROL_PLANE}
+
+#: The addon that takes longest.
+_LAST_ADDON = "-csi-cinder"
+
+_SPACE = uuid.UUID("b3c1c0de-0000-4000-8000-000000000000")
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """One cluster of the population."""
+
+    number: int
+
+    @property
+    def identity(self) -> template.Identity:
+        """Its names: the same in each run."""
+        cluster = str(uuid.uuid5(_SPACE, f"cluster {self.number}"))
+        project = uuid.uuid5(_SPACE, f"project {self.number % PROJECTS}").hex
+        return template.Identity(
+            release=f"{self.name}-{cluster.replace('-', '')[-12:]}",
+            cluster=cluster,
+            project=project,
+            user=uuid.uuid5(_SPACE, f"user {project}").hex,
+        )
+
+    @property
+    def name(self) -> str:
+        """Magnum's name."""
+        return f"bench{self.number:04d}"
+
+    @property
+    def namespace(self) -> str:
+        """Where its objects are."""
+        return f"magnum-{self.identity.project}"
+
+
+def state(number: int, in_progress: int) -> str:
+    """How a cluster fares, when the first so many are in progress."""
+    if number < in_progress:
+        return SCALING
+    return _ILL.get(number % _ILL_EVERY, SETTLED)
+
+
+def under_way(objects: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The objects of a cluster that scales, with one addon being upgraded.
+
+    1.4.0 calls a group done while its new machine has no node yet, since
+    Cluster API 1.11 says ``Running`` then; for an addon it waits, too.
+    """
+    for each in objects:
+        if each["metadata"]["name"].endswith(_LAST_ADDON):
+            each["status"]["phase"] = "Upgrading"
+        yield each

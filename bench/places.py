@@ -1,0 +1,51 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Where the bench keeps its state and listens; no lab has these ports."""
+
+from __future__ import annotations
+
+import pathlib
+
+from lab import layout
+
+STATE = layout.CHECKOUT / ".bench"
+RECORDED = pathlib.Path(__file__).parent / "recorded"
+KUBECONFIG = STATE / "kubeconfig"
+AUDIT_POLICY = STATE / "audit-policy.yaml"
+AUDIT_LOG = STATE / "audit.log"
+ETCD_DATA = STATE / "etcd"
+POSTGRES_DATA = STATE / "postgres"
+MAGNUM_CONF = STATE / "magnum.conf"
+EXPECTED = STATE / "expected.json"
+RESULTS = STATE / "results.jsonl"
+
+ETCD_PORT = 22379
+API_PORT = 26443
+POSTGRES_PORT = 25432
+KEYSTONE_PORT = 25000
+
+ETCD = f"http://127.0.0.1:{ETCD_PORT}"
+API = f"https://127.0.0.1:{API_PORT}"
+KEYSTONE = f"http://127.0.0.1:{KEYSTONE_PORT}/v3"
+DATABASE = f"postgresql+psycopg2://postgres@127.0.0.1:{POSTGRES_PORT}/magnum"
+
+
+def log(name: str) -> pathlib.Path:
+    """The log of a program."""
+    return STATE / "log" / f"{name}.log"
+
+
+def record(name: str) -> pathlib.Path:
+    """Who runs a program."""
+    return STATE / "run" / f"{name}.pid"

@@ -1,0 +1,157 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Runs Magnum's periodic tasks with one driver, and says what they cost.
+
+A script for the environment of that driver. It reads one task per line from
+its standard input, as JSON, and answers each with one line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from typing import Any
+
+# Before any library of oslo: Magnum selects a backend of oslo.service.
+from magnum.common import service as magnum_service  # isort: skip
+
+from magnum import objects
+from magnum.common import context
+from magnum.common import rpc
+from magnum.conductor import monitors
+import magnum.conf
+from magnum.drivers.common import driver
+from magnum.service import periodic
+
+from bench import meter
+from bench import verdicts
+
+_DRIVER = "k8s_capi_helm_v1"
+_LIVE = ("CREATE", "UPDATE", "DELETE", "ROLLBACK")
+Data = dict[str, dict[str, Any]]
+
+
+class Runner:
+    """Magnum's conductor, as far as polls go."""
+
+    def __init__(self, config: str) -> None:
+        magnum_service.prepare_service(["magnum", "--config-file", config])
+        if rpc.TRANSPORT:
+            rpc.cleanup()
+        rpc.init(magnum.conf.CONF)
+        self._tasks = periodic.MagnumPeriodicTasks(magnum.conf.CONF)
+        self._meter = meter.Meter()
+        self._said: Data = {}
+        self._loops: list[Any] = []
+        self._hook()
+        self._keep_loops()
+
+    def _hook(self) -> None:
+        found = driver.Driver.get_driver(
+            "vm", "ubuntu", "kubernetes", driver_name=_DRIVER
+        )
+        self._meter.hook(type(found), "update_cluster_status")
+        cluster = objects.Cluster(_context(), stack_id=None)
+        monitor = found.get_monitor(_context(), cluster)
+        self._meter.hook(type(monitor), "poll_health_status", self._heard)
+
+    def _heard(self, monitor: Any) -> None:
+        self._said[monitor.cluster.uuid] = dict(monitor.data)
+
+    def _keep_loops(self) -> None:
+        """Know when Magnum's threads are done: it does not wait for them."""
+        loops = self._loops
+
+        class Kept(periodic.loopingcall.FixedIntervalLoopingCall):  # type: ignore[misc]
+            def start(self, *args: Any, **options: Any) -> Any:
+                loops.append(self)
+                return super().start(*args, **options)
+
+        periodic.loopingcall.FixedIntervalLoopingCall = Kept
+
+    def run(self, kind: str, mode: str) -> dict[str, Any]:
+        """One tick, or the hooks alone; what it cost."""
+        self._said.clear()
+        work = self._tick if mode == "tick" else self._prepared(kind)
+        self._meter.begin()
+        started = time.monotonic()
+        work(kind)
+        wall = time.monotonic() - started
+        return {"wall": wall, **self._meter.end()}
+
+    def _tick(self, kind: str) -> None:
+        if kind == "health":
+            self._tasks.sync_cluster_health_status(_context())
+        else:
+            self._tasks.sync_cluster_status(_context())
+        for each in self._loops:
+            each.wait()
+        self._loops.clear()
+
+    def _prepared(self, kind: str) -> Any:
+        """The hooks of all clusters, in as many threads as Magnum has."""
+        ctx = _context()
+        filters = None
+        if kind == "status":
+            filters = {"status": [f"{each}_IN_PROGRESS" for each in _LIVE]}
+        calls: list[tuple[Any, tuple[Any, ...]]] = []
+        for each in objects.Cluster.list(ctx, filters=filters):
+            if kind == "health":
+                monitor = monitors.create_monitor(ctx, each)
+                calls.append((monitor.poll_health_status, ()))
+            else:
+                found = driver.Driver.get_driver_for_cluster(ctx, each)
+                calls.append((found.update_cluster_status, (ctx, each)))
+        threads = [
+            threading.Thread(target=hook, args=args) for hook, args in calls
+        ]
+
+        def work(_: str) -> None:
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+
+        return work
+
+    def wrong(self, expected: str, per_node: bool) -> list[str]:
+        """What the last health poll said that is not so."""
+        with open(expected) as stream:
+            return verdicts.wrong(
+                self._said, json.load(stream), per_node=per_node
+            )
+
+
+def _context() -> Any:
+    return context.make_admin_context(all_tenants=True)
+
+
+def main(config: str) -> None:
+    """Serve until the input ends."""
+    runner = Runner(config)
+    answers, sys.stdout = sys.stdout, sys.stderr
+    print(json.dumps({"ready": True}), file=answers, flush=True)
+    for line in sys.stdin:
+        task = json.loads(line)
+        if "expected" in task:
+            found: Any = runner.wrong(task["expected"], task["per_node"])
+        else:
+            found = runner.run(task["kind"], task["mode"])
+        print(json.dumps(found), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

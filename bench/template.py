@@ -1,0 +1,179 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A recorded cluster, and clusters made of it: other names, other ids.
+
+Pure: text in, text out.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+import dataclasses
+import gzip
+import json
+import re
+from typing import Any
+import uuid
+
+_UID = re.compile(r'"uid": "([0-9a-f-]{36})"')
+_FINGERPRINT = re.compile(
+    r'"magnum.openstack.org/intent": "(v1-[0-9a-f]{24})"'
+)
+_CREDENTIAL_ID = re.compile(r"application_credential_id: ([0-9a-f]{32})")
+
+
+def fill(size: int) -> dict[str, Any]:
+    """A value of a Secret that was so long, and that nobody reads."""
+    return {"fill": size}
+
+
+def plain(text: str) -> dict[str, Any]:
+    """A value of a Secret that is text."""
+    return {"text": text}
+
+
+def packed(content: bytes, depth: int) -> dict[str, Any]:
+    """A value of a Secret that is compressed text.
+
+    :param depth: how many times it is in base64; helm adds one
+    """
+    return {"packed": content.decode(), "depth": depth}
+
+
+@dataclasses.dataclass(frozen=True)
+class Identity:
+    """What makes one cluster another than the recorded one."""
+
+    release: str
+    cluster: str
+    project: str
+    user: str
+
+
+class Template:
+    """A recorded cluster.
+
+    :param recorded: what ``bench record`` wrote, decompressed
+    """
+
+    def __init__(self, recorded: bytes) -> None:
+        content = json.loads(recorded)
+        self.facts = Identity(**content["facts"])
+        self._rows = json.dumps(content.get("rows") or {})
+        self._identity = str(content.get("identity") or "")
+        self._objects = [json.dumps(each) for each in content["objects"]]
+        whole = "".join(self._objects)
+        self._uids = sorted(set(_UID.findall(whole)) - {self.facts.cluster})
+        self._fingerprint = _one(_FINGERPRINT, whole)
+        self._credentials = _CREDENTIAL_ID.findall(whole)
+
+    def objects(
+        self,
+        identity: Identity,
+        fingerprint: str,
+    ) -> Iterator[dict[str, Any]]:
+        """The objects of another cluster.
+
+        :param fingerprint: of that cluster's rows
+        """
+        new = self._names(identity)
+        new[self._fingerprint] = fingerprint
+        for each in (*self._uids, *self._credentials):
+            new[each] = made(identity.cluster, each, plain="-" not in each)
+        for text in self._objects:
+            yield _packed_again(json.loads(_replaced(text, new)))
+
+    def rows(
+        self, identity: Identity, own: str
+    ) -> dict[str, list[dict[str, Any]]]:
+        """The rows of another cluster, by table.
+
+        :param own: identity of the management cluster
+        """
+        new = self._names(identity)
+        new[self._identity] = own
+        found: dict[str, list[dict[str, Any]]] = json.loads(
+            _replaced(self._rows, new)
+        )
+        for row in found["nodegroup"]:
+            row["uuid"] = made(identity.cluster, row["uuid"])
+        return found
+
+    def nodes(self, identity: Identity) -> list[str]:
+        """Names of the machines of another cluster, which are its nodes'."""
+        found = (json.loads(each) for each in self._objects)
+        names = [
+            each["metadata"]["name"]
+            for each in found
+            if each["kind"] == "Machine"
+        ]
+        return [
+            each.replace(self.facts.release, identity.release)
+            for each in names
+        ]
+
+    def _names(self, identity: Identity) -> dict[str, str]:
+        """What a recorded name becomes."""
+        new = dataclasses.asdict(identity)
+        return {
+            old: new[key]
+            for key, old in dataclasses.asdict(self.facts).items()
+        }
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of JSON by kind, as an API server sends them."""
+        sizes: dict[str, int] = {}
+        for text in self._objects:
+            obj = _packed_again(json.loads(text))
+            sent = len(json.dumps(obj, separators=(",", ":")))
+            sizes[obj["kind"]] = sizes.get(obj["kind"], 0) + sent
+        return sizes
+
+
+def made(cluster: str, what: str, *, plain: bool = False) -> str:
+    """A UUID that a cluster has for something, the same in each run."""
+    found = uuid.uuid5(uuid.UUID(cluster), what)
+    return found.hex if plain else str(found)
+
+
+def _replaced(text: str, new: Mapping[str, str]) -> str:
+    pattern = re.compile("|".join(map(re.escape, new)))
+    return pattern.sub(lambda found: new[found[0]], text)
+
+
+def _one(pattern: re.Pattern[str], text: str) -> str:
+    """The only thing of its kind in a text."""
+    found = {each for each in pattern.findall(text)}
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} different {pattern.pattern} found")
+    return str(found.pop())
+
+
+def _packed_again(obj: dict[str, Any]) -> dict[str, Any]:
+    if obj["kind"] == "Secret":
+        data = obj.get("data") or {}
+        obj["data"] = {key: _value(each) for key, each in data.items()}
+    return obj
+
+
+def _value(recorded: Mapping[str, Any]) -> str:
+    if "fill" in recorded:
+        return "eHh4" * (int(recorded["fill"]) // 4)
+    if "text" in recorded:
+        return base64.b64encode(recorded["text"].encode()).decode()
+    value = gzip.compress(recorded["packed"].encode(), mtime=0)
+    for _ in range(recorded["depth"]):
+        value = base64.b64encode(value)
+    return value.decode()

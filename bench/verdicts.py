@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Whether a health poll said what is true. Pure; runs beside any driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: No health is polled of what is in progress.
+_HEALTH = {"settled": "HEALTHY"}
+_ILL = "UNHEALTHY"
+
+
+def wrong(
+    said: Mapping[str, Mapping[str, Any]],
+    expected: Mapping[str, Mapping[str, Any]],
+    *,
+    per_node: bool,
+) -> list[str]:
+    """What is wrong, one line for each cluster.
+
+    :param said: the monitors' ``data`` by the UUIDs of clusters
+    :param expected: state and nodes by the UUIDs of clusters
+    :param per_node: whether the driver tells of each node
+    """
+    found = []
+    for uuid, each in expected.items():
+        problem = _problem(said.get(uuid), each, per_node)
+        if problem:
+            found.append(f"{uuid}: {problem}")
+    return found
+
+
+def _problem(
+    data: Mapping[str, Any] | None,
+    expected: Mapping[str, Any],
+    per_node: bool,
+) -> str:
+    if data is None:
+        return "not polled"
+    health = _HEALTH.get(expected["state"], _ILL)
+    if data.get("health_status") != health:
+        return f"{data}, expected {health}"
+    if not per_node:
+        return ""
+    reason = data.get("health_status_reason") or {}
+    missing = [
+        name for name in expected["nodes"] if f"{name}.Ready" not in reason
+    ]
+    if missing:
+        return f"nothing about {missing}"
+    ill = [
+        key
+        for key, value in reason.items()
+        if key.endswith(".Ready") and value != "True"
+    ]
+    if bool(ill) != (health == _ILL):
+        return f"{health}, and these are not ready: {ill}"
+    return ""

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
+import signal
 import sys
 
 from lab import environment
@@ -32,6 +33,8 @@ def main(words: list[str]) -> int:
     given = _parser().parse_args(words)
     if given.command not in _PLAIN and not _inside():
         _enter(words)
+    # Servers are stopped however we end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     return int(globals()[f"_{given.command}"](given))
 
 
@@ -60,16 +63,30 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--runs", type=int, default=3)
     run.add_argument("--ticks", type=int, default=1)
-    run.add_argument("--spacing", type=float, default=10.0)
+    run.add_argument("--spacing", type=float, default=5.0)
     run.add_argument(
         "--drivers", type=_words, default=("new", "1.4.0", "none")
     )
     run.add_argument("--out", type=pathlib.Path, default=None)
+    leaks = commands.add_parser(
+        "leaks", help="poll ten thousand times, and see what is left"
+    )
+    leaks.add_argument("--polls", type=int, default=10000)
+    leaks.add_argument("--spacing", type=float, default=1.0)
+    imports = commands.add_parser(
+        "imports", help="what loading a driver takes"
+    )
+    imports.add_argument("--times", type=int, default=7)
     recorded = commands.add_parser(
         "record", help="record a cluster of the running lab"
     )
     recorded.add_argument("release")
     recorded.add_argument("state")
+    report = commands.add_parser("report", help="write table and picture")
+    report.add_argument("results", type=pathlib.Path, nargs="*")
+    report.add_argument(
+        "--docs", action="store_true", help="those of the documentation"
+    )
     commands.add_parser("stop", help="stop servers that were left running")
     return parser
 
@@ -106,12 +123,34 @@ def _say(text: str) -> None:
     print(text, flush=True)
 
 
+def _report(given: argparse.Namespace) -> int:
+    from bench import places
+    from bench import report
+
+    results = given.results or [places.RESULTS]
+    _say(report.report(results, places.STATE, docs=given.docs))
+    return 0
+
+
 def _record(given: argparse.Namespace) -> int:
     from bench import places
     from bench import record
 
     target = places.RECORDED / f"{given.state}.json.gz"
     record.record(given.release, target, secrets=given.state == "settled")
+    return 0
+
+
+def _leaks(given: argparse.Namespace) -> int:
+    from bench import leaks
+
+    return 0 if leaks.run(given.polls, given.spacing, _say) else 1
+
+
+def _imports(given: argparse.Namespace) -> int:
+    from bench import imports
+
+    imports.run(given.times, _say)
     return 0
 
 

@@ -16,22 +16,21 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 from typing import Any
+import venv
 
+from bench import kinds
 from bench import places
 from lab import environment
 from lab import errors
 from lab import layout
 from lab import predecessor
 
-NEW = "new"
-OLD = predecessor.VERSION
-NONE = "none"
-NAMES = (NEW, OLD, NONE)
+_RUNNER = layout.CHECKOUT / "bench" / "runner.py"
+NAMES = (kinds.NEW, kinds.OLD, kinds.NONE)
 
 
 class Process:
@@ -44,16 +43,11 @@ class Process:
         self._log = log
         with log.open("ab") as out:
             self._child = subprocess.Popen(
-                [
-                    str(layout.PYTHON),
-                    "-P",
-                    str(layout.SOURCE.parent / "bench" / "runner.py"),
-                    str(places.MAGNUM_CONF),
-                ],
+                [*command(name, _RUNNER), places.MAGNUM_CONF],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=out,
-                env=environment.inside(PYTHONPATH=path(name)),
+                env=environ(name),
                 cwd=places.STATE,
                 text=True,
             )
@@ -77,12 +71,12 @@ class Process:
 
     def wrong(self) -> list[str]:
         """What the last health poll got wrong."""
-        if self.name == NONE:
+        if self.name == kinds.NONE:
             return []
         found: list[str] = self._ask(
             {
                 "expected": str(places.EXPECTED),
-                "per_node": self.name == NEW,
+                "per_node": self.name == kinds.NEW,
             }
         )
         return found
@@ -103,31 +97,60 @@ class Process:
         return json.loads(line)
 
 
-def path(name: str) -> str:
-    """PYTHONPATH for a driver: the bench, and the driver if it needs one.
+def command(name: str, script: pathlib.Path) -> list[str | pathlib.Path]:
+    """How to run a script of the bench with a driver.
 
-    Ours is installed from this checkout, which must not be on the path: it
-    would stand before any other driver.
+    Without the script's own folder on the path: its modules are the bench's.
     """
-    folder = places.STATE / f"path-{name}"
+    python = layout.PYTHON
+    if name != kinds.NEW:
+        python = _virtual(name) / "bin" / "python"
+    return [python, "-P", script]
+
+
+def environ(name: str) -> dict[str, str]:
+    """What a script of the bench runs in: it finds the bench."""
+    folder = places.STATE / "path"
     folder.mkdir(parents=True, exist_ok=True)
     link = folder / "bench"
     if not link.is_symlink():
         link.symlink_to(layout.CHECKOUT / "bench")
-    words = [str(folder)]
-    if name == OLD:
+    env = environment.inside(
+        PYTHONPATH=str(folder),
+        # Compiled once, as what is installed is, and not in the checkout.
+        PYTHONPYCACHEPREFIX=str(places.STATE / "pycache"),
+    )
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    return env
+
+
+def _virtual(name: str) -> pathlib.Path:
+    """A virtual environment with Magnum and another driver.
+
+    Magnum and its libraries are the lab's, so that all drivers have the same;
+    ours is not in it: an editable package is known to its own environment
+    alone.
+    """
+    folder = places.STATE / f"venv-{name}"
+    shutil.rmtree(folder, ignore_errors=True)
+    venv.create(folder, symlinks=True)
+    if name == kinds.OLD:
         predecessor.install()
-        words.insert(0, str(predecessor.FOLDER))
-    if name == NONE:
-        _register(folder)
-    return os.pathsep.join(words)
+        source = predecessor.FOLDER
+    else:
+        source = places.STATE / "driver-none"
+        _register(source)
+    (lab,) = layout.VENV.glob("lib/*/site-packages")
+    (own,) = folder.glob("lib/*/site-packages")
+    (own / "bench.pth").write_text(f"{source}\n{lab}\n")
+    return folder
 
 
 def _register(folder: pathlib.Path) -> None:
     """Let the driver that does nothing stand for this one, by its name."""
     info = folder / "magnum_capi_helm-0.dist-info"
     shutil.rmtree(info, ignore_errors=True)
-    info.mkdir()
+    info.mkdir(parents=True)
     (info / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: magnum-capi-helm\nVersion: 0\n"
     )

@@ -24,16 +24,13 @@ from typing import Any
 
 from bench import counting
 from bench import drivers
+from bench import kinds
 from bench import magnum_rows
 from bench import members
 from bench import population
 
-HEALTH = "health"
-STATUS = "status"
-TICK = "tick"
-HOOKS = "hooks"
 #: Seconds between two ticks of Magnum.
-SPACING = {HEALTH: 60.0, STATUS: 10.0}
+SPACING = {kinds.HEALTH: 60.0, kinds.STATUS: 10.0}
 #: Seconds between two looks at a cluster's credential, by default.
 _CHECKED = 600.0
 
@@ -60,7 +57,7 @@ class Plan:
     @property
     def options(self) -> dict[str, str]:
         """Of ``[capi_helm]``: as many logins in a tick as a real one has."""
-        ratio = min(self.spacing / SPACING[HEALTH], 1.0)
+        ratio = min(self.spacing / SPACING[kinds.HEALTH], 1.0)
         return {"app_cred_check_interval": str(round(_CHECKED * ratio))}
 
 
@@ -71,14 +68,14 @@ def run(plan: Plan, say: Callable[[str], None]) -> int:
         for size in sorted(plan.clusters):
             made.become(size)
             say(f"{size} clusters")
-            wrong += _runs(plan, say, HEALTH, size, 0)
+            wrong += _runs(plan, say, kinds.HEALTH, size, 0)
         size = max(plan.clusters)
         for count in plan.in_progress:
             if count > size:
                 continue
             made.become(size, in_progress=count)
             say(f"{count} of {size} clusters in progress")
-            wrong += _runs(plan, say, STATUS, size, count)
+            wrong += _runs(plan, say, kinds.STATUS, size, count)
     return wrong
 
 
@@ -114,14 +111,19 @@ def _ticks(
     plan: Plan, process: drivers.Process, kind: str, in_progress: int
 ) -> Any:
     """A cold tick, measured ticks, and the hooks alone."""
-    modes = [TICK] * (1 + plan.ticks) + [HOOKS] * plan.ticks
+    modes = [kinds.TICK] * (1 + plan.ticks) + [kinds.HOOKS] * plan.ticks
     for number, mode in enumerate(modes):
-        if number:
+        if number and process.name == kinds.NEW:
+            # The others keep nothing from one tick to the next.
             time.sleep(plan.spacing)
         counter = counting.Counter()
         found = process.run(kind, mode)
         counted = counter.read()
-        wrong = process.wrong() if kind == HEALTH else _wrong_rows(in_progress)
+        wrong = (
+            process.wrong()
+            if kind == kinds.HEALTH
+            else _wrong_rows(in_progress)
+        )
         yield {
             "mode": mode,
             "cold": number == 0,

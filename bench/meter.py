@@ -117,6 +117,7 @@ class Meter:
                 found[{"VmHWM": "peak_kb", "VmRSS": "rss_kb"}[key]] = float(
                     value.split()[0]
                 )
+        found["descriptors"] = float(len(list((_PROC / "fd").iterdir())))
         return found
 
     def _totals(self) -> dict[str, float]:

@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What importing a driver and making a Driver takes, over Magnum's own.
+
+The script of one measurement; :mod:`bench.imports` runs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+
+# Before any library of oslo: Magnum selects a backend of oslo.service.
+from magnum.common import service as magnum_service  # isort: skip
+
+# What Magnum's processes have imported before they load drivers.
+import magnum.conductor.monitors
+import magnum.drivers.common.driver  # noqa: F401
+
+#: Constructions that one time is the mean of.
+_TIMES = 200
+
+
+def main(config: str, module: str) -> None:
+    """Print the times and the number of modules that came along."""
+    magnum_service.prepare_service(["magnum", "--config-file", config])
+    before = len(sys.modules)
+    started = time.perf_counter()
+    found = importlib.import_module(module)
+    imported = time.perf_counter() - started
+    modules = len(sys.modules) - before
+    started = time.perf_counter()
+    for _ in range(_TIMES):
+        found.Driver()
+    made = (time.perf_counter() - started) / _TIMES
+    answer = {"import": imported, "driver": made, "modules": modules}
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

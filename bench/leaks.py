@@ -1,0 +1,109 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Whether polls leave something behind: memory, open files, sockets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import time
+from typing import Any
+
+from bench import drivers
+from bench import kinds
+from bench import population
+
+CLUSTERS = 50
+IN_PROGRESS = 10
+#: The first polls fill caches and pools, and those may stay.
+WARM = 1000
+_SAID_EVERY = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """What may be there more after all polls than after the first thousand.
+
+    :param megabytes: of resident memory: the allocator's own ups and downs
+    :param descriptors: pooled connections come and go
+    """
+
+    megabytes: float = 10.0
+    descriptors: int = 8
+
+
+def run(
+    polls: int,
+    spacing: float,
+    say: Callable[[str], None],
+    bounds: Bounds | None = None,
+) -> bool:
+    """Poll again and again; whether nothing grew.
+
+    :param spacing: seconds between rounds: polls soon after each other share
+        what they read
+    """
+    with population.running(say, {}) as made:
+        made.become(CLUSTERS, in_progress=IN_PROGRESS)
+        with drivers.Process(kinds.NEW) as process:
+            warm, end = _rounds(process, polls, spacing, say)
+    return _within(warm, end, bounds or Bounds(), say)
+
+
+def _rounds(
+    process: drivers.Process,
+    polls: int,
+    spacing: float,
+    say: Callable[[str], None],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What there was after the warm-up, and after all."""
+    done = 0
+    said = 0
+    warm: dict[str, Any] = {}
+    while True:
+        process.run(kinds.HEALTH, kinds.TICK)
+        found = process.run(kinds.STATUS, kinds.TICK)
+        done += CLUSTERS + IN_PROGRESS
+        if not warm and done >= WARM:
+            warm = found
+        if done // _SAID_EVERY > said:
+            said = done // _SAID_EVERY
+            say(_line(done, found))
+        if done >= polls:
+            return warm, found
+        time.sleep(spacing)
+
+
+def _line(done: int, found: dict[str, Any]) -> str:
+    return (
+        f"{done:6d} polls: {found['rss_kb'] / 1e3:.1f} MB,"
+        f" {found['descriptors']:.0f} descriptors"
+    )
+
+
+def _within(
+    warm: dict[str, Any],
+    end: dict[str, Any],
+    bounds: Bounds,
+    say: Callable[[str], None],
+) -> bool:
+    memory = (end["rss_kb"] - warm["rss_kb"]) / 1e3
+    descriptors = end["descriptors"] - warm["descriptors"]
+    say(
+        f"grown by {memory:.1f} MB (at most {bounds.megabytes:.0f}) and"
+        f" {descriptors:.0f} descriptors (at most {bounds.descriptors})"
+    )
+    return bool(
+        memory <= bounds.megabytes and descriptors <= bounds.descriptors
+    )

@@ -1,0 +1,154 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+from __future__ import annotations
+
+from typing import Any
+import unittest
+
+from bench import medians
+from bench import table
+
+
+def _line(driver: str, mode: str, **figures: Any) -> dict[str, Any]:
+    return {
+        "driver": driver,
+        "kind": "health",
+        "clusters": 1000,
+        "in_progress": 0,
+        "run": 0,
+        "mode": mode,
+        "cold": False,
+        "requests": 0,
+        "bytes": 0,
+        "handshakes": 0,
+        "logins": 0,
+        "process_cpu": 0.0,
+        "wall": 0.0,
+        "hook_wall": 0.0,
+        "peak_kb": 0,
+        "own_cpu": 0.0,
+        "wrong_count": 0,
+        **figures,
+    }
+
+
+_CASE = medians.Case("health", 1000, "new")
+
+
+class MediansTest(unittest.TestCase):
+    def test_ticks_and_hooks_are_kept_apart(self) -> None:
+        found = medians.costs(
+            [
+                _line("new", "tick", own_cpu=3.0, requests=30),
+                _line("new", "tick", own_cpu=1.0, requests=10),
+                _line("new", "tick", own_cpu=2.0, requests=90),
+                _line("new", "hooks", own_cpu=0.5, hook_wall=7.0),
+            ]
+        )[_CASE]
+        self.assertEqual(
+            (2.0, 30.0, 0.5, 7.0),
+            tuple(
+                found.figures[each]
+                for each in ("own_cpu", "requests", "hooks_cpu", "hooks_wall")
+            ),
+        )
+
+    def test_a_cold_tick_is_left_out_but_not_what_it_got_wrong(self) -> None:
+        found = medians.costs(
+            [
+                _line("new", "tick", cold=True, wall=99.0, wrong_count=4),
+                _line("new", "tick", wall=1.0, run=1),
+            ]
+        )[_CASE]
+        self.assertEqual(
+            (1.0, 4, 2), (found.figures["wall"], found.wrong, found.runs)
+        )
+
+    def test_status_ticks_are_sorted_by_what_is_in_progress(self) -> None:
+        line = _line("new", "tick", kind="status", in_progress=10)
+        self.assertEqual(
+            [medians.Case("status", 10, "new")], list(medians.costs([line]))
+        )
+
+    def test_times_less_is_as_exact_as_it_can_be_read(self) -> None:
+        for new, old, written in (
+            (2.0, 5.0, "2.5"),
+            (1.0, 123.4, "123"),
+            (0.0, 5.0, "all"),
+            (5.0, 0.0, ""),
+        ):
+            with self.subTest(written):
+                self.assertEqual(written, medians.times_less(new, old))
+
+
+class TableTest(unittest.TestCase):
+    def test_drivers_stand_below_each_other_and_are_compared(self) -> None:
+        lines = [
+            _line("1.4.0", "tick", requests=5000, handshakes=1000),
+            _line("1.4.0", "hooks", own_cpu=18.0, hook_wall=30.0),
+            _line("new", "tick", requests=20, peak_kb=150000, bytes=35.5e6),
+            _line("new", "hooks", own_cpu=0.9, hook_wall=1.5),
+        ]
+        self.assertEqual(
+            """\
+.. list-table:: Health tick over all clusters
+   :header-rows: 1
+
+   * - Clusters
+     - Driver
+     - Requests
+     - MB
+     - TLS
+     - CPU, s
+     - Wall, s
+     - CPU in tick, s
+     - Process, s
+     - Peak, MB
+     - Wrong
+   * - 1000
+     - this driver
+     - 20
+     - 35.5
+     - 0
+     - 0.900
+     - 1.500
+     - 0.000
+     - 0.000
+     - 150
+     - 0
+   * - 1000
+     - 1.4.0
+     - 5000
+     - 0.0
+     - 1000
+     - 18.000
+     - 30.000
+     - 0.000
+     - 0.000
+     - 0
+     - 0
+   * - 1000
+     - times less
+     - 250
+     -
+     - all
+     - 20
+     - 20
+     -
+     -
+     -
+     -
+""",
+            table.tables(medians.costs(lines)),
+        )

@@ -29,34 +29,12 @@ import pathlib
 import re
 from typing import Any
 
+from bench import crds
 from bench import template
 from lab import layout
 from lab import postgres
 from lab import tools
 
-#: Group and version (the one that both drivers ask for), and plurals.
-KINDS = {
-    "apis/cluster.x-k8s.io/v1beta1": (
-        "clusters",
-        "machinedeployments",
-        "machines",
-        "machinesets",
-        "machinehealthchecks",
-    ),
-    "apis/controlplane.cluster.x-k8s.io/v1beta1": ("kubeadmcontrolplanes",),
-    "apis/bootstrap.cluster.x-k8s.io/v1beta1": (
-        "kubeadmconfigs",
-        "kubeadmconfigtemplates",
-    ),
-    "apis/infrastructure.cluster.x-k8s.io/v1beta1": (
-        "openstackclusters",
-        "openstackmachines",
-        "openstackmachinetemplates",
-    ),
-    "apis/addons.stackhpc.com/v1alpha1": ("helmreleases", "manifests"),
-    "apis/coordination.k8s.io/v1": ("leases",),
-    "api/v1": ("secrets",),
-}
 #: Their content is read by the driver; that of the others is filled.
 _KEPT = ("-intent", "-cloud-credentials")
 _CREDENTIAL = re.compile(r"(application_credential_secret: )(\S+)")
@@ -72,7 +50,7 @@ def record(
     namespace = _namespace(release)
     found = [
         _clean(each, release)
-        for prefix, plurals in KINDS.items()
+        for prefix, plurals in crds.KINDS.items()
         for plural in plurals
         for each in _list(prefix, namespace, plural)
         if release in each["metadata"]["name"]

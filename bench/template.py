@@ -71,13 +71,27 @@ class Template:
     def __init__(self, recorded: bytes) -> None:
         content = json.loads(recorded)
         self.facts = Identity(**content["facts"])
-        self._rows = json.dumps(content.get("rows") or {})
         self._identity = str(content.get("identity") or "")
-        self._objects = [json.dumps(each) for each in content["objects"]]
-        whole = "".join(self._objects)
+        self._machines = [
+            each["metadata"]["name"]
+            for each in content["objects"]
+            if each["kind"] == "Machine"
+        ]
+        texts = [json.dumps(each) for each in content["objects"]]
+        whole = "".join(texts)
         self._uids = sorted(set(_UID.findall(whole)) - {self.facts.cluster})
         self._fingerprint = _one(_FINGERPRINT, whole)
-        self._credentials = _CREDENTIAL_ID.findall(whole)
+        self._credentials = set(_CREDENTIAL_ID.findall(whole))
+        names = [
+            *dataclasses.asdict(self.facts).values(),
+            *filter(None, [self._identity, self._fingerprint]),
+            *self._uids,
+            *self._credentials,
+        ]
+        # Looked for once, and not for each cluster.
+        pattern = re.compile(f"({'|'.join(map(re.escape, names))})")
+        self._objects = [pattern.split(text) for text in texts]
+        self._rows = pattern.split(json.dumps(content.get("rows") or {}))
 
     def objects(
         self,
@@ -92,8 +106,8 @@ class Template:
         new[self._fingerprint] = fingerprint
         for each in (*self._uids, *self._credentials):
             new[each] = made(identity.cluster, each, plain="-" not in each)
-        for text in self._objects:
-            yield _packed_again(json.loads(_replaced(text, new)))
+        for pieces in self._objects:
+            yield _packed_again(json.loads(_joined(pieces, new)))
 
     def rows(
         self, identity: Identity, own: str
@@ -105,7 +119,7 @@ class Template:
         new = self._names(identity)
         new[self._identity] = own
         found: dict[str, list[dict[str, Any]]] = json.loads(
-            _replaced(self._rows, new)
+            _joined(self._rows, new)
         )
         for row in found["nodegroup"]:
             row["uuid"] = made(identity.cluster, row["uuid"])
@@ -113,15 +127,9 @@ class Template:
 
     def nodes(self, identity: Identity) -> list[str]:
         """Names of the machines of another cluster, which are its nodes'."""
-        found = (json.loads(each) for each in self._objects)
-        names = [
-            each["metadata"]["name"]
-            for each in found
-            if each["kind"] == "Machine"
-        ]
         return [
             each.replace(self.facts.release, identity.release)
-            for each in names
+            for each in self._machines
         ]
 
     def _names(self, identity: Identity) -> dict[str, str]:
@@ -135,8 +143,8 @@ class Template:
     def sizes(self) -> dict[str, int]:
         """Bytes of JSON by kind, as an API server sends them."""
         sizes: dict[str, int] = {}
-        for text in self._objects:
-            obj = _packed_again(json.loads(text))
+        for pieces in self._objects:
+            obj = _packed_again(json.loads("".join(pieces)))
             sent = len(json.dumps(obj, separators=(",", ":")))
             sizes[obj["kind"]] = sizes.get(obj["kind"], 0) + sent
         return sizes
@@ -148,9 +156,12 @@ def made(cluster: str, what: str, *, plain: bool = False) -> str:
     return found.hex if plain else str(found)
 
 
-def _replaced(text: str, new: Mapping[str, str]) -> str:
-    pattern = re.compile("|".join(map(re.escape, new)))
-    return pattern.sub(lambda found: new[found[0]], text)
+def _joined(pieces: list[str], new: Mapping[str, str]) -> str:
+    """A text that was split at its names, with other names."""
+    return "".join(
+        new.get(piece, piece) if number % 2 else piece
+        for number, piece in enumerate(pieces)
+    )
 
 
 def _one(pattern: re.Pattern[str], text: str) -> str:

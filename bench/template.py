@@ -184,7 +184,8 @@ def _value(recorded: Mapping[str, Any]) -> str:
         return "eHh4" * (int(recorded["fill"]) // 4)
     if "text" in recorded:
         return base64.b64encode(recorded["text"].encode()).decode()
-    value = gzip.compress(recorded["packed"].encode(), mtime=0)
+    # As small as helm makes it, but for one per cent, in half the time.
+    value = gzip.compress(recorded["packed"].encode(), 6, mtime=0)
     for _ in range(recorded["depth"]):
         value = base64.b64encode(value)
     return value.decode()

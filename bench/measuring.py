@@ -101,7 +101,7 @@ def _runs(
                         "run": number,
                         **found,
                     }
-                    wrong += len(found["wrong"])
+                    wrong += found["wrong_count"]
                     _write(plan.target, line)
                     say(_summary(line))
     return wrong
@@ -130,7 +130,7 @@ def _ticks(
             **found,
             **counted,
             "wrong": wrong[:20],
-            "wrong_count": len(wrong),
+            "wrong_count": len(wrong) + found["hook_failures"],
         }
 
 

@@ -38,11 +38,13 @@ class Call:
     :param started: monotonic seconds
     :param ended: monotonic seconds
     :param cpu: seconds of its own thread
+    :param failed: whether it raised
     """
 
     started: float
     ended: float
     cpu: float
+    failed: bool
 
 
 class Meter:
@@ -71,13 +73,15 @@ class Meter:
         @functools.wraps(method)
         def timed(*args: Any, **options: Any) -> Any:
             started, cpu = time.monotonic(), time.thread_time()
-            self._here.hook = True
+            self._here.hook = failed = True
             try:
-                return method(*args, **options)
+                answer = method(*args, **options)
+                failed = False
+                return answer
             finally:
                 self._here.hook = False
                 cpu = time.thread_time() - cpu
-                call = Call(started, time.monotonic(), cpu)
+                call = Call(started, time.monotonic(), cpu, failed)
                 with self._lock:
                     self._calls.append(call)
                 if after:
@@ -100,6 +104,7 @@ class Meter:
         with self._lock:
             calls = list(self._calls)
         found["hook_calls"] = len(calls)
+        found["hook_failures"] = sum(each.failed for each in calls)
         found["hook_cpu"] = sum(each.cpu for each in calls)
         found["hook_wall"] = (
             max(each.ended for each in calls)

@@ -19,6 +19,7 @@ its standard input, as JSON, and answers each with one line.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import threading
@@ -98,7 +99,9 @@ class Runner:
         else:
             self._tasks.sync_cluster_status(_context())
         for each in self._loops:
-            each.wait()
+            # Magnum has logged what a driver raised; the meter counts it.
+            with contextlib.suppress(Exception):
+                each.wait()
         self._loops.clear()
 
     def _prepared(self, kind: str) -> Any:

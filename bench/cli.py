@@ -161,13 +161,16 @@ def _leaks(given: argparse.Namespace) -> int:
 
 def _imports(given: argparse.Namespace) -> int:
     from bench import imports
+    from bench import servers
 
-    imports.run(given.times, _say)
+    with servers.alone():
+        imports.run(given.times, _say)
     return 0
 
 
 def _stop(given: argparse.Namespace) -> int:
     from bench import servers
 
-    servers.stop()
+    with servers.alone():
+        servers.stop()
     return 0

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 import contextlib
 import gzip
@@ -193,11 +193,12 @@ class Population:
 
 
 @contextlib.contextmanager
-def running(say: Say, options: dict[str, str]) -> Any:
+def running(say: Say, options: dict[str, str]) -> Iterator[Population]:
     """A population on servers that are stopped at the end."""
-    made = Population(say)
-    try:
-        made.begin(options)
-        yield made
-    finally:
-        servers.stop()
+    with servers.alone():
+        made = Population(say)
+        try:
+            made.begin(options)
+            yield made
+        finally:
+            servers.stop()

@@ -19,9 +19,10 @@ the API server what it costs anywhere, but for admission and conversion.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
+import fcntl
 import shutil
 import signal
 import time
@@ -87,6 +88,18 @@ class Server:
         identity = processes.read(places.record(self.name))
         if identity is not None and processes.alive(identity):
             processes.stop(identity, first=self.first_signal)
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """No other bench of this checkout meanwhile: it would stop the servers."""
+    places.STATE.mkdir(parents=True, exist_ok=True)
+    with (places.STATE / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SystemExit("another bench of this checkout runs") from None
+        yield
 
 
 def all_servers() -> list[Server]:

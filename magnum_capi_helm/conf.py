@@ -33,6 +33,9 @@ from magnum_capi_helm import options
 
 CONF = magnum.conf.CONF
 
+#: One that hangs keeps nobody else waiting.
+_FEWEST_HELMS = 2
+
 capi_helm_group = cfg.OptGroup(
     name="capi_helm", title="Cluster API driver for Magnum"
 )
@@ -88,6 +91,19 @@ def label_defaults() -> dict[str, Any]:
 def interface() -> str:
     """Endpoint interface of clusters: public, internal or admin."""
     return str(CONF.capi_helm.app_cred_interface_type).removesuffix("URL")
+
+
+def helm_processes() -> int:
+    """How many helm processes this process may run at once.
+
+    Magnum runs as many workers as there are processors, unless told
+    otherwise; each is a process that takes requests.
+    """
+    if configured := CONF.capi_helm.max_helm_processes:
+        return int(configured)
+    processors = len(os.sched_getaffinity(0))
+    workers = CONF.conductor.workers or processors
+    return int(max(_FEWEST_HELMS, processors // workers))
 
 
 def kubeconfig_path() -> str:

@@ -21,6 +21,7 @@ status tells, and the polls go on with whatever is not done.
 from __future__ import annotations
 
 from concurrent import futures
+import contextlib
 import dataclasses
 import time
 from typing import Any
@@ -31,12 +32,14 @@ from magnum_capi_helm import assembly
 from magnum_capi_helm import certificates
 from magnum_capi_helm import encryption_key
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import in_line
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
+from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import server_groups
@@ -88,13 +91,18 @@ def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
         kinds.NAMESPACE, {"metadata": {"name": plan.namespace}}
     )
     scope = (plan.namespace, plan.release)
-    with rt.leases.hold(*scope, plan.labels) as hold:
+    helm_seconds = None
+    with (
+        # The status says so, and it goes on in its turn.
+        contextlib.suppress(exceptions.NoTurn),
+        in_line.queued(rt, cluster, polling.update),
+        rt.leases.hold(*scope, plan.labels) as hold,
+    ):
         if hold.marked_deleted:
             return
         claimed = _claim(context, cluster, plan)
-        helm_seconds = (
-            _finish(rt, context, cluster, plan, hold) if claimed else None
-        )
+        if claimed:
+            helm_seconds = _finish(rt, context, cluster, plan, hold)
     if not claimed:
         # No deletion will come by: one without stack_id needs no management
         # cluster.
@@ -163,7 +171,10 @@ def _finish(
     plan: _Plan,
     hold: Any,
 ) -> float | None:
-    """Write it all; None when that did not get through."""
+    """Write it all; None when that did not get through.
+
+    :raises NoTurn: all but helm is done
+    """
     resumable = False
     try:
         rows_now = _prepare(rt, cluster, plan)
@@ -175,6 +186,8 @@ def _finish(
     except exceptions.CapiHelmError as error:
         failure = error
     _leave(context, cluster, failure, resumable and failure.retriable)
+    if isinstance(failure, exceptions.NoTurn):
+        raise failure
     return None
 
 
@@ -242,7 +255,8 @@ def _leave(
     :param resumable: whether the polls can; they have no user's token, so
         not before the credential and the intent are written
     """
-    LOG.warning("Creating cluster %s: %s", cluster.uuid, error)
+    write = LOG.info if isinstance(error, exceptions.NoTurn) else LOG.warning
+    write("Creating cluster %s: %s", cluster.uuid, error)
     row = rows.fresh(context, cluster)
     if row is None or rows.action(row.status) == "DELETE":
         return

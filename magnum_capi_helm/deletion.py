@@ -28,6 +28,7 @@ from oslo_log import log
 
 from magnum_capi_helm import certificates
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import in_line
 from magnum_capi_helm import leftovers
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
@@ -55,9 +56,8 @@ def begin(rt: runtime.Runtime, cluster: Any) -> None:
     scope = operation.scope_of(cluster)
     origin.ascertain(rt, scope, rows.all_groups(cluster))
     rt.leases.mark_deleted(*scope)
-    labels = location.object_labels(cluster, scope[1])
-    with rt.leases.hold(*scope, labels):
-        helm_seconds = _uninstall(rt, scope, cluster)
+    with in_line.queued(rt, cluster, _go_on):
+        helm_seconds = _go_on(rt, None, cluster)
     LOG.info(
         "deleted release %s in %s: driver %.3f s, helm %.3f s",
         scope[1],
@@ -65,6 +65,14 @@ def begin(rt: runtime.Runtime, cluster: Any) -> None:
         time.monotonic() - started - helm_seconds,
         helm_seconds,
     )
+
+
+def _go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
+    """Uninstall the release; seconds that helm took."""
+    scope = operation.scope_of(cluster)
+    labels = location.object_labels(cluster, scope[1])
+    with rt.leases.hold(*scope, labels):
+        return _uninstall(rt, scope, cluster)
 
 
 def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
@@ -78,6 +86,12 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     """
     if rows.fresh(context, cluster) is None:
         return ""
+    in_line.check(rt, cluster)
+    with in_line.queued(rt, cluster, _go_on):
+        return _step(rt, context, cluster)
+
+
+def _step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     scope = operation.scope_of(cluster)
     at_home = origin.ascertain(rt, scope, rows.all_groups(cluster))
     if rt.management.get(kinds.NAMESPACE, "", scope[0]) is None:
@@ -165,8 +179,9 @@ def _uninstall(
     namespace, release = scope
     if not releases.revisions(rt.management, namespace, release):
         return 0.0
-    leftovers.instruct_janitor(rt, scope, cluster)
-    return rt.helm.uninstall(release, namespace)
+    with rt.turns.turn():
+        leftovers.instruct_janitor(rt, scope, cluster)
+        return rt.helm.uninstall(release, namespace)
 
 
 def _remove(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> str:

@@ -107,6 +107,18 @@ class HelmBusy(HelmError):
     retriable = True
 
 
+class NoTurn(HelmError):
+    """As many helm processes run as may.
+
+    :param before: how many wait for one already
+    """
+
+    retriable = True
+
+    def __init__(self, before: int) -> None:
+        super().__init__(f"waiting for helm: {before} before it")
+
+
 class HelmUnreachable(HelmError):
     """helm could not reach the management cluster, or ran out of time."""
 

@@ -90,14 +90,19 @@ def translated(
 def logged(logger: Any, text: str, uuid: str) -> Iterator[None]:
     """Go on after what the polls will try again, with one line of warning.
 
+    To wait for helm is no reason to warn.
+
     :param logger: of the module that goes on
     :param text: with places for the cluster's UUID and for what is wrong
     """
     problem = ""
+    write = logger.warning
     try:
         yield
+    except exceptions.NoTurn as error:
+        problem, write = str(error), logger.info
     except exceptions.CapiHelmError as error:
         problem = str(error)
     if problem:
         # Not inside "except": oslo.log would append the exception again.
-        logger.warning(text, uuid, problem)
+        write(text, uuid, problem)

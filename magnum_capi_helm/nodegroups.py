@@ -27,6 +27,7 @@ from oslo_log import log
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
+from magnum_capi_helm import in_line
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroup_rows
@@ -35,6 +36,7 @@ from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
 from magnum_capi_helm import packed
+from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import wanted
@@ -214,7 +216,10 @@ def apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
 def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])
-    with rt.leases.hold(*scope, labels) as hold:
+    with (
+        in_line.queued(rt, cluster, polling.update),
+        rt.leases.hold(*scope, labels) as hold,
+    ):
         row = rows.fresh(context, cluster)
         hold.orphaned = row is None
         if row is None or hold.marked_deleted:

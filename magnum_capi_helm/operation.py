@@ -108,6 +108,7 @@ def apply(
     :param cluster: the row, read under the Lease
     :param within: seconds for helm, where there are fewer than usual
     :returns: seconds that helm took
+    :raises NoTurn: as many helm processes run as may; nothing was written
     :raises InterruptedCreateError: there is no intent and no release
     :raises HelmBusy: a helm of somebody else may still be at work
     :raises CapiHelmError: as helm or the management cluster says
@@ -115,6 +116,16 @@ def apply(
     doomed = hold.marked_deleted or rows_now.doomed
     if doomed or rows.action(cluster.status) == "DELETE":
         return 0.0
+    with rt.turns.turn():
+        return _apply(rt, cluster, rows_now, within)
+
+
+def _apply(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    within: float | None,
+) -> float:
     # Absence is about to be believed.
     origin.check(rt, rows.all_groups(cluster))
     scope = scope_of(cluster)

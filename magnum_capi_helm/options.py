@@ -164,6 +164,15 @@ OPTIONS: list[cfg.Opt] = [
         min=10,
         help="Seconds that one run of helm may take.",
     ),
+    cfg.IntOpt(
+        "max_helm_processes",
+        default=0,
+        min=0,
+        help="How many helm processes one process of magnum-conductor runs "
+        "at once; what is more waits in line. helm keeps a processor busy "
+        "for a second or two. 0: as many as the host has processors for each "
+        "of the [conductor] workers, at least 2.",
+    ),
     cfg.FloatOpt(
         "api_connect_timeout",
         default=3.05,

@@ -27,6 +27,7 @@ from oslo_log import log
 
 from magnum_capi_helm import autoscaled
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import in_line
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import looks
@@ -64,6 +65,7 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
             )
         return
     looked = rows.looks(cluster)
+    in_line.check(rt, cluster)
     with origin.doubted(rt, cluster):
         look = looks.at(rt, cluster)
         _locate(look)
@@ -73,7 +75,10 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
             rt.waiting.keep(look.scope, (looked, look.version), True)
         return
     labels = location.object_labels(cluster, look.scope[1])
-    with rt.leases.hold(*look.scope, labels) as hold:
+    with (
+        in_line.queued(rt, cluster, update),
+        rt.leases.hold(*look.scope, labels) as hold,
+    ):
         _decide(rt, context, cluster, hold)
 
 
@@ -191,6 +196,9 @@ def _apply(look: looks.Look, hold: Any) -> str:
     """
     try:
         operation.apply(look.rt, look.row, look.wanted, hold)
+    except exceptions.NoTurn:
+        # Nothing was tried.
+        raise
     except exceptions.CapiHelmError as error:
         look.rt.backoff.failed(look.scope)
         if error.retriable:

@@ -25,9 +25,11 @@ from magnum_capi_helm import control_plane_size
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
 from magnum_capi_helm import growth
+from magnum_capi_helm import in_line
 from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
+from magnum_capi_helm import polling
 from magnum_capi_helm import removal
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -255,7 +257,10 @@ def _tell(
 def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])
-    with rt.leases.hold(*scope, labels) as hold:
+    with (
+        in_line.queued(rt, cluster, polling.update),
+        rt.leases.hold(*scope, labels) as hold,
+    ):
         row = rows.fresh(context, cluster)
         hold.orphaned = row is None
         if row is None:

@@ -41,8 +41,13 @@ def looks(cluster: Any) -> Hashable:
 
 def fresh(request: Any, cluster: Any) -> Any | None:
     """The cluster's row as it is now, or None when it is gone."""
+    return find(request, cluster.uuid)
+
+
+def find(request: Any, uuid: str) -> Any | None:
+    """The row of a cluster, or None when it is gone."""
     try:
-        return objects.Cluster.get_by_uuid(request, cluster.uuid)
+        return objects.Cluster.get_by_uuid(request, uuid)
     except exception.ClusterNotFound:
         return None
 
@@ -72,10 +77,12 @@ def read(cluster: Any) -> tuple[wanted.Rows, list[Any]]:
 
 def all_groups(cluster: Any) -> list[Any]:
     """The rows of all groups, those that an admin's project added too."""
-    return list(objects.NodeGroup.list(_admin(), cluster.uuid, sort_key="id"))
+    found = objects.NodeGroup.list(everywhere(), cluster.uuid, sort_key="id")
+    return list(found)
 
 
-def _admin() -> Any:
+def everywhere() -> Any:
+    """A context that sees the rows of all projects, as Magnum's polls have."""
     return context.make_admin_context(all_tenants=True)
 
 
@@ -143,7 +150,7 @@ def fresh_group(nodegroup: Any) -> Any | None:
     """A nodegroup's row as it is now, or None when it is gone."""
     try:
         return objects.NodeGroup.get_by_uuid(
-            _admin(), nodegroup.cluster_id, nodegroup.uuid
+            everywhere(), nodegroup.cluster_id, nodegroup.uuid
         )
     except exception.NodeGroupNotFound:
         return None

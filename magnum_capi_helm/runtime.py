@@ -34,6 +34,7 @@ from magnum_capi_helm import observation
 from magnum_capi_helm import steady
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
+from magnum_capi_helm.helm import turns
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import lease
@@ -146,6 +147,10 @@ class Runtime:
     leftovers: FirstSeen = dataclasses.field(default_factory=FirstSeen)
     #: How long a pending revision without a Lease may still be at work.
     helm_deadline: float = 330.0
+    #: One for all management clusters: helm runs on this host.
+    turns: turns.Turns = dataclasses.field(
+        default_factory=lambda: turns.Turns(conf.helm_processes())
+    )
     #: Operations that go on as they did.
     waiting: steady.Steady[bool] = dataclasses.field(
         default_factory=lambda: steady.Steady(_WAITING)
@@ -172,6 +177,7 @@ class Runtime:
 
 _lock = threading.Lock()
 _runtimes: dict[str, Runtime] = {}
+_turns: list[turns.Turns] = []
 _DEFAULT = ""
 
 
@@ -216,7 +222,15 @@ def build(management: client.Client | None = None) -> Runtime:
         snapshots=snapshot.Snapshots(whole.read, again=_STATUS_AGAIN),
         health_snapshots=snapshot.Snapshots(objects.read),
         helm_deadline=options.helm_timeout + 30.0,
+        turns=_shared_turns(),
     )
+
+
+def _shared_turns() -> turns.Turns:
+    """The same for every runtime of this process."""
+    if not _turns:
+        _turns.append(turns.Turns(conf.helm_processes()))
+    return _turns[0]
 
 
 def reset() -> None:
@@ -224,6 +238,7 @@ def reset() -> None:
     global _lock
     _lock = threading.Lock()
     _runtimes.clear()
+    _turns.clear()
 
 
 os.register_at_fork(after_in_child=reset)

@@ -51,7 +51,7 @@ def _attempt(context: Any, cluster: Any) -> str:
     """Poll; what kept it from a verdict, if anything is wrong."""
     try:
         _poll(context, cluster)
-    except exceptions.LeaseHeld as error:
+    except (exceptions.LeaseHeld, exceptions.NoTurn) as error:
         LOG.debug("No verdict on cluster %s: %s", cluster.uuid, error)
     except exceptions.CapiHelmError as error:
         return str(error)
@@ -59,7 +59,7 @@ def _attempt(context: Any, cluster: Any) -> str:
 
 
 def _poll(context: Any, cluster: Any) -> None:
-    with _elsewhere(cluster):
+    with _told(cluster):
         if polling.unchanged(cluster):
             return
     row = rows.fresh(context, cluster)
@@ -69,18 +69,18 @@ def _poll(context: Any, cluster: Any) -> None:
         if rows.action(row.status) == "DELETE":
             _delete(context, row)
         else:
-            with _elsewhere(row):
+            with _told(row):
                 polling.update(runtime.get(), context, row)
     finally:
         outcome.copy_outcome(row, cluster)
 
 
 @contextlib.contextmanager
-def _elsewhere(row: Any) -> Iterator[None]:
-    """Tell the user of a wait that nobody but the operator can end."""
+def _told(row: Any) -> Iterator[None]:
+    """Tell the user of a wait that is not for Cluster API."""
     try:
         yield
-    except origin.ElsewhereError as error:
+    except (exceptions.NoTurn, origin.ElsewhereError) as error:
         outcome.save_reason(row, str(error))
         raise
 

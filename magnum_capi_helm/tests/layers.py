@@ -81,6 +81,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "deletion",
             "growth",
             "health_poll",
+            "in_line",
             "kept",
             "leftovers",
             "looks",

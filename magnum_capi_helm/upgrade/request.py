@@ -53,6 +53,8 @@ LOG = log.getLogger(__name__)
 _ALL = 45.0
 #: What helm is given at least; else it is left to the polls.
 _HELM = 15.0
+#: How long it waits for its turn. helm runs twice, and the user waits.
+_PATIENCE = 20.0
 
 
 def upgrade(
@@ -76,6 +78,8 @@ def upgrade(
         with _refusals():
             origin.check(rt, rows.all_groups(cluster))
             upgrade_rules.check_batch(batch)
+            # The turn first: nobody waits for a turn that has the Lease.
+            stack.enter_context(rt.turns.turn(_PATIENCE))
             hold = stack.enter_context(_lease(rt, cluster))
             row = _living(context, cluster, hold)
             subject = subjects.read(rt, row)
@@ -95,6 +99,10 @@ def _refusals() -> Iterator[None]:
     except exceptions.LeaseHeld as error:
         raise exceptions.NotSupported(
             "another operation works on the cluster, try again in a moment"
+        ) from error
+    except exceptions.NoTurn as error:
+        raise exceptions.NotSupported(
+            "too many clusters are being changed, try again in a moment"
         ) from error
     except exceptions.NotSupported:
         raise

@@ -22,6 +22,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm import steady
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
+from magnum_capi_helm.helm import turns
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.management import snapshot
@@ -57,6 +58,9 @@ class Plane:
         self.management = management.FakeManagement(self.server)
         self.helm = helm.FakeHelm(self.management)
         self.clock = Clock()
+        #: What was in line, and has its turn now.
+        self.due: list[turns.Work] = []
+        self.turns = turns.Turns(1, self.due.append)
 
     def cluster_api(
         self, namespace: str, release: str
@@ -86,6 +90,7 @@ class Plane:
             leftovers=runtime.FirstSeen(self.clock),
             waiting=steady.Steady(60.0, self.clock, lambda: 0.5),
             healthy=steady.Steady(900.0, self.clock, lambda: 0.5),
+            turns=self.turns,
         )
 
 

@@ -304,3 +304,26 @@ class KubeconfigPathTest(base.BaseTestCase):
         self.assertEqual(
             "/home/magnum/.kube/config", self._path("", {"KUBECONFIG": ""})
         )
+
+
+class HelmProcessesTest(base.BaseTestCase):
+    """How many there are at once, on hosts and with workers of all kinds."""
+
+    def test_each_worker_has_its_share_of_the_processors(self) -> None:
+        for configured, processors, workers, expected in (
+            (0, 2, None, 2),
+            (0, 64, None, 2),
+            (0, 1, 1, 2),
+            (0, 8, 1, 8),
+            (0, 8, 2, 4),
+            (1, 8, 1, 1),
+            (20, 2, None, 20),
+        ):
+            config = self.useFixture(fixture.Config(conf.CONF))
+            config.config(group="capi_helm", max_helm_processes=configured)
+            config.config(group="conductor", workers=workers)
+            host = mock.patch.object(
+                os, "sched_getaffinity", return_value=range(processors)
+            )
+            with host:
+                self.assertEqual(expected, conf.helm_processes())

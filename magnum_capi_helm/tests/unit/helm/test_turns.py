@@ -1,0 +1,171 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Turns to run helm: how many at once, and who is next."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.helm import turns
+
+
+class TurnsTest(base.BaseTestCase):
+    """Turns whose line is worked off when the test says so."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.due: list[turns.Work] = []
+        self.done: list[str] = []
+
+    def _turns(self, number: int) -> turns.Turns:
+        return turns.Turns(number, self.due.append)
+
+    def _held(self, of: turns.Turns) -> threading.Event:
+        """A turn that another thread has, until the event is set."""
+        has, ends = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with of.turn():
+                has.set()
+                ends.wait(10)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(ends.set)
+        self.assertTrue(has.wait(10))
+        self.thread = thread
+        return ends
+
+    def _end(self, ends: threading.Event) -> None:
+        ends.set()
+        self.thread.join()
+
+    def _later(self, of: turns.Turns, *keys: str) -> None:
+        for key in keys:
+            of.later(key, lambda key=key: self.done.append(key))
+
+    def _work_off(self) -> None:
+        while self.due:
+            self.due.pop(0)()
+
+    def test_no_more_than_the_number_have_a_turn(self) -> None:
+        two = self._turns(2)
+        self._held(two)
+        with two.turn():
+            pass
+        self._held(two)
+        error = self.assertRaises(exceptions.NoTurn, two.turn().__enter__)
+        self.assertEqual("waiting for helm: 0 before it", str(error))
+
+    def test_who_has_a_turn_may_ask_again(self) -> None:
+        one = self._turns(1)
+        with one.turn(), one.turn():
+            pass
+        with one.turn():
+            pass
+
+    def test_a_turn_ends_with_a_failure(self) -> None:
+        one = self._turns(1)
+        with contextlib.suppress(ValueError), one.turn():
+            raise ValueError
+        with one.turn():
+            pass
+
+    def test_the_line_moves_in_order_as_turns_end(self) -> None:
+        one = self._turns(1)
+        ends = self._held(one)
+        self._later(one, "a", "b", "c")
+        self.assertEqual([0, 1, 2, None], [one.before(key) for key in "abcd"])
+        self.assertEqual([], self.due)
+        self._end(ends)
+        self.assertEqual(1, len(self.due))
+        self._work_off()
+        self.assertEqual(["a", "b", "c"], self.done)
+        with one.turn():
+            pass
+
+    def test_nobody_overtakes_the_line(self) -> None:
+        one = self._turns(1)
+        ends = self._held(one)
+        self._later(one, "a", "b")
+        self._end(ends)
+        error = self.assertRaises(exceptions.NoTurn, one.turn().__enter__)
+        self.assertEqual("waiting for helm: 1 before it", str(error))
+
+    def test_with_a_free_turn_the_line_does_not_wait(self) -> None:
+        two = self._turns(2)
+        self._held(two)
+        self._later(two, "a")
+        self._work_off()
+        self.assertEqual(["a"], self.done)
+
+    def test_one_key_has_one_place_and_its_newest_work(self) -> None:
+        one = self._turns(1)
+        ends = self._held(one)
+        self._later(one, "a", "b")
+        one.later("a", lambda: self.done.append("a again"))
+        self._end(ends)
+        self._work_off()
+        self.assertEqual(["a again", "b"], self.done)
+
+    def test_work_that_fails_gives_its_turn_on(self) -> None:
+        one = self._turns(1)
+        ends = self._held(one)
+        one.later("a", lambda: 1 / 0)
+        self._later(one, "b")
+        self._end(ends)
+        self._work_off()
+        self.assertEqual(["b"], self.done)
+
+    def test_work_has_the_turn_that_it_asks_for(self) -> None:
+        one = self._turns(1)
+
+        def work() -> None:
+            with one.turn():
+                self.done.append("done")
+
+        one.later("a", work)
+        self._work_off()
+        self.assertEqual(["done"], self.done)
+
+    def test_who_waits_comes_before_the_line(self) -> None:
+        one = self._turns(1)
+        ends = self._held(one)
+        self._later(one, "a")
+        threading.Timer(0.2, ends.set).start()
+        with one.turn(patience=10):
+            self.assertEqual([], self.due)
+        self._work_off()
+        self.assertEqual(["a"], self.done)
+
+    def test_patience_ends(self) -> None:
+        one = self._turns(1)
+        ends = self._held(one)
+        self._later(one, "a")
+        self.assertRaises(exceptions.NoTurn, one.turn(0.05).__enter__)
+        self._end(ends)
+        self._work_off()
+        self.assertEqual(["a"], self.done)
+
+    def test_the_line_has_threads_of_its_own(self) -> None:
+        one = turns.Turns(1)
+        done = threading.Event()
+        with one.turn():
+            one.later("a", done.set)
+            self.assertFalse(done.wait(0.05))
+        self.assertTrue(done.wait(10))

@@ -20,7 +20,6 @@ status tells, and the polls go on with whatever is not done.
 
 from __future__ import annotations
 
-from concurrent import futures
 import contextlib
 import dataclasses
 import time
@@ -44,6 +43,7 @@ from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import server_groups
 from magnum_capi_helm import spec
+from magnum_capi_helm import spent
 from magnum_capi_helm import wanted
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
@@ -85,13 +85,19 @@ def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     :param cluster: Magnum's row, already saved, with its nodegroups
     :raises CapiHelmError: the request was refused; nothing was written
     """
-    started = time.monotonic()
+    with spent.measured() as measured:
+        if release := _create(rt, context, cluster):
+            LOG.info("created release %s: %s", release, measured)
+
+
+def _create(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
+    """Create it; the release, unless its creation goes on with the polls."""
     plan = _plan(rt, context, cluster)
     rt.management.apply(
         kinds.NAMESPACE, {"metadata": {"name": plan.namespace}}
     )
     scope = (plan.namespace, plan.release)
-    helm_seconds = None
+    done = claimed = False
     with (
         # The status says so, and it goes on in its turn.
         contextlib.suppress(exceptions.NoTurn),
@@ -99,22 +105,15 @@ def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
         rt.leases.hold(*scope, plan.labels) as hold,
     ):
         if hold.marked_deleted:
-            return
+            return ""
         claimed = _claim(context, cluster, plan)
         if claimed:
-            helm_seconds = _finish(rt, context, cluster, plan, hold)
+            done = _finish(rt, context, cluster, plan, hold)
     if not claimed:
         # No deletion will come by: one without stack_id needs no management
         # cluster.
         rt.leases.delete(*scope)
-    elif helm_seconds is not None:
-        LOG.info(
-            "created release %s in %s: driver %.3f s, helm %.3f s",
-            plan.release,
-            plan.namespace,
-            time.monotonic() - started - helm_seconds,
-            helm_seconds,
-        )
+    return plan.release if done else ""
 
 
 def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
@@ -125,7 +124,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     application.owner(session)
     authorities = certificates.fetch(context, cluster)
     # Keys are decrypted while the cloud answers.
-    with futures.ThreadPoolExecutor(1) as pool:
+    with spent.Threads(1) as pool:
         secrets = pool.submit(
             certificates.secrets, authorities, namespace, release, labels
         )
@@ -170,8 +169,8 @@ def _finish(
     cluster: Any,
     plan: _Plan,
     hold: Any,
-) -> float | None:
-    """Write it all; None when that did not get through.
+) -> bool:
+    """Write it all; whether that got through.
 
     :raises NoTurn: all but helm is done
     """
@@ -182,20 +181,21 @@ def _finish(
         row = rows.fresh(context, cluster)
         if row is None:
             raise exceptions.CapiHelmError("the cluster was deleted")
-        return operation.apply(rt, row, rows_now, hold)
+        operation.apply(rt, row, rows_now, hold)
+        return True
     except exceptions.CapiHelmError as error:
         failure = error
     _leave(context, cluster, failure, resumable and failure.retriable)
     if isinstance(failure, exceptions.NoTurn):
         raise failure
-    return None
+    return False
 
 
 def _prepare(rt: runtime.Runtime, cluster: Any, plan: _Plan) -> wanted.Rows:
     """Write all that helm, and whoever goes on later, needs."""
     scope = (plan.namespace, plan.release)
     # Keystone takes its time for a credential: the rest is written meanwhile.
-    with futures.ThreadPoolExecutor(1) as pool:
+    with spent.Threads(1) as pool:
         credential = pool.submit(
             application.ensure,
             rt.management,

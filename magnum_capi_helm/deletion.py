@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import time
 from typing import Any
 
 from oslo_log import log
@@ -36,6 +35,7 @@ from magnum_capi_helm import origin
 from magnum_capi_helm import remains
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm import spent
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
@@ -52,27 +52,25 @@ def begin(rt: runtime.Runtime, cluster: Any) -> None:
 
     :raises CapiHelmError: not now; the polls begin it
     """
-    started = time.monotonic()
+    with spent.measured() as measured:
+        _begin(rt, cluster)
+        LOG.info("deleted release %s: %s", cluster.stack_id, measured)
+
+
+def _begin(rt: runtime.Runtime, cluster: Any) -> None:
     scope = operation.scope_of(cluster)
     origin.ascertain(rt, scope, rows.all_groups(cluster))
     rt.leases.mark_deleted(*scope)
     with in_line.queued(rt, cluster, _go_on):
-        helm_seconds = _go_on(rt, None, cluster)
-    LOG.info(
-        "deleted release %s in %s: driver %.3f s, helm %.3f s",
-        scope[1],
-        scope[0],
-        time.monotonic() - started - helm_seconds,
-        helm_seconds,
-    )
+        _go_on(rt, None, cluster)
 
 
-def _go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
-    """Uninstall the release; seconds that helm took."""
+def _go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """Uninstall the release."""
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])
     with rt.leases.hold(*scope, labels):
-        return _uninstall(rt, scope, cluster)
+        _uninstall(rt, scope, cluster)
 
 
 def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
@@ -174,14 +172,14 @@ def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
 
 def _uninstall(
     rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
-) -> float:
-    """Uninstall what helm has of the release; seconds that helm took."""
+) -> None:
+    """Uninstall what helm has of the release."""
     namespace, release = scope
     if not releases.revisions(rt.management, namespace, release):
-        return 0.0
+        return
     with rt.turns.turn():
         leftovers.instruct_janitor(rt, scope, cluster)
-        return rt.helm.uninstall(release, namespace)
+        rt.helm.uninstall(release, namespace)
 
 
 def _remove(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> str:

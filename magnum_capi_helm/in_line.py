@@ -28,6 +28,7 @@ from oslo_log import log
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm import spent
 
 LOG = log.getLogger(__name__)
 
@@ -68,7 +69,9 @@ def _go_on(rt: runtime.Runtime, uuid: str, go_on: GoOn) -> None:
         return
     problem = ""
     try:
-        go_on(rt, context, row)
+        with spent.measured() as measured:
+            go_on(rt, context, row)
+        LOG.info("in its turn, cluster %s: %s", uuid, measured)
     except exceptions.LeaseHeld as error:
         LOG.debug("Cluster %s: %s", uuid, error)
     except exceptions.CapiHelmError as error:

@@ -38,6 +38,7 @@ from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import server_groups
 from magnum_capi_helm import spec
+from magnum_capi_helm import spent
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
 from magnum_capi_helm.cloud import catalogue
@@ -65,7 +66,17 @@ def create(
     :param nodegroup: Magnum's row of it, saved and not decided about
     :raises CapiHelmError: it was refused; nothing was written
     """
-    started = time.monotonic()
+    with spent.measured() as measured:
+        _create(rt, context, cluster, nodegroup, measured)
+
+
+def _create(
+    rt: runtime.Runtime,
+    context: Any,
+    cluster: Any,
+    nodegroup: Any,
+    measured: spent.Spent,
+) -> None:
     if nodegroups.doomed(rt, cluster):
         # Refusing would leave a failed cluster that nobody deletes.
         outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
@@ -85,10 +96,10 @@ def create(
         return
     outcome.save_accepted(nodegroup, scope[1])
     LOG.info(
-        "took on nodegroup %s of release %s: %.3f s",
+        "took on nodegroup %s of release %s: %s",
         nodegroup.uuid,
         scope[1],
-        time.monotonic() - started,
+        measured,
     )
     nodegroups.await_polls(context, cluster)
     nodegroups.apply(rt, context, cluster)

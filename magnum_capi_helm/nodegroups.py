@@ -39,6 +39,7 @@ from magnum_capi_helm import packed
 from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm import spent
 from magnum_capi_helm import wanted
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.helm import releases
@@ -73,6 +74,13 @@ def update(
     :param nodegroup: with the new fields, not saved
     :raises CapiHelmError: it was refused; the fields are as they were
     """
+    with spent.measured():
+        _update(rt, context, cluster, nodegroup)
+
+
+def _update(
+    rt: runtime.Runtime, context: Any, cluster: Any, nodegroup: Any
+) -> None:
     stored = rows.fresh_group(nodegroup)
     if stored is None:
         return
@@ -170,7 +178,7 @@ def delete(
         return
     outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
     await_polls(context, cluster)
-    with faults.logged(LOG, _GOING_ON, cluster.uuid):
+    with spent.measured(), faults.logged(LOG, _GOING_ON, cluster.uuid):
         _mark(get_runtime(), cluster, nodegroup)
         apply(get_runtime(), context, cluster)
 
@@ -202,18 +210,17 @@ def await_polls(context: Any, cluster: Any) -> None:
 
 def apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     """Try to apply what was accepted; the polls go on where this ends."""
-    started = time.monotonic()
-    with faults.logged(LOG, _GOING_ON, cluster.uuid):
-        helm_seconds = _apply(rt, context, cluster)
+    with (
+        spent.measured() as measured,
+        faults.logged(LOG, _GOING_ON, cluster.uuid),
+    ):
+        _apply(rt, context, cluster)
         LOG.info(
-            "changed nodegroups of release %s: driver %.3f s, helm %.3f s",
-            cluster.stack_id,
-            time.monotonic() - started - helm_seconds,
-            helm_seconds,
+            "changed nodegroups of release %s: %s", cluster.stack_id, measured
         )
 
 
-def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
+def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])
     with (
@@ -223,20 +230,18 @@ def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
         row = rows.fresh(context, cluster)
         hold.orphaned = row is None
         if row is None or hold.marked_deleted:
-            return 0.0
+            return
         nodegroup_rows.settle(rt, row)
         rows_now, nodegroups = rows.read(row)
         if rows_now.doomed:
-            return 0.0
+            return
         if _differs(rt, row, rows_now, scope):
-            return operation.apply(rt, row, rows_now, hold)
-        if rows_now.leaving:
-            seen = rt.snapshots.get(
-                scope, not_before=time.monotonic()
-            ).decode()
+            operation.apply(rt, row, rows_now, hold)
+        elif rows_now.leaving:
+            now = time.monotonic()
+            seen = rt.snapshots.get(scope, not_before=now).decode()
             named = rows_now.known_as(seen.group_names())
             nodegroup_rows.bury(rt, row, nodegroups, named, seen)
-        return 0.0
 
 
 def _differs(

@@ -102,12 +102,11 @@ def apply(
     hold: Any,
     *,
     within: float | None = None,
-) -> float:
+) -> None:
     """Make the release match the rows, under the Lease ``hold``.
 
     :param cluster: the row, read under the Lease
     :param within: seconds for helm, where there are fewer than usual
-    :returns: seconds that helm took
     :raises NoTurn: as many helm processes run as may; nothing was written
     :raises InterruptedCreateError: there is no intent and no release
     :raises HelmBusy: a helm of somebody else may still be at work
@@ -115,9 +114,9 @@ def apply(
     """
     doomed = hold.marked_deleted or rows_now.doomed
     if doomed or rows.action(cluster.status) == "DELETE":
-        return 0.0
+        return
     with rt.turns.turn():
-        return _apply(rt, cluster, rows_now, within)
+        _apply(rt, cluster, rows_now, within)
 
 
 def _apply(
@@ -125,7 +124,7 @@ def _apply(
     cluster: Any,
     rows_now: wanted.Rows,
     within: float | None,
-) -> float:
+) -> None:
     # Absence is about to be believed.
     origin.check(rt, rows.all_groups(cluster))
     scope = scope_of(cluster)
@@ -145,7 +144,6 @@ def _apply(
     if revisions and (not changed or repair.needed(revisions)):
         repair.repair(rt, scope)
     LOG.info("release %s in %s: helm %.3f s", scope[1], scope[0], seconds)
-    return seconds
 
 
 def _usable_revisions(

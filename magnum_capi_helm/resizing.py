@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import dataclasses
-import time
 from typing import Any
 
 from oslo_log import log
@@ -33,6 +32,7 @@ from magnum_capi_helm import polling
 from magnum_capi_helm import removal
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm import spent
 from magnum_capi_helm import wanted
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.resolve import location
@@ -89,24 +89,19 @@ def resize(
     :raises CapiHelmError: refused; nothing was written, and Magnum puts the
         old count back
     """
-    plan = _plan(
-        get_runtime, context, cluster, nodegroup, nodes_to_remove or []
-    )
-    started = time.monotonic()
-    _tell(get_runtime, cluster, nodegroup.node_count, plan)
-    nodegroup.status = rows.Status.UPDATE_IN_PROGRESS
-    nodegroup.status_reason = None
-    nodegroup.save()
-    # Accepted all the same: the polls apply it, or say why not.
+    # Accepted, it is not taken back: the polls apply it, or say why not.
     going_on = "Resize of cluster %s goes on with the polls: %s"
-    with faults.logged(LOG, going_on, cluster.uuid):
-        helm_seconds = _apply(get_runtime(), context, cluster)
-        LOG.info(
-            "resized release %s: driver %.3f s, helm %.3f s",
-            cluster.stack_id,
-            time.monotonic() - started - helm_seconds,
-            helm_seconds,
+    with spent.measured() as measured:
+        plan = _plan(
+            get_runtime, context, cluster, nodegroup, nodes_to_remove or []
         )
+        _tell(get_runtime, cluster, nodegroup.node_count, plan)
+        nodegroup.status = rows.Status.UPDATE_IN_PROGRESS
+        nodegroup.status_reason = None
+        nodegroup.save()
+        with faults.logged(LOG, going_on, cluster.uuid):
+            _apply(get_runtime(), context, cluster)
+            LOG.info("resized release %s: %s", cluster.stack_id, measured)
 
 
 def _plan(
@@ -254,7 +249,7 @@ def _tell(
             )
 
 
-def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
+def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])
     with (
@@ -264,8 +259,8 @@ def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> float:
         row = rows.fresh(context, cluster)
         hold.orphaned = row is None
         if row is None:
-            return 0.0
+            return
         nodegroup_rows.settle(rt, row)
         rows_now, _ = rows.read(row)
         removal.withdraw(rt, scope, rows_now)
-        return operation.apply(rt, row, rows_now, hold)
+        operation.apply(rt, row, rows_now, hold)

@@ -21,13 +21,13 @@ their names.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from concurrent import futures
 import dataclasses
 from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm import packed
+from magnum_capi_helm import spent
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import as_cluster
 from magnum_capi_helm.management import client
@@ -103,7 +103,7 @@ def _make(
             made = api.create_server_group(name=name, policies=[groups[group]])
         return str(made.id)
 
-    with futures.ThreadPoolExecutor(4) as pool:
+    with spent.Threads(4) as pool:
         return dict(zip(groups, pool.map(one, groups), strict=True))
 
 

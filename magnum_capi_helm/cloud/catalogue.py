@@ -15,12 +15,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent import futures
 import contextlib
 from typing import Any
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import spent
 from magnum_capi_helm.cloud import compute
 from magnum_capi_helm.cloud import images
 from magnum_capi_helm.cloud import limits
@@ -54,7 +54,7 @@ class Cloud(
 
         What can't be had is left to who asks for it: he knows what for.
         """
-        with futures.ThreadPoolExecutor(1) as pool:
+        with spent.Threads(1) as pool:
             pool.submit(self._prefetch_compute)
             for ref in images:
                 with contextlib.suppress(exceptions.CapiHelmError):

@@ -31,9 +31,11 @@ from keystoneauth1.identity import access as access_plugin
 from keystoneauth1.identity import v3
 import openstack.connection
 import openstack.exceptions
+from requests import adapters
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import spent
 
 #: Seconds for one request, where Magnum's configuration sets none.
 _TIMEOUT = 30
@@ -121,7 +123,27 @@ def _session(auth: Any) -> Any:
     )
     if session.timeout is None:
         session.timeout = _TIMEOUT
+    transport = session.session
+    for prefix, adapter in list(transport.adapters.items()):
+        transport.mount(prefix, _Measured(adapter))
     return session
+
+
+class _Measured(adapters.BaseAdapter):
+    """keystoneauth's adapter, whose answers are waited for."""
+
+    def __init__(self, inner: adapters.BaseAdapter) -> None:
+        super().__init__()
+        self._inner = inner
+
+    def send(self, *args: Any, **kwargs: Any) -> Any:
+        """One request."""
+        with spent.waiting(spent.OPENSTACK):
+            return self._inner.send(*args, **kwargs)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._inner.close()
 
 
 def identity_url() -> str:

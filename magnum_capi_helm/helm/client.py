@@ -34,6 +34,7 @@ from oslo_log import log
 import pyhelm3
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import spent
 from magnum_capi_helm.helm import complaints
 from magnum_capi_helm.helm import deadlines
 
@@ -90,7 +91,10 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
             raise exceptions.NotConfigured(
                 f"{_NO_HELM} ({error.strerror})"
             ) from error
-        with deadlines.Deadline(process, self._deadline) as deadline:
+        with (
+            spent.waiting(spent.HELM),
+            deadlines.Deadline(process, self._deadline) as deadline,
+        ):
             out, err = process.communicate(input)
         if deadline.expired:
             raise exceptions.HelmUnreachable(

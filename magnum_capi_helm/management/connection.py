@@ -33,6 +33,7 @@ import requests
 from urllib3.util import retry
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import spent
 from magnum_capi_helm.management import kubeconfig
 
 #: As many as Magnum has worker threads (oslo.messaging's default).
@@ -109,7 +110,10 @@ class Connection:
         :param options: ``namespace`` and what requests takes
         :raises requests.RequestException: no answer in time
         """
-        return self._api.request(method, version=version, url=url, **options)
+        with spent.waiting(spent.MANAGEMENT):
+            return self._api.request(
+                method, version=version, url=url, **options
+            )
 
 
 def _usable(document: dict[str, Any], path: str) -> pykube.KubeConfig:

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent import futures
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
+from magnum_capi_helm import spent
 from magnum_capi_helm import values
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
@@ -67,7 +67,7 @@ def look_up(
     """
     nodegroups = list(cluster.nodegroups)
     # Glance, Nova, Neutron and Cinder: four services at the same time.
-    with futures.ThreadPoolExecutor(2) as pool:
+    with spent.Threads(2) as pool:
         looked_up = pool.submit(network.network, cluster, cloud)
         classes = pool.submit(storage.storage_classes, cloud, found)
         cloud.prefetch({each.image_id for each in nodegroups})

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent import futures
 from typing import TYPE_CHECKING
 
 from oslo_log import log
@@ -24,6 +23,7 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import demand
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
+from magnum_capi_helm import spent
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
@@ -102,7 +102,7 @@ def _quotas(
         questions.append(cloud.volume_quotas)
     if needed.get("load_balancer"):
         questions.append(cloud.balancer_quotas)
-    with futures.ThreadPoolExecutor(len(questions)) as pool:
+    with spent.Threads(len(questions)) as pool:
         found: dict[str, demand.Quota] = {}
         for answer in pool.map(_ask, questions):
             found.update(answer)

@@ -70,6 +70,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "resolve.*",
             "rows",
             "server_groups",
+            "spent",
         }
     ),
     frozenset(

@@ -37,6 +37,7 @@ from magnum_capi_helm import outcome
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import server_groups
+from magnum_capi_helm import spent
 from magnum_capi_helm import upgrade_rules
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
@@ -75,6 +76,7 @@ def upgrade(
     """
     started = time.monotonic()
     with contextlib.ExitStack() as stack:
+        measured = stack.enter_context(spent.measured())
         with _refusals():
             origin.check(rt, rows.all_groups(cluster))
             upgrade_rules.check_batch(batch)
@@ -85,7 +87,8 @@ def upgrade(
             subject = subjects.read(rt, row)
             found = _planned(subject, context, template, batch, nodegroup)
             _accept(rt, row, _checked(rt, context, found))
-        _go_on(rt, context, row, hold, started)
+        if _go_on(rt, context, row, hold, started):
+            LOG.info("upgraded release %s: %s", row.stack_id, measured)
     row = rows.fresh(context, cluster)
     if row is not None:
         outcome.copy_outcome(row, cluster)
@@ -197,10 +200,9 @@ def _accept(rt: runtime.Runtime, row: Any, wanted: intent.Intent) -> None:
 
 def _go_on(
     rt: runtime.Runtime, context: Any, row: Any, hold: Any, started: float
-) -> None:
-    """From here on nothing is raised: the status tells."""
+) -> bool:
+    """From here on nothing is raised: the status tells. Whether it is done."""
     problem = ""
-    helm_seconds = 0.0
     try:
         moves.make(rt, row)
         fresh = rows.fresh(context, row)
@@ -209,9 +211,7 @@ def _go_on(
             problem = "no time was left for helm"
         elif fresh is not None:
             rows_now, _ = rows.read(fresh)
-            helm_seconds = operation.apply(
-                rt, fresh, rows_now, hold, within=left
-            )
+            operation.apply(rt, fresh, rows_now, hold, within=left)
     except exceptions.CapiHelmError as error:
         problem = str(error)
     if problem:
@@ -220,10 +220,4 @@ def _go_on(
             row.uuid,
             problem,
         )
-        return
-    LOG.info(
-        "upgraded release %s: driver %.3f s, helm %.3f s",
-        row.stack_id,
-        time.monotonic() - started - helm_seconds,
-        helm_seconds,
-    )
+    return not problem

@@ -39,6 +39,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "Conflict": (exception.MagnumException, 500, True),
     "HelmError": (exception.MagnumException, 500, False),
     "HelmBusy": (exception.MagnumException, 500, True),
+    "NoTurn": (exception.MagnumException, 500, True),
     "HelmUnreachable": (exception.MagnumException, 500, True),
     "ChartUnavailable": (exception.MagnumException, 500, False),
     "LeaseHeld": (exception.OperationInProgress, 400, True),
@@ -48,6 +49,8 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
 def instance(kind: type[exceptions.CapiHelmError]) -> exceptions.CapiHelmError:
     if issubclass(kind, exceptions.LabelError):
         return kind("size", "big", "a number")
+    if issubclass(kind, exceptions.NoTurn):
+        return kind(3)
     return kind("what is wrong")
 
 

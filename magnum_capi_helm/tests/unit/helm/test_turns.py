@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 
 from oslotest import base
@@ -57,7 +58,7 @@ class TurnsTest(base.BaseTestCase):
 
     def _later(self, of: turns.Turns, *keys: str) -> None:
         for key in keys:
-            of.later(key, lambda key=key: self.done.append(key))
+            of.later(key, functools.partial(self.done.append, key))
 
     def _work_off(self) -> None:
         while self.due:
@@ -126,7 +127,7 @@ class TurnsTest(base.BaseTestCase):
     def test_work_that_fails_gives_its_turn_on(self) -> None:
         one = self._turns(1)
         ends = self._held(one)
-        one.later("a", lambda: 1 / 0)
+        one.later("a", self.fail)
         self._later(one, "b")
         self._end(ends)
         self._work_off()

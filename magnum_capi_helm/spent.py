@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where the time of an operation goes: to whom it waits, and for how long.
+
+What waits says so, wherever it is; whoever wants to know measures a block.
+Waits side by side count once: the driver's own time is what is left of the
+whole when nobody is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
+import contextlib
+import contextvars
+import time
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+HELM = "helm"
+OPENSTACK = "OpenStack"
+MANAGEMENT = "management cluster"
+
+#: As they are counted.
+_UNITS = {HELM: "processes", OPENSTACK: "requests", MANAGEMENT: "requests"}
+
+
+class Spent:
+    """What one operation has waited for, since it began."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        # Appended to by several threads, which a list bears.
+        self._waits: list[tuple[str, float, float]] = []
+
+    def add(self, what: str, began: float, ended: float) -> None:
+        """A wait, in monotonic seconds."""
+        self._waits.append((what, began, ended))
+
+    def __str__(self) -> str:
+        waits = list(self._waits)
+        own = time.monotonic() - self._began
+        own -= covered((began, ended) for _, began, ended in waits)
+        parts = [f"driver {own:.3f} s"]
+        for what, unit in _UNITS.items():
+            mine = [(began, ended) for by, began, ended in waits if by == what]
+            parts.append(f"{what} {covered(mine):.3f} s ({len(mine)} {unit})")
+        return ", ".join(parts)
+
+
+def covered(intervals: Iterable[tuple[float, float]]) -> float:
+    """Length of the union of intervals."""
+    length, end = 0.0, float("-inf")
+    for began, ended in sorted(intervals):
+        length += max(0.0, ended - max(began, end))
+        end = max(end, ended)
+    return length
+
+
+_measured: contextvars.ContextVar[Spent | None] = contextvars.ContextVar(
+    "measured", default=None
+)
+
+
+@contextlib.contextmanager
+def measured() -> Iterator[Spent]:
+    """Measure the block, and the :class:`Threads` that it starts.
+
+    A block inside another one goes on with its measure.
+    """
+    if inherited := _measured.get():
+        yield inherited
+        return
+    spent = Spent()
+    token = _measured.set(spent)
+    try:
+        yield spent
+    finally:
+        _measured.reset(token)
+
+
+@contextlib.contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """The block waits for somebody else."""
+    spent = _measured.get()
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        if spent is not None:
+            spent.add(what, began, time.monotonic())
+
+
+class Threads(futures.ThreadPoolExecutor):
+    """Threads whose waits are measured with those of who starts them."""
+
+    def submit(
+        self, function: Callable[..., T], /, *args: Any, **kwargs: Any
+    ) -> futures.Future[T]:
+        """As for any executor."""
+        context = contextvars.copy_context()
+        return super().submit(context.run, function, *args, **kwargs)

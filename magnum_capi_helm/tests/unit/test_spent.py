@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where the time of an operation goes."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from oslotest import base
+
+from magnum_capi_helm import spent
+
+
+class CoveredTest(base.BaseTestCase):
+    """Waits side by side count once."""
+
+    def test_the_length_of_a_union(self) -> None:
+        for intervals, expected in (
+            ([], 0.0),
+            ([(1.0, 3.0)], 2.0),
+            ([(1.0, 3.0), (5.0, 6.0)], 3.0),
+            ([(5.0, 6.0), (1.0, 3.0)], 3.0),
+            ([(1.0, 3.0), (2.0, 4.0)], 3.0),
+            ([(1.0, 9.0), (2.0, 4.0), (8.0, 10.0)], 9.0),
+            ([(1.0, 3.0), (1.0, 3.0)], 2.0),
+        ):
+            self.assertEqual(expected, spent.covered(intervals))
+
+
+class SpentTest(base.BaseTestCase):
+    """What is said of a block."""
+
+    def _said(self, measured: spent.Spent, what: str) -> str:
+        found = [part for part in str(measured).split(", ") if what in part]
+        return found[0]
+
+    def test_each_has_its_own_share(self) -> None:
+        measured = spent.Spent()
+        now = time.monotonic()
+        measured.add(spent.OPENSTACK, now - 3.0, now - 1.0)
+        measured.add(spent.OPENSTACK, now - 2.5, now - 0.5)
+        measured.add(spent.MANAGEMENT, now - 2.0, now - 1.5)
+        measured.add(spent.HELM, now - 0.25, now)
+        text = str(measured)
+        self.assertIn("helm 0.250 s (1 processes)", text)
+        self.assertIn("OpenStack 2.500 s (2 requests)", text)
+        self.assertIn("management cluster 0.500 s (1 requests)", text)
+
+    def test_the_drivers_own_time_is_that_without_any_wait(self) -> None:
+        with spent.measured() as measured:
+            time.sleep(0.1)
+            with spent.waiting(spent.HELM):
+                time.sleep(0.3)
+            text = self._said(measured, "driver")
+        own = float(text.split()[1])
+        self.assertTrue(0.1 <= own < 0.3, text)
+
+    def test_threads_are_measured_with_who_started_them(self) -> None:
+        def ask() -> None:
+            with spent.waiting(spent.OPENSTACK):
+                pass
+
+        with spent.measured() as measured, spent.Threads(2) as threads:
+            threads.submit(ask).result()
+            list(threads.map(lambda _: ask(), range(2)))
+        self.assertIn("(3 requests)", self._said(measured, "OpenStack"))
+
+    def test_other_operations_are_not(self) -> None:
+        def another() -> None:
+            with spent.measured(), spent.waiting(spent.HELM):
+                pass
+
+        with spent.measured() as measured:
+            thread = threading.Thread(target=another)
+            thread.start()
+            thread.join()
+        with spent.waiting(spent.HELM):
+            pass
+        self.assertIn("(0 processes)", self._said(measured, "helm"))
+
+    def test_a_block_inside_another_goes_on_with_its_measure(self) -> None:
+        with spent.measured() as outer:
+            with spent.measured() as inner, spent.waiting(spent.HELM):
+                pass
+            self.assertIs(outer, inner)
+            self.assertIn("(1 processes)", self._said(outer, "helm"))

@@ -101,7 +101,7 @@ def _create(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     with (
         # The status says so, and it goes on in its turn.
         contextlib.suppress(exceptions.NoTurn),
-        in_line.queued(rt, cluster, polling.update),
+        in_line.queued(rt, cluster, polling.go_on),
         rt.leases.hold(*scope, plan.labels) as hold,
     ):
         if hold.marked_deleted:

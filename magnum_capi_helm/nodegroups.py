@@ -224,7 +224,7 @@ def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])
     with (
-        in_line.queued(rt, cluster, polling.update),
+        in_line.queued(rt, cluster, polling.go_on),
         rt.leases.hold(*scope, labels) as hold,
     ):
         row = rows.fresh(context, cluster)

@@ -74,11 +74,19 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
         if look.steady:
             rt.waiting.keep(look.scope, (looked, look.version), True)
         return
-    labels = location.object_labels(cluster, look.scope[1])
-    with (
-        in_line.queued(rt, cluster, update),
-        rt.leases.hold(*look.scope, labels) as hold,
-    ):
+    with in_line.queued(rt, cluster, go_on):
+        go_on(rt, context, cluster)
+
+
+def go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """As :func:`update`, where it is known that there is something to do.
+
+    :raises NoTurn: as many helm processes run as may
+    :raises CapiHelmError: no verdict this time, and nothing written
+    """
+    scope = operation.scope_of(cluster)
+    labels = location.object_labels(cluster, scope[1])
+    with rt.leases.hold(*scope, labels) as hold:
         _decide(rt, context, cluster, hold)
 
 

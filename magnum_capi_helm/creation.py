@@ -123,8 +123,10 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     session = sessions.user_session(context)
     application.owner(session)
     authorities = certificates.fetch(context, cluster)
-    # Keys are decrypted while the cloud answers.
-    with spent.Threads(1) as pool:
+    # Keys are decrypted, and the management cluster is asked who it is, while
+    # the cloud answers.
+    with spent.Threads(2) as pool:
+        answering = pool.submit(origin.identity, rt)
         secrets = pool.submit(
             certificates.secrets, authorities, namespace, release, labels
         )
@@ -135,8 +137,6 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         keypair = keypairs.chosen(cloud, cluster.keypair)
         quota.check_cluster(cloud, spec_now)
         rt.charts.ensure(spec_now.chart)
-        # The last thing before the first write: somebody answers.
-        answering = origin.identity(rt)
         return _Plan(
             release=release,
             namespace=namespace,
@@ -146,7 +146,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
             values=assembly.values_of(rt, spec_now),
             certificates=secrets.result(),
             files=identity.files(session),
-            origin=answering,
+            origin=answering.result(),
             keypair=keypair,
         )
 
@@ -209,6 +209,9 @@ def _prepare(rt: runtime.Runtime, cluster: Any, plan: _Plan) -> wanted.Rows:
             rt.management.apply(kinds.SECRET, secret)
         if encryption.needs_key(plan.values):
             encryption_key.ensure(rt.management, *scope, plan.labels)
+        if plan.keypair is not None:
+            parked = keypairs.packed_key(plan.keypair)
+            kept.park(rt, scope, plan.labels, parked)
         values_now = _with_server_groups(rt, plan)
         credential.result()
     rows_now, _ = rows.read(cluster)
@@ -223,9 +226,6 @@ def _prepare(rt: runtime.Runtime, cluster: Any, plan: _Plan) -> wanted.Rows:
         ),
         plan.labels,
     )
-    if plan.keypair is not None:
-        parked = keypairs.packed_key(plan.keypair)
-        kept.park(rt, scope, plan.labels, parked)
     return rows_now
 
 

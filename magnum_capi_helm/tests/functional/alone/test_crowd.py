@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Many clusters at once on one conductor."""
+
+from __future__ import annotations
+
+import collections
+from concurrent import futures
+import datetime
+import os
+import pathlib
+import re
+import threading
+import time
+
+from magnum_capi_helm.tests.functional import base
+
+#: As many as are made at once: ``LAB_CROWD``.
+CROWD = int(os.environ.get("LAB_CROWD") or 20)
+#: Seconds that a list of all clusters may take at the worst.
+SLOWEST = 2.0
+TURNS = 2
+
+RAN = re.compile(
+    r"^(\S+ \S+) \d+ INFO .* release (\S+) in \S+: helm ([\d.]+) s$", re.M
+)
+
+
+class _Watcher:
+    """Somebody who lists all clusters, again and again."""
+
+    def __init__(self, magnum: base.Magnum) -> None:
+        self._magnum = magnum
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self.seconds: list[float] = []
+        self.statuses: dict[str, str] = {}
+        self.problem: Exception | None = None
+
+    def __enter__(self) -> _Watcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.2):
+            began = time.monotonic()
+            try:
+                found = self._magnum.call("GET", "/clusters")["clusters"]
+            except Exception as error:
+                self.problem = error
+                return
+            self.seconds.append(time.monotonic() - began)
+            self.statuses = {each["uuid"]: each["status"] for each in found}
+
+
+class CrowdTest(base.LabCase):
+    """``LAB_CROWD`` creates at once."""
+
+    def test_all_complete_and_the_api_answers_meanwhile(self) -> None:
+        self.configure_sections(
+            {
+                "quotas": {"max_clusters_per_project": str(2 * CROWD)},
+                "capi_helm": {"max_helm_processes": str(TURNS)},
+            }
+        )
+        template = self.template()
+        logged = len(base.magnum_log())
+        began = time.monotonic()
+        with _Watcher(self.magnum) as watcher:
+            made = self._create(template)
+            ended = time.monotonic() + 180 + 20 * CROWD
+            while time.monotonic() < ended and not watcher.problem:
+                seen = collections.Counter(
+                    watcher.statuses.get(each) for each in made
+                )
+                if set(seen) == {"CREATE_COMPLETE"}:
+                    break
+                time.sleep(base.POLL)
+        took = time.monotonic() - began
+        runs = RAN.findall(base.magnum_log()[logged:])
+        self._tell(took, watcher, runs)
+        self.assertIsNone(watcher.problem)
+        self.assertEqual({"CREATE_COMPLETE": CROWD}, dict(seen))
+        self.assertLess(max(watcher.seconds), SLOWEST)
+        releases = collections.Counter(release for _, release, _ in runs)
+        self.assertEqual(
+            {1: CROWD}, collections.Counter(releases.values()), str(releases)
+        )
+        self.assertLessEqual(_at_once(runs), TURNS)
+
+    def _create(self, template: str) -> set[str]:
+        """All of them, asked for side by side."""
+        bodies = [
+            {
+                "name": self.unique("crowd"),
+                "cluster_template_id": template,
+                "node_count": 1,
+            }
+            for _ in range(CROWD)
+        ]
+        with futures.ThreadPoolExecutor(8) as pool:
+            made = {
+                str(each["uuid"])
+                for each in pool.map(
+                    lambda body: self.magnum.call("POST", "/clusters", body),
+                    bodies,
+                )
+            }
+        for each in made:
+            self.addCleanup(self.until, lambda e=each: self.gone(e), 600)
+        # Last in, first out: all are asked to go before any is waited for.
+        for each in made:
+            self.addCleanup(self.magnum.call, "DELETE", f"/clusters/{each}")
+        return made
+
+    def _tell(
+        self,
+        took: float,
+        watcher: _Watcher,
+        runs: list[tuple[str, str, str]],
+    ) -> None:
+        lists = sorted(watcher.seconds)
+        helm = sorted(float(seconds) for *_, seconds in runs)
+        memory = re.search(r"VmHWM:\s+(\d+)", _status_of_magnum())
+        print(
+            f"{CROWD} clusters: done after {took:.0f} s; "
+            f"{len(lists)} lists, median {lists[len(lists) // 2]:.3f} s, "
+            f"slowest {lists[-1]:.3f} s; helm median "
+            f"{helm[len(helm) // 2]:.1f} s, longest {helm[-1]:.1f} s; "
+            f"Magnum {int(memory[1]) // 1024 if memory else 0} MiB"
+        )
+
+
+def _at_once(runs: list[tuple[str, str, str]]) -> int:
+    """How many helms ran at the same moment, at most."""
+    events: list[tuple[float, int]] = []
+    for ended, _, seconds in runs:
+        end = datetime.datetime.fromisoformat(ended).timestamp()
+        # What is logged is a little later than what it tells of.
+        events += [(end - float(seconds), 1), (end - 0.1, -1)]
+    running = most = 0
+    for _, step in sorted(events):
+        running += step
+        most = max(most, running)
+    return most
+
+
+def _status_of_magnum() -> str:
+    """What the kernel knows of the conductor's process."""
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if any(str(base.LAB).encode() in word for word in words) and any(
+                word.endswith(b"magnum_all.py") for word in words
+            ):
+                return (process / "status").read_text()
+        except OSError:
+            continue
+    return ""

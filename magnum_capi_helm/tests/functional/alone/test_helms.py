@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How often each operation starts helm, with no chart to be had."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from magnum_capi_helm.tests.functional import base
+
+#: What the driver logs of an operation that got through.
+DONE = re.compile(
+    r"\.\w+ \[[^]]*\] (\w+)(?: nodegroups of)? release (\S+): driver .*"
+    r" helm [\d.]+ s \((\d+) processes\)"
+)
+
+
+class HelmsTest(base.LabCase):
+    """One cluster through its life, while the repository is down."""
+
+    def test_one_helm_for_each_change_and_two_for_an_upgrade(self) -> None:
+        template = self.template()
+        # The first one may have to fetch the chart.
+        self.cluster(template)
+        self.until(lambda: list((base.LAB / "chart-store").glob("*.tgz")), 60)
+        base.lab("stop", "charts")
+        self.addCleanup(base.lab, "start", "charts")
+        logged = len(base.magnum_log())
+
+        cluster = self.cluster(template)
+        made = self.until_status(cluster, ("CREATE_COMPLETE",))
+        self.resize(cluster, 2)
+        groups = f"/clusters/{cluster}/nodegroups"
+        more = {"name": "more", "flavor_id": "m1.worker", "node_count": 1}
+        self._changed(cluster, "POST", groups, more)
+        bound = [{"path": "/max_node_count", "op": "add", "value": 7}]
+        self._changed(cluster, "PATCH", f"{groups}/more", bound)
+        self._changed(cluster, "DELETE", f"{groups}/more")
+        newer = {"cluster_template": self.template(image_id="ubuntu-v1.35.1")}
+        path = f"/clusters/{cluster}/actions/upgrade"
+        self._changed(cluster, "POST", path, newer)
+
+        done = [
+            (what, int(processes))
+            for what, release, processes in DONE.findall(
+                base.magnum_log()[logged:]
+            )
+            if release == made["stack_id"]
+        ]
+        self.assertEqual(
+            [
+                ("created", 1),
+                ("resized", 1),
+                ("changed", 1),
+                ("changed", 1),
+                ("changed", 1),
+                ("upgraded", 2),
+            ],
+            done,
+        )
+
+    def _changed(
+        self, cluster: str, method: str, path: str, body: Any = None
+    ) -> None:
+        """A request that is answered before it is served, until it is."""
+        before = (self.magnum.find(cluster) or {})["updated_at"]
+        self.magnum.call(method, path, body)
+        self.until(
+            lambda: (
+                (found := self.magnum.find(cluster))
+                and found["updated_at"] != before
+                and found["status"] == "UPDATE_COMPLETE"
+            ),
+            360,
+        )

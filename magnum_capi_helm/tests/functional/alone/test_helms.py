@@ -51,6 +51,12 @@ class HelmsTest(base.LabCase):
         path = f"/clusters/{cluster}/actions/upgrade"
         self._changed(cluster, "POST", path, newer)
 
+        self.assertRegex(
+            base.magnum_log()[logged:],
+            f"created release {made['stack_id']}: .* OpenStack [0-9.]+ s "
+            r"\([1-9]\d* requests\), management cluster [0-9.]+ s "
+            r"\([1-9]\d* requests\)",
+        )
         done = [
             (what, int(processes))
             for what, release, processes in DONE.findall(

@@ -28,6 +28,7 @@ import fixtures
 from oslotest import base
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import spent
 from magnum_capi_helm.helm import client
 
 VALUES = {"apiServer": {"password": "hunter2"}, "größe": [1, None]}
@@ -98,6 +99,12 @@ cat > stdin
 
 
 class UpgradeTest(_HelmTest):
+    def test_its_time_is_measured(self) -> None:
+        self._answers(RELEASE)
+        with spent.measured() as measured:
+            self._upgrade()
+        self.assertIn("(1 processes)", str(measured))
+
     def test_the_command_line(self) -> None:
         self._answers(RELEASE)
         self._upgrade()

@@ -31,6 +31,7 @@ import requests
 import yaml
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import spent
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import kinds
@@ -164,6 +165,12 @@ class RequestTest(_ServerTest):
         for _ in range(5):
             connected.request("GET", "v1", "secrets")
         self.assertEqual(1, len(self.server.clients))
+
+    def test_its_time_is_measured(self) -> None:
+        connected = self._connect()
+        with spent.measured() as measured:
+            connected.request("GET", "v1", "secrets")
+        self.assertIn("(1 requests)", str(measured))
 
     def test_it_knows_the_server_for_messages(self) -> None:
         self.assertEqual(self.server.url, self._connect().server)

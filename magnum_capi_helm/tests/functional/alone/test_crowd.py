@@ -17,11 +17,13 @@ from __future__ import annotations
 import collections
 from concurrent import futures
 import datetime
+import functools
 import os
 import pathlib
 import re
 import threading
 import time
+from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
 
@@ -80,7 +82,7 @@ class CrowdTest(base.LabCase):
     def test_all_complete_and_the_api_answers_meanwhile(self) -> None:
         self.configure_sections(
             {
-                "quotas": {"max_clusters_per_project": str(2 * CROWD)},
+                "quotas": {"max_clusters_per_project": str(100 + CROWD)},
                 "capi_helm": {"max_helm_processes": str(TURNS)},
             }
         )
@@ -119,20 +121,23 @@ class CrowdTest(base.LabCase):
             }
             for _ in range(CROWD)
         ]
+        made: list[str] = []
+        self.addCleanup(self._delete_all, made)
+
+        def post(body: dict[str, Any]) -> None:
+            found = self.magnum.call("POST", "/clusters", body)
+            made.append(str(found["uuid"]))
+
         with futures.ThreadPoolExecutor(8) as pool:
-            made = {
-                str(each["uuid"])
-                for each in pool.map(
-                    lambda body: self.magnum.call("POST", "/clusters", body),
-                    bodies,
-                )
-            }
+            list(pool.map(post, bodies))
+        return set(made)
+
+    def _delete_all(self, made: list[str]) -> None:
+        """All are asked to go before any is waited for."""
         for each in made:
-            self.addCleanup(self.until, lambda e=each: self.gone(e), 600)
-        # Last in, first out: all are asked to go before any is waited for.
+            self.magnum.call("DELETE", f"/clusters/{each}")
         for each in made:
-            self.addCleanup(self.magnum.call, "DELETE", f"/clusters/{each}")
-        return made
+            self.until(functools.partial(self.gone, each), 600)
 
     def _tell(
         self,

@@ -27,7 +27,10 @@ import magnum.conf
 from oslo_config import cfg
 from oslo_config import types
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
+from magnum_capi_helm import home_options
+from magnum_capi_helm import homes
 from magnum_capi_helm import labels
 from magnum_capi_helm import options
 
@@ -42,6 +45,16 @@ capi_helm_group = cfg.OptGroup(
 labels_group = cfg.OptGroup(
     name="capi_helm_cluster_labels",
     title="Defaults of cluster labels, for every cluster of this cloud",
+)
+
+_MANAGEMENT = "capi_helm_management_"
+#: As the sample configuration shows it: one for each name in the list.
+management_group = cfg.OptGroup(
+    name=f"{_MANAGEMENT}name",
+    title="A management cluster, of several",
+    help="One group for each name in [capi_helm] management_clusters, with "
+    "that name at its end.",
+    dynamic_group_owner="management_clusters",
 )
 
 
@@ -79,7 +92,10 @@ for _group, _opts in ALL_OPTS.items():
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
     """For the sample configuration file (oslo.config.opts)."""
-    return list(ALL_OPTS.items())
+    return [
+        *ALL_OPTS.items(),
+        (management_group, home_options.OPTIONS),
+    ]
 
 
 def label_defaults() -> dict[str, Any]:
@@ -104,6 +120,52 @@ def helm_processes() -> int:
     processors = len(os.sched_getaffinity(0))
     workers = CONF.conductor.workers or processors
     return int(max(_FEWEST_HELMS, processors // workers))
+
+
+def management_clusters() -> tuple[homes.Home, ...]:
+    """Every management cluster; a single one has no name.
+
+    :raises NotConfigured: naming the option that is missing or wrong
+    """
+    names = CONF.capi_helm.management_clusters
+    if not names:
+        option = f"[{capi_helm_group.name}] kubeconfig_file"
+        return (homes.Home("", kubeconfig_path(), option),)
+    for name in names:
+        if not homes.is_name(name) or names.count(name) > 1:
+            raise exceptions.NotConfigured(
+                f"[capi_helm] management_clusters has {name!r}: give each "
+                "management cluster a name of its own, of lower case "
+                "letters, digits, - and _"
+            )
+    return tuple(map(_management_cluster, names))
+
+
+def _management_cluster(name: str) -> homes.Home:
+    group = _MANAGEMENT + name
+    CONF.register_opts(home_options.OPTIONS, group=group)
+    try:
+        found = {
+            each.dest: getattr(CONF[group], each.dest)
+            for each in home_options.OPTIONS
+        }
+    except cfg.ConfigFileValueError as error:
+        raise exceptions.NotConfigured(str(error)) from error
+    option = f"[{group}] kubeconfig_file"
+    if not found["kubeconfig_file"]:
+        raise exceptions.NotConfigured(
+            f"[capi_helm] management_clusters names {name}: set {option} to "
+            "its kubeconfig"
+        )
+    return homes.Home(
+        name=name,
+        kubeconfig=os.path.expanduser(found["kubeconfig_file"]),
+        option=option,
+        weight=found["weight"],
+        projects=tuple(found["projects"]),
+        zones=tuple(found["availability_zones"]),
+        only_labelled=found["only_labelled"],
+    )
 
 
 def kubeconfig_path() -> str:

@@ -75,7 +75,7 @@ class _Plan:
     values: topic.Values
     certificates: list[client.Object]
     files: identity.Files
-    origin: str
+    origin: origin.Record
     keypair: spec.Keypair | None
 
 
@@ -126,7 +126,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     # Keys are decrypted, and the management cluster is asked who it is, while
     # the cloud answers.
     with spent.Threads(2) as pool:
-        answering = pool.submit(origin.identity, rt)
+        answering = pool.submit(origin.here, rt)
         secrets = pool.submit(
             certificates.secrets, authorities, namespace, release, labels
         )

@@ -67,11 +67,11 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Create the release of a new cluster; Cluster API does the rest."""
         from magnum_capi_helm import creation
-        from magnum_capi_helm import runtime
+        from magnum_capi_helm import places
 
         try:
             with faults.translated("create", cluster.uuid):
-                creation.create(runtime.get(), context, cluster)
+                creation.create(places.choose(cluster), context, cluster)
         except Exception as error:
             # Magnum marks the cluster, and forgets its nodegroups.
             outcome.fail_groups(cluster, str(error))
@@ -93,10 +93,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
         rollback: bool = False,
     ) -> None:
         """``coe cluster update node_count``: a resize of default-worker."""
-        from magnum_capi_helm import origin
+        from magnum_capi_helm import places
         from magnum_capi_helm import resizing
 
-        get_runtime = functools.partial(origin.runtime_of, cluster)
+        get_runtime = functools.partial(places.checked, cluster)
         with faults.translated("update", cluster.uuid):
             resizing.update(get_runtime, context, cluster, rollback)
 
@@ -110,10 +110,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
         nodegroup: Any = None,
     ) -> None:
         """Bring a group to the count that Magnum has saved."""
-        from magnum_capi_helm import origin
+        from magnum_capi_helm import places
         from magnum_capi_helm import resizing
 
-        get_runtime = functools.partial(origin.runtime_of, cluster)
+        get_runtime = functools.partial(places.checked, cluster)
         with faults.translated("resize", cluster.uuid):
             resizing.resize(
                 get_runtime, context, cluster, nodegroup, nodes_to_remove
@@ -133,14 +133,14 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
         Magnum passes ``rollback`` in the place of ``scale_manager``.
         """
-        from magnum_capi_helm import runtime
+        from magnum_capi_helm import places
         from magnum_capi_helm.upgrade import request
 
         with faults.translated("upgrade", cluster.uuid, answer=True):
             if rollback or scale_manager:
                 _refuse_rollback()
             request.upgrade(
-                runtime.get(),
+                places.of(cluster),
                 context,
                 cluster,
                 cluster_template,
@@ -151,7 +151,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
     def delete_cluster(self, context: Any, cluster: Any) -> None:
         """Begin to delete a cluster, from whatever state; the polls end it."""
         from magnum_capi_helm import deletion
-        from magnum_capi_helm import runtime
+        from magnum_capi_helm import places
 
         outcome.save_deleting(cluster)
         if not cluster.stack_id:
@@ -159,7 +159,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         # The mark in Magnum's row is enough: each poll tries again.
         going_on = "Deletion of cluster %s goes on with the polls: %s"
         with faults.logged(LOG, going_on, cluster.uuid):
-            deletion.begin(runtime.get(), cluster)
+            deletion.begin(places.of(cluster), cluster)
 
     def get_monitor(self, context: Any, cluster: Any) -> Any:
         """The health poll."""
@@ -174,10 +174,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Make one more group of workers; the polls say when it is there."""
         from magnum_capi_helm import nodegroup_creation
-        from magnum_capi_helm import runtime
+        from magnum_capi_helm import places
 
         with faults.translated("nodegroup create", cluster.uuid):
-            rt = runtime.get()
+            rt = places.of(cluster)
             nodegroup_creation.create(rt, context, cluster, nodegroup)
 
     def update_nodegroup(
@@ -185,10 +185,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Apply bounds, node labels and taints, which are not saved yet."""
         from magnum_capi_helm import nodegroups
-        from magnum_capi_helm import runtime
+        from magnum_capi_helm import places
 
         with faults.translated("nodegroup update", cluster.uuid):
-            rt = runtime.get()
+            rt = places.of(cluster)
             nodegroups.update(rt, context, cluster, nodegroup)
 
     def delete_nodegroup(
@@ -196,9 +196,9 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Begin to delete a group; the polls remove its row."""
         from magnum_capi_helm import nodegroups
-        from magnum_capi_helm import origin
+        from magnum_capi_helm import places
 
-        get_runtime = functools.partial(origin.runtime_of, cluster)
+        get_runtime = functools.partial(places.checked, cluster)
         with faults.translated("nodegroup delete", cluster.uuid):
             nodegroups.delete(get_runtime, context, cluster, nodegroup)
 
@@ -214,13 +214,13 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
     def rotate_credential(self, context: Any, cluster: Any) -> None:
         """Give the cluster a new credential, of the user who asks."""
-        from magnum_capi_helm import origin
+        from magnum_capi_helm import places
         from magnum_capi_helm.credentials import rotation
 
         with faults.translated(
             "credential rotation", cluster.uuid, answer=True
         ):
-            rotation.rotate(origin.runtime_of(cluster), context, cluster)
+            rotation.rotate(places.checked(cluster), context, cluster)
 
     def create_federation(self, context: Any, federation: Any) -> None:
         """Refused; Magnum itself never calls it."""

@@ -46,14 +46,15 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
     def poll_health_status(self) -> None:
         """Fill ``data`` with what Magnum saves."""
         from magnum_capi_helm import health_poll
-        from magnum_capi_helm import runtime
+        from magnum_capi_helm import places
 
         if not self.cluster.stack_id:
             return
         uuid = self.cluster.uuid
         problem = ""
         try:
-            found = health_poll.poll(runtime.get(), self.context, self.cluster)
+            rt = places.of(self.cluster)
+            found = health_poll.poll(rt, self.context, self.cluster)
         except exceptions.CapiHelmError as error:
             problem = str(error)
             found = health_poll.unknown(problem)

@@ -31,6 +31,15 @@ OPTIONS: list[cfg.Opt] = [
         help="Kubeconfig of the management cluster. Empty: the environment "
         "variable KUBECONFIG, then ~/.kube/config.",
     ),
+    cfg.ListOpt(
+        "management_clusters",
+        default=[],
+        help="Names of the management clusters, where there are several: "
+        "each has a group [capi_helm_management_<name>], and "
+        "kubeconfig_file above is not used. Add to it at will, and leave a "
+        "name in it as long as the management cluster has clusters. Empty: "
+        "the one of kubeconfig_file.",
+    ),
     cfg.StrOpt(
         "namespace_prefix",
         default="magnum",

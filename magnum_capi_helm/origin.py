@@ -17,7 +17,10 @@ and none of its machines is gone for that. So each cluster remembers where it
 is: the identity of the management cluster (UID of ``kube-system``) is in
 Magnum's database, in the ``stack_id`` of the control plane's nodegroup, as
 ``<release>@<identity>``. No client can set that column, no plan of Terraform
-has it, and 1.4.0 does not read it.
+has it, and 1.4.0 does not read it. Where several management clusters are
+configured, the name of the right one follows, as ``@<name>``: it says whom to
+wait for while that one does not answer. The identity alone is the truth: names
+are the operator's, and may change.
 
 It is written when a create claims its release. Magnum's handler puts the bare
 release over it afterwards, and 1.4.0 never wrote more than that: the first
@@ -34,7 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 import contextlib
-from typing import Any
+from typing import Any, NamedTuple
 
 from oslo_log import log
 
@@ -60,41 +63,51 @@ class ElsewhereError(exceptions.ManagementError):
 class ForeignError(ElsewhereError):
     """This is not the management cluster that the cluster was made on."""
 
-    def __init__(self, found: str, expected: str) -> None:
+    def __init__(self, found: str, expected: str, option: str) -> None:
         super().__init__(
             "the management cluster is not the one that the cluster was made "
             f"on (UID of its kube-system: {found}, expected: {expected}): "
-            "the operator has to set [capi_helm] kubeconfig_file to that one "
-            "again"
+            f"the operator has to set {option} to that one again"
         )
 
 
 class NoTraceError(ElsewhereError):
     """A cluster that was not polled yet has not even its Lease here."""
 
-    def __init__(self, scope: snapshot.Scope) -> None:
+    def __init__(self, scope: snapshot.Scope, option: str) -> None:
         namespace, release = scope
         super().__init__(
             "the management cluster does not seem to be the one that the "
             f"cluster was made on: its namespace {namespace} has neither the "
             f"Cluster nor the Lease {release}. The operator has to set "
-            "[capi_helm] kubeconfig_file to that one again or, if it is the "
-            "one, to create that Lease again"
+            f"{option} to that one again or, if it is the one, to create "
+            "that Lease again"
         )
 
 
-def recorded(nodegroups: Sequence[Any]) -> str:
-    """The identity in a cluster's rows; empty: it is not known yet."""
+class Record(NamedTuple):
+    """What a cluster's rows say of where it is; empty: nothing.
+
+    ``name``: of the management cluster, of several, when it was written
+    """
+
+    identity: str
+    name: str
+
+
+def recorded(nodegroups: Sequence[Any]) -> Record:
+    """The record in a cluster's rows."""
     master = _master(nodegroups)
-    stack_id = (master and master.stack_id) or ""
-    return str(stack_id.partition(_MARK)[2])
+    stack_id = str((master and master.stack_id) or "")
+    identity, _, name = stack_id.partition(_MARK)[2].partition(_MARK)
+    return Record(identity, name)
 
 
-def record(nodegroups: Sequence[Any], release: str, identity: str) -> None:
+def record(nodegroups: Sequence[Any], release: str, found: Record) -> None:
     """Write into a cluster's rows where it is."""
     master = _master(nodegroups)
     if master is not None:
-        master.stack_id = f"{release}{_MARK}{identity}"
+        master.stack_id = _MARK.join(filter(None, (release, *found)))
         master.save()
 
 
@@ -105,12 +118,12 @@ def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
     :raises ForeignError: it is another one
     :raises ManagementError: its identity could not be read
     """
-    expected = recorded(nodegroups)
+    expected = recorded(nodegroups).identity
     if not expected:
         return False
     found = identity(rt)
     if found != expected:
-        raise ForeignError(found, expected)
+        raise ForeignError(found, expected, rt.home.option)
     return True
 
 
@@ -118,10 +131,14 @@ def learn(
     rt: runtime.Runtime, release: str, nodegroups: Sequence[Any]
 ) -> None:
     """Record this management cluster, where a trace of it was seen."""
-    if not recorded(nodegroups):
-        found = identity(rt)
+    if not recorded(nodegroups).identity:
+        found = here(rt)
         record(nodegroups, release, found)
-        LOG.info("release %s is on the management cluster %s", release, found)
+        LOG.info(
+            "release %s is on the management cluster %s",
+            release,
+            " ".join(reversed(found)).strip(),
+        )
 
 
 def ascertain(
@@ -144,7 +161,7 @@ def ascertain(
     if found is None and ours:
         found = rt.leases.read(*scope)
         if found is None:
-            raise NoTraceError(scope)
+            raise NoTraceError(scope, rt.home.option)
     if found is None:
         return False
     learn(rt, scope[1], nodegroups)
@@ -161,18 +178,16 @@ def identity(rt: runtime.Runtime) -> str:
         raise exceptions.ManagementError(
             "the management cluster has no namespace kube-system"
         )
+    runtime.places().identify(rt.home.name, found)
     return found
 
 
-def runtime_of(cluster: Any) -> runtime.Runtime:
-    """The runtime to change a cluster with.
+def here(rt: runtime.Runtime) -> Record:
+    """The record of a cluster on the management cluster that answers now.
 
-    :raises ForeignError: it would be another management cluster's
+    :raises ManagementError: its identity could not be read
     """
-    rt = runtime.get()
-    if cluster.stack_id:
-        check(rt, rows.all_groups(cluster))
-    return rt
+    return Record(identity(rt), rt.home.name)
 
 
 @contextlib.contextmanager

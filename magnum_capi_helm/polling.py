@@ -35,6 +35,7 @@ from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
+from magnum_capi_helm import places
 from magnum_capi_helm import repair
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -97,7 +98,7 @@ def unchanged(cluster: Any) -> bool:
     """
     if not cluster.stack_id or rows.action(cluster.status) == "DELETE":
         return False
-    rt = runtime.get()
+    rt = places.of(cluster)
     scope = operation.scope_of(cluster)
     if not rt.waiting.knows(scope):
         return False

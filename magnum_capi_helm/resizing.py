@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import dataclasses
+import time
 from typing import Any
 
 from oslo_log import log

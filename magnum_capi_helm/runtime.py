@@ -29,7 +29,10 @@ import time
 from typing import TypeAlias
 import uuid
 
+from magnum_capi_helm import atlas
 from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import homes
 from magnum_capi_helm import observation
 from magnum_capi_helm import steady
 from magnum_capi_helm.helm import charts
@@ -129,7 +132,11 @@ Snapshots: TypeAlias = snapshot.Snapshots[observation.Sighting]
 
 @dataclasses.dataclass(frozen=True)
 class Runtime:
-    """What talks to one management cluster."""
+    """What talks to one management cluster.
+
+    ``home``: what is configured of it; its name is empty where it is the
+    only one.
+    """
 
     management: client.Client
     helm: helm_client.Helm
@@ -151,6 +158,7 @@ class Runtime:
     turns: turns.Turns = dataclasses.field(
         default_factory=lambda: turns.Turns(conf.helm_processes())
     )
+    home: homes.Home = homes.UNNAMED
     #: Operations that go on as they did.
     waiting: steady.Steady[bool] = dataclasses.field(
         default_factory=lambda: steady.Steady(_WAITING)
@@ -178,36 +186,90 @@ class Runtime:
 _lock = threading.Lock()
 _runtimes: dict[str, Runtime] = {}
 _turns: list[turns.Turns] = []
-_DEFAULT = ""
+_homes: tuple[homes.Home, ...] = ()
+_atlas = atlas.Atlas()
 
 
-def get() -> Runtime:
-    """The runtime of the management cluster."""
+def names() -> tuple[str, ...]:
+    """Of the management clusters; of a single one: one that is empty.
+
+    :raises NotConfigured: naming the option that is missing or wrong
+    """
+    return tuple(each.name for each in configured())
+
+
+def configured() -> tuple[homes.Home, ...]:
+    """The management clusters, read from the configuration once.
+
+    :raises NotConfigured: naming the option that is missing or wrong
+    """
+    global _homes
+    if not _homes:
+        _homes = conf.management_clusters()
+    return _homes
+
+
+def places() -> atlas.Atlas:
+    """What this process has found out of them."""
+    return _atlas
+
+
+def get(name: str = "") -> Runtime:
+    """The runtime of a management cluster.
+
+    :param name: empty where there is one alone
+    :raises NotConfigured: there is none of that name
+    """
     with _lock:
-        if _DEFAULT not in _runtimes:
-            _runtimes[_DEFAULT] = build()
-        return _runtimes[_DEFAULT]
+        if name not in _runtimes:
+            _runtimes[name] = build(home=home_of(name))
+        return _runtimes[name]
+
+
+def any_one() -> Runtime:
+    """A runtime for what is the same on all: charts above all."""
+    return get(names()[0])
 
 
 def use(found: Runtime) -> None:
     """Take this runtime from now on: for tests, and for the command line."""
     with _lock:
-        _runtimes[_DEFAULT] = found
+        _runtimes[found.home.name] = found
 
 
-def build(management: client.Client | None = None) -> Runtime:
+def home_of(name: str) -> homes.Home:
+    """What is configured of a management cluster.
+
+    :raises NotConfigured: there is none of that name
+    """
+    for each in configured():
+        if each.name == name:
+            return each
+    listed = ", ".join(filter(None, names())) or "it is empty"
+    raise exceptions.NotConfigured(
+        f"there is no management cluster {exceptions.shown(name)}: give one "
+        f"of [capi_helm] management_clusters ({listed})"
+    )
+
+
+def build(
+    management: client.Client | None = None, home: homes.Home | None = None
+) -> Runtime:
     """A new runtime from the configuration; connects to nothing yet.
 
     :param management: instead of a client of the configured kubeconfig
+    :param home: the management cluster; the only one by default
     """
     options = conf.CONF.capi_helm
-    path = conf.kubeconfig_path()
+    home = home or home_of("")
     timeout = (options.api_connect_timeout, options.api_read_timeout)
     management = management or client.Client(
-        lambda: connection.Connection(path, timeout), options.api_resources
+        lambda: connection.Connection(home.kubeconfig, timeout, home.option),
+        options.api_resources,
+        home.name,
     )
     helm = helm_client.Helm(
-        path,
+        home.kubeconfig,
         options.helm_timeout,
         os.path.join(os.path.dirname(options.chart_store), "helm"),
     )
@@ -223,6 +285,7 @@ def build(management: client.Client | None = None) -> Runtime:
         health_snapshots=snapshot.Snapshots(objects.read),
         helm_deadline=options.helm_timeout + 30.0,
         turns=_shared_turns(),
+        home=home,
     )
 
 
@@ -235,8 +298,10 @@ def _shared_turns() -> turns.Turns:
 
 def reset() -> None:
     """Forget all clients; the next call makes new ones."""
-    global _lock
+    global _lock, _homes, _atlas
     _lock = threading.Lock()
+    _homes = ()
+    _atlas = atlas.Atlas()
     _runtimes.clear()
     _turns.clear()
 

@@ -31,9 +31,11 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
+from magnum_capi_helm import places
 from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm import survey
 from magnum_capi_helm.management import lease
 
 LOG = log.getLogger(__name__)
@@ -59,7 +61,7 @@ def _attempt(context: Any, cluster: Any) -> str:
 
 
 def _poll(context: Any, cluster: Any) -> None:
-    with _told(cluster):
+    with _told(context, cluster):
         if polling.unchanged(cluster):
             return
     row = rows.fresh(context, cluster)
@@ -69,24 +71,40 @@ def _poll(context: Any, cluster: Any) -> None:
         if rows.action(row.status) == "DELETE":
             _delete(context, row)
         else:
-            with _told(row):
-                polling.update(runtime.get(), context, row)
+            with _told(context, row):
+                polling.update(places.of(row), context, row)
     finally:
         outcome.copy_outcome(row, cluster)
 
 
 @contextlib.contextmanager
-def _told(row: Any) -> Iterator[None]:
+def _told(context: Any, row: Any) -> Iterator[None]:
     """Tell the user of a wait that is not for Cluster API."""
     try:
         yield
-    except (exceptions.NoTurn, origin.ElsewhereError) as error:
-        outcome.save_reason(row, str(error))
+    except (
+        exceptions.ManagementUnreachable,
+        exceptions.NoTurn,
+        origin.ElsewhereError,
+    ) as error:
+        _tell(context, row, str(error))
         raise
 
 
+def _tell(context: Any, row: Any, why: str) -> None:
+    """Say what a cluster waits for, unless another conductor knows more."""
+    now = rows.fresh(context, row)
+    if now is not None and rows.in_progress(now.status):
+        outcome.save_reason(now, why)
+        outcome.copy_outcome(now, row)
+
+
 def _delete(context: Any, row: Any) -> None:
-    rt = runtime.get()
+    try:
+        rt = places.of(row)
+    except exceptions.CapiHelmError as error:
+        _tell(context, row, deletion.describe(error))
+        raise
     try:
         if row.stack_id:
             waiting = deletion.step(rt, context, row)
@@ -95,7 +113,7 @@ def _delete(context: Any, row: Any) -> None:
             from magnum_capi_helm import certificates
 
             certificates.delete_forgotten(context, row)
-            _forget_interrupted(rt, row)
+            _forget_interrupted(row)
             waiting = ""
     except exceptions.LeaseHeld:
         raise
@@ -109,14 +127,17 @@ def _delete(context: Any, row: Any) -> None:
         # Another conductor was quicker: Magnum removes a row once.
         return
     LOG.info("cluster %s is deleted", row.uuid)
+    places.forget(row)
     row.status = rows.Status.DELETE_COMPLETE
     row.status_reason = None
 
 
-def _forget_interrupted(rt: runtime.Runtime, row: Any) -> None:
-    try:
-        deletion.forget_interrupted(rt, row)
-    except exceptions.CapiHelmError as error:
+def _forget_interrupted(row: Any) -> None:
+    """Nobody knows which management cluster it was to be made on."""
+    answers = survey.ask(
+        runtime.names(), lambda rt: deletion.forget_interrupted(rt, row)
+    )
+    for error in filter(None, answers.values()):
         LOG.debug("Its Lease may stay: %s", error)
 
 

@@ -75,7 +75,7 @@ class Fetch(command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Fetch it unless it is there, and say where it is."""
         chart = wanted(parsed_args.version)
-        store = runtime.get().charts
+        store = runtime.any_one().charts
         source = None
         if parsed_args.source:
             source = _source(chart, parsed_args.source)
@@ -136,7 +136,7 @@ class List(lister.Lister):
 
 
 def _rows(everything: bool) -> Iterator[dict[str, object]]:
-    stored = runtime.get().charts.entries()
+    stored = runtime.any_one().charts.entries()
     for each in stored:
         yield {
             "Name": each.name or each.file,

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 
 from cliff import lister
@@ -42,12 +42,34 @@ class Result:
     detail: str
 
 
-def _kubeconfig(_: runtime.Runtime) -> str:
-    return conf.kubeconfig_path()
+def _kubeconfig(rt: runtime.Runtime) -> str:
+    return rt.home.kubeconfig or conf.kubeconfig_path()
 
 
 def _management(rt: runtime.Runtime) -> str:
-    return f"cluster {rt.management.identity()}"
+    """One, and no other name of the same one."""
+    found = rt.management.identity()
+    known = runtime.places().identities
+    for name, identity in known.items():
+        if identity == found and name != rt.home.name:
+            raise exceptions.NotConfigured(
+                f"cluster {found}, which is {name} as well: leave one of "
+                "these names in [capi_helm] management_clusters"
+            )
+    runtime.places().identify(rt.home.name, found)
+    return f"cluster {found}"
+
+
+def _new_clusters(rt: runtime.Runtime) -> str:
+    """What is made on one of several management clusters."""
+    home = rt.home
+    if not home.weight:
+        return "none"
+    whose = f"of projects {', '.join(home.projects)}" if home.projects else ""
+    where = f"in zones {', '.join(home.zones)}" if home.zones else ""
+    asked = "of templates that name it" if home.only_labelled else ""
+    limits = " ".join(filter(None, (whose, where, asked))) or "any"
+    return f"{limits} (weight {home.weight})"
 
 
 def _interfaces(rt: runtime.Runtime) -> str:
@@ -121,29 +143,75 @@ CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
 )
 
 
-def run(rt: runtime.Runtime) -> Iterable[Result]:
+#: Those that are of one management cluster, of several.
+_OF_EACH = (
+    ("kubeconfig", _kubeconfig),
+    ("management cluster", _management),
+    ("new clusters", _new_clusters),
+    ("Cluster API", _interfaces),
+    ("clean-up", _cleanup),
+)
+_OF_ALL = tuple(each for each in CHECKS if each not in _OF_EACH)
+#: In the place of a management cluster's name.
+_ALL = "(all)"
+
+
+def run(
+    rt: runtime.Runtime,
+    checks: Sequence[tuple[str, Callable[[runtime.Runtime], str]]] = CHECKS,
+) -> Iterator[Result]:
     """All checks; each is made whatever became of the others."""
-    for name, check in CHECKS:
+    for name, check in checks:
         try:
             yield Result(name, OK, check(rt))
         except exceptions.CapiHelmError as error:
             yield Result(name, FAILED, str(error))
 
 
+def run_on(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
+    """All checks, for each of several management clusters by its name."""
+    for name in names:
+        for each in run(runtime.get(name), _OF_EACH):
+            yield name, each
+    for each in run(runtime.any_one(), _OF_ALL):
+        yield _ALL, each
+
+
 class Check(lister.Lister):
     """Check configuration, management cluster, helm, chart and cloud.
 
-    One line each; for what fails, what to do. Example: check -f json
+    One line each; for what fails, what to do. Where there are several
+    management clusters, a column says which one. Example: check -f json
     """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Which management clusters."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--management-cluster",
+            action="append",
+            metavar="NAME",
+            help="look at that management cluster alone, may be given more "
+            "than once (default: at all)",
+        )
+        return parser
 
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Look at everything."""
-        self._results = list(run(runtime.get()))
+        header = ("Check", "State", "Detail")
+        chosen = parsed_args.management_cluster
+        if runtime.names() == ("",) and not chosen:
+            self._results = list(run(runtime.get()))
+            return header, [
+                dataclasses.astuple(each) for each in self._results
+            ]
+        found = list(run_on(chosen or runtime.names()))
+        self._results = [each for _, each in found]
         return (
-            ("Check", "State", "Detail"),
-            [dataclasses.astuple(each) for each in self._results],
+            ("Management cluster", *header),
+            [(name, *dataclasses.astuple(each)) for name, each in found],
         )
 
     def run(self, parsed_args: argparse.Namespace) -> int:

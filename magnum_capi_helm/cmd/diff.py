@@ -21,8 +21,8 @@ from cliff import lister
 
 from magnum_capi_helm import difference
 from magnum_capi_helm import option_types
+from magnum_capi_helm import places
 from magnum_capi_helm import preview
-from magnum_capi_helm import runtime
 
 #: Paths shown of one object; the rest is counted.
 _SHOWN = 4
@@ -57,8 +57,8 @@ class Diff(lister.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Compare with what is installed."""
-        rt = runtime.get()
         row = preview.find_cluster(parsed_args.cluster)
+        rt = places.find(row)
         wanted = preview.upgraded(
             rt, row, parsed_args.template, parsed_args.chart_version
         )

@@ -76,7 +76,7 @@ class Mirror(lister.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> chart.Table:
         """Do it for each chart, whatever becomes of the others."""
-        rt = runtime.get()
+        rt = runtime.any_one()
         path = rt.charts.ensure(chart.wanted(parsed_args.version))
         found = mirroring.contents(
             rt.helm,

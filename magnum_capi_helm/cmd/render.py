@@ -20,7 +20,6 @@ from cliff import command
 
 from magnum_capi_helm import masking
 from magnum_capi_helm import preview
-from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import values
 
 
@@ -38,12 +37,10 @@ class Render(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML, one document for each object."""
-        found = values.subject_of(parsed_args)
+        rt, found = values.subject_of(parsed_args)
         # A cluster that exists has what the chart looks up: render as helm
         # would apply it. Of a template nothing exists yet.
-        objects = preview.rendered(
-            runtime.get(), found, live=not parsed_args.template
-        )
+        objects = preview.rendered(rt, found, live=not parsed_args.template)
         for each in objects:
             shown = values.as_yaml(masking.manifest(each))
             self.app.stdout.write(f"---\n{shown}")

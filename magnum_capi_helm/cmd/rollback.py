@@ -18,7 +18,7 @@ import argparse
 
 from cliff import lister
 
-from magnum_capi_helm import origin
+from magnum_capi_helm import places
 from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import diff
 from magnum_capi_helm.upgrade import rollback
@@ -49,7 +49,7 @@ class Rollback(lister.Lister):
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Compare with what is installed, then go back."""
         row = preview.find_cluster(parsed_args.cluster)
-        rt = origin.runtime_of(row)
+        rt = places.checked(row)
         wanted = preview.of_intent(row, rollback.plan_back(rt, row))
         found = preview.changes(rt, wanted)
         if parsed_args.dry_run:

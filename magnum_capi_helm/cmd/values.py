@@ -21,6 +21,7 @@ from cliff import command
 import yaml
 
 from magnum_capi_helm import masking
+from magnum_capi_helm import places
 from magnum_capi_helm import preview
 from magnum_capi_helm import runtime
 
@@ -39,12 +40,16 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def subject_of(parsed_args: argparse.Namespace) -> preview.Preview:
-    """What :func:`add_subject` was given."""
-    rt = runtime.get()
+def subject_of(
+    parsed_args: argparse.Namespace,
+) -> tuple[runtime.Runtime, preview.Preview]:
+    """What :func:`add_subject` was given, and its management cluster."""
     if parsed_args.template:
-        return preview.of_template(rt, parsed_args.template)
-    return preview.of_cluster(rt, preview.find_cluster(parsed_args.cluster))
+        rt = runtime.any_one()
+        return rt, preview.of_template(rt, parsed_args.template)
+    row = preview.find_cluster(parsed_args.cluster)
+    rt = places.find(row)
+    return rt, preview.of_cluster(rt, row)
 
 
 def as_yaml(content: Any) -> str:
@@ -70,5 +75,5 @@ class Values(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML."""
-        found = subject_of(parsed_args)
+        _, found = subject_of(parsed_args)
         self.app.stdout.write(as_yaml(masking.values(found.values)))

@@ -31,6 +31,7 @@ from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import hardware
 from magnum_capi_helm.features import healing
 from magnum_capi_helm.features import load_balancing
+from magnum_capi_helm.features import management_cluster
 from magnum_capi_helm.features import monitoring
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import nodes
@@ -47,6 +48,7 @@ from magnum_capi_helm.features import trust
 TOPICS: tuple[topic.Topic, ...] = (
     chart.TOPIC,
     profiles.TOPIC,
+    management_cluster.TOPIC,
     nodes.TOPIC,
     disks.TOPIC,
     placement.TOPIC,

@@ -74,6 +74,12 @@ def control_plane_zones(control_plane: spec.NodeGroup) -> tuple[str, ...]:
     return tuple(dict.fromkeys(zones))
 
 
+def zones(found: labels.Values) -> tuple[str, ...]:
+    """Every zone that the labels of a new cluster name."""
+    named = (*found[CONTROL_PLANE_ZONES], found[ZONE])
+    return tuple(dict.fromkeys(filter(None, named)))
+
+
 def server_groups(groups: tuple[spec.NodeGroup, ...]) -> dict[str, str]:
     """The chart's name of each group that needs a server group -> policy."""
     return {

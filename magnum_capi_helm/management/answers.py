@@ -66,7 +66,9 @@ def body(answer: Any) -> Object:
     return found
 
 
-def raise_for(answer: Any, what: str) -> None:
+def raise_for(
+    answer: Any, what: str, who: str = "the management cluster"
+) -> None:
     """Translate a refusal. The server's message names objects, no data."""
     status = answer.status_code
     if status < requests.codes.bad_request:
@@ -75,7 +77,7 @@ def raise_for(answer: Any, what: str) -> None:
         message = answer.json().get("message") or answer.reason
     except (ValueError, AttributeError):
         message = answer.reason
-    text = f"the management cluster refused {what}: {message} ({status})"
+    text = f"{who} refused {what}: {message} ({status})"
     if status == requests.codes.gone:
         raise ExpiredError(text)
     if status == requests.codes.conflict:

@@ -45,13 +45,16 @@ class Calls:
 
     :param connect: makes the connection; called once, on first use
     :param pinned: versions that the operator chose, by kind
+    :param who: the management cluster, as messages call it
     """
 
     def __init__(
         self,
         connect: Callable[[], Transport],
         pinned: Mapping[str, Mapping[str, str]],
+        who: str = "the management cluster",
     ) -> None:
+        self._who = who
         self._connect = connect
         self._lock = threading.Lock()
         self._connection: Transport | None = None
@@ -95,13 +98,13 @@ class Calls:
                 if answer.status_code == requests.codes.not_found:
                     return None
                 what = f"{method} {kind.name} {name}".strip()
-                answers.raise_for(answer, what)
+                answers.raise_for(answer, what, self._who)
                 return answer
             self._versions.forget(kind)
         if kind.optional:
             return None
         raise exceptions.ManagementUnserved(
-            f"the management cluster serves no {kind.name} of "
+            f"{self._who} serves no {kind.name} of "
             f"{kind.group or 'the core group'}: is its provider installed?"
         )
 
@@ -114,7 +117,7 @@ class Calls:
         except (requests.RequestException, OSError) as error:
             # OSError: a token, CA or key file of the kubeconfig is missing.
             raise exceptions.ManagementUnreachable(
-                f"the management cluster {connection.server} does not answer"
+                f"{self._who} {connection.server} does not answer"
                 f" ({type(error).__name__})"
             ) from error
 

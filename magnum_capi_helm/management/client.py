@@ -53,14 +53,17 @@ class Client:
 
     :param connect: makes the connection; called once, on first use
     :param pinned: versions that the operator chose, by kind
+    :param name: what the operator calls it, of several
     """
 
     def __init__(
         self,
         connect: Callable[[], calls.Transport],
         pinned: Mapping[str, Mapping[str, str]] | None = None,
+        name: str = "",
     ) -> None:
-        self._calls = calls.Calls(connect, pinned or {})
+        self._called = f"the management cluster {name}".rstrip()
+        self._calls = calls.Calls(connect, pinned or {}, self._called)
 
     # Reading
 
@@ -259,9 +262,9 @@ class Client:
             method, kind, meta.get("namespace", ""), name, **options
         )
         if answer is None:
+            where = f"namespace {meta.get('namespace')}"
             raise exceptions.ManagementError(
-                f"the management cluster has no {kind.plural}"
-                f" or no namespace {meta.get('namespace')}"
+                f"{self._called} has no {kind.plural} or no {where}"
             )
         return answers.body(answer)
 

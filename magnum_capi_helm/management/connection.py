@@ -60,11 +60,17 @@ class Connection:
 
     :param path: kubeconfig
     :param timeout: seconds to connect, seconds to read
+    :param option: where the path is configured
     :raises NotConfigured: the kubeconfig can't be used
     """
 
-    def __init__(self, path: str, timeout: tuple[float, float]) -> None:
-        document = kubeconfig.load(path)
+    def __init__(
+        self,
+        path: str,
+        timeout: tuple[float, float],
+        option: str = kubeconfig.OPTION,
+    ) -> None:
+        document = kubeconfig.load(path, option)
         directory = tempfile.mkdtemp(prefix="magnum-capi-helm-")
         # Only the process that made the keys removes them, not its forks.
         weakref.finalize(self, _remove, directory, os.getpid())

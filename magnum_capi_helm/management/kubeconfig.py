@@ -30,16 +30,20 @@ import yaml
 
 from magnum_capi_helm import exceptions
 
+#: Where a kubeconfig is configured, unless it is one of several.
+OPTION = "[capi_helm] kubeconfig_file"
+
 _PATHS = ("certificate-authority", "client-certificate", "client-key")
 
 
-def load(path: str) -> dict[str, Any]:
+def load(path: str, option: str = OPTION) -> dict[str, Any]:
     """The document, with relative paths made absolute.
 
+    :param option: where the path is configured, to say so
     :raises NotConfigured: the file is missing, unreadable or no kubeconfig
     """
     file = pathlib.Path(path)
-    hint = "set [capi_helm] kubeconfig_file to a kubeconfig of the management"
+    hint = f"set {option} to a kubeconfig of the management"
     try:
         document = yaml.safe_load(file.read_text())
     except FileNotFoundError as error:

@@ -42,6 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "drift",
             "features.*",
             "frozen",
+            "homes",
             "intent",
             "masking",
             "mirrors",
@@ -51,9 +52,10 @@ LAYERS: tuple[frozenset[str], ...] = (
             "values",
         }
     ),
-    frozenset({"conf", "options"}),
+    frozenset({"conf", "home_options", "options"}),
     frozenset(
         {
+            "atlas",
             "certificates",
             "cloud.*",
             "credentials.access_rules",
@@ -93,6 +95,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "observation",
             "operation",
             "origin",
+            "places",
             "polling",
             "preview",
             "remains",
@@ -102,6 +105,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "runtime",
             "status_poll",
             "steady",
+            "survey",
             "upgrade.*",
         }
     ),

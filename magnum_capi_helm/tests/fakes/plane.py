@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from typing import cast
 
+from magnum_capi_helm import homes
 from magnum_capi_helm import observation
 from magnum_capi_helm import runtime
 from magnum_capi_helm import steady
@@ -50,10 +51,14 @@ class Plane:
     """API server, helm and Cluster API, and conductors that use them.
 
     :param directory: for the chart store
+    :param home: which of several management clusters it is
     """
 
-    def __init__(self, directory: str) -> None:
+    def __init__(
+        self, directory: str, home: homes.Home = homes.UNNAMED
+    ) -> None:
         self._directory = directory
+        self.home = home
         self.server = api_server.ApiServer()
         self.management = management.FakeManagement(self.server)
         self.helm = helm.FakeHelm(self.management)
@@ -91,6 +96,7 @@ class Plane:
             waiting=steady.Steady(60.0, self.clock, lambda: 0.5),
             healthy=steady.Steady(900.0, self.clock, lambda: 0.5),
             turns=self.turns,
+            home=self.home,
         )
 
 

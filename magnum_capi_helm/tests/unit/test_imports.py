@@ -39,6 +39,7 @@ PURE_MAY_IMPORT = {
     "enum",
     "gzip",
     "hashlib",
+    "math",
     "ipaddress",
     "itertools",
     "json",

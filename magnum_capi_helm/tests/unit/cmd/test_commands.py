@@ -25,6 +25,8 @@ from oslotest import base
 import requests_mock
 
 from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import home_options
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import chart
 from magnum_capi_helm.cmd import check
@@ -165,6 +167,85 @@ class CommandsTest(base.BaseTestCase):
             self.err.getvalue(), r"\Achart openstack-cluster 0\.1\.0 is not"
         )
         self.assertEqual(1, self.err.getvalue().count("\n"))
+
+    def several(self) -> dict[str, plane.Plane]:
+        """Two management clusters, b for one project's gpu templates."""
+        several: dict[str, dict[str, Any]] = {
+            "a": {},
+            "b": {"projects": ["p1"], "only_labelled": True},
+        }
+        conf.CONF.set_override("management_clusters", ["a", "b"], "capi_helm")
+        for name, options in several.items():
+            group = f"capi_helm_management_{name}"
+            conf.CONF.register_opts(home_options.OPTIONS, group=group)
+            options["kubeconfig_file"] = f"/kube/{name}"
+            for option, value in options.items():
+                conf.CONF.set_override(option, value, group)
+        runtime.reset()
+        planes = {
+            home.name: plane.Plane(str(self.store), home)
+            for home in runtime.configured()
+        }
+        for each in planes.values():
+            runtime.use(each.runtime())
+        return planes
+
+    def checked(self, *argv: str) -> tuple[int, list[tuple[str, str, str]]]:
+        """Exit code; management cluster, check and state of each line."""
+        code = self.run_command(check.Check, "-f", "json", *argv)
+        return code, [
+            (row["Management cluster"], row["Check"], row["State"])
+            for row in json.loads(self.out.getvalue())
+        ]
+
+    def test_check_looks_at_each_of_several_management_clusters(self) -> None:
+        planes = self.several()
+        planes["b"].management.unreachable()
+        code, found = self.checked()
+        self.assertEqual(1, code)
+        self.assertEqual(
+            [
+                ("a", "kubeconfig", "ok"),
+                ("a", "management cluster", "ok"),
+                ("a", "new clusters", "ok"),
+                ("a", "Cluster API", "ok"),
+                ("a", "clean-up", "ok"),
+                ("b", "kubeconfig", "ok"),
+                ("b", "management cluster", "failed"),
+                ("b", "new clusters", "ok"),
+                ("b", "Cluster API", "ok"),
+                ("b", "clean-up", "failed"),
+                ("(all)", "helm", "ok"),
+                ("(all)", "chart", "ok"),
+                ("(all)", "OpenStack", "ok"),
+                ("(all)", "certificates", "ok"),
+            ],
+            found,
+        )
+        self.assertIn("of projects p1 of templates that", self.out.getvalue())
+
+    def test_check_looks_at_one_of_several_if_it_is_told_to(self) -> None:
+        planes = self.several()
+        planes["b"].management.unreachable()
+        code, found = self.checked("--management-cluster", "a")
+        self.assertEqual(0, code)
+        self.assertEqual({"a", "(all)"}, {where for where, _, _ in found})
+        error = self.assertRaises(
+            exceptions.NotConfigured, self.checked, "--management-cluster", "x"
+        )
+        self.assertEqual(
+            "there is no management cluster 'x': give one of [capi_helm] "
+            "management_clusters (a, b)",
+            str(error),
+        )
+
+    def test_check_finds_two_names_of_one_management_cluster(self) -> None:
+        planes = self.several()
+        planes["b"].management.server = planes["a"].server
+        code, found = self.checked()
+        self.assertEqual(1, code)
+        self.assertIn(("b", "management cluster", "failed"), found)
+        self.assertIn("which is a as well", self.out.getvalue())
 
     def test_runtime_is_built_from_the_configuration_alone(self) -> None:
         runtime.reset()

@@ -28,8 +28,8 @@ CHANGES = rows.merged("CHANGES")
 REFUSED = rows.merged("REFUSED")
 #: Any text is a name; whether the cloud knows it, only the cloud can say.
 ANY_TEXT = set(rows.merged("ANY_TEXT"))
-#: Read when the cluster is deleted; no chart knows of them.
-WHEN_DELETED = {"volumes_policy"}
+#: Read when the cluster is made or deleted; no chart knows of them.
+WITHOUT_VALUES = {"capi_management_cluster", "volumes_policy"}
 
 
 def _outcome(given: dict[str, str]) -> tuple[Any, Any]:
@@ -56,7 +56,7 @@ class EveryLabelTest(base.BaseTestCase):
         without_effect = [
             name
             for name, (changed, needs) in CHANGES.items()
-            if name not in WHEN_DELETED
+            if name not in WITHOUT_VALUES
             and _outcome(needs) == _outcome({**needs, name: changed})
         ]
         self.assertEqual([], without_effect)
@@ -94,9 +94,13 @@ class EveryLabelTest(base.BaseTestCase):
     def test_a_label_that_is_not_declared_is_left_alone(self) -> None:
         self.assertEqual(_outcome({}), _outcome({"owner": "me"}))
 
-    def test_chart_and_profiles_are_read_from_templates_alone(self) -> None:
+    def test_what_is_the_operators_is_read_from_templates_alone(self) -> None:
         self.assertEqual(
-            ["capi_helm_chart_version", "capi_helm_values_profiles"],
+            [
+                "capi_helm_chart_version",
+                "capi_helm_values_profiles",
+                "capi_management_cluster",
+            ],
             [
                 label.name
                 for label in features.LABELS

@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a process has found out of several management clusters.
+
+Nothing in it is a record: it saves requests and reads of the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+
+from magnum_capi_helm import exceptions
+
+
+class Atlas:
+    """What one process knows.
+
+    :param clock: monotonic seconds
+    """
+
+    #: Clusters known at most; then it starts anew.
+    _MOST = 100_000
+    #: Seconds for which one that did not answer a question is asked none.
+    _PAUSE = 5.0
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        #: Name -> UID of its kube-system.
+        self.identities: dict[str, str] = {}
+        self._places: dict[str, str] = {}
+        self._silent: dict[str, tuple[float, exceptions.CapiHelmError]] = {}
+
+    def place(self, uuid: str) -> str | None:
+        """The name of the management cluster that a cluster is on."""
+        return self._places.get(uuid)
+
+    def settle(self, uuid: str, name: str) -> None:
+        """That cluster is on that management cluster."""
+        if len(self._places) >= self._MOST:
+            self._places.clear()
+        self._places[uuid] = name
+
+    def forget(self, uuid: str) -> None:
+        """That cluster is gone."""
+        self._places.pop(uuid, None)
+
+    def identify(self, name: str, identity: str) -> None:
+        """A management cluster said who it is; it may be another by now."""
+        known = self.identities.get(name)
+        self.identities[name] = identity
+        if known not in (None, identity):
+            self._places.clear()
+
+    def silence(self, name: str) -> exceptions.CapiHelmError | None:
+        """Why a management cluster need not be asked now."""
+        until, error = self._silent.get(name, (0.0, None))
+        return error if self.clock() < until else None
+
+    def silent(self, name: str, error: exceptions.CapiHelmError) -> None:
+        """A management cluster did not answer."""
+        self._silent[name] = (self.clock() + self._PAUSE, error)

@@ -1,0 +1,37 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The label that chooses the management cluster of new clusters.
+
+Which one takes what is configured per management cluster and decided in
+:mod:`magnum_capi_helm.homes`; here is what a template may say.
+"""
+
+from __future__ import annotations
+
+from oslo_config import types
+
+from magnum_capi_helm import labels
+from magnum_capi_helm.features import topic
+
+NAME = labels.Label(
+    name="capi_management_cluster",
+    type=types.String(),
+    default="",
+    allowed="the name of a management cluster of this cloud",
+    help="Management cluster that new clusters of this template are made on, "
+    "read from the template alone. Default: any that takes them. A cluster "
+    "that exists stays where it is.",
+    scope=labels.Scope.TEMPLATE,
+)
+
+TOPIC = topic.Topic(name="Management cluster", labels=(NAME,))

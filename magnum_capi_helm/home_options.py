@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The options of ``[capi_helm_management_<name>]``, one group for each.
+
+There is such a group only where there are several management clusters.
+"""
+
+from __future__ import annotations
+
+from oslo_config import cfg
+
+OPTIONS: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "kubeconfig_file",
+        default="",
+        help="Kubeconfig of this management cluster. Required.",
+    ),
+    cfg.IntOpt(
+        "weight",
+        default=100,
+        min=0,
+        help="Share of the new clusters that go to this management cluster, "
+        "against the weights of the others that take them. 0: no new "
+        "clusters, while those that it has live on.",
+    ),
+    cfg.ListOpt(
+        "projects",
+        default=[],
+        help="IDs of the projects whose new clusters are made here. Empty: "
+        "of any.",
+    ),
+    cfg.ListOpt(
+        "availability_zones",
+        default=[],
+        help="Only new clusters whose availability zones, as the labels "
+        "availability_zone and control_plane_availability_zones name them, "
+        "are all among these are made here. Empty: those of any zone, or "
+        "none.",
+    ),
+    cfg.BoolOpt(
+        "only_labelled",
+        default=False,
+        help="Only new clusters of templates that name this management "
+        "cluster in the label capi_management_cluster are made here.",
+    ),
+]

@@ -1,0 +1,143 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Two management clusters, of which one goes away and comes back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.functional import base
+
+_SILENT = "the management cluster b https://"
+
+
+class ManagementClustersTest(base.LabCase):
+    """a is for clusters in zone az1, b for those in az2."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.other = self.second_management()
+        kubeconfigs = {"a": "kubeconfig", "b": "kubeconfig-b"}
+        self.configure_sections(
+            {
+                "capi_helm": {"management_clusters": "a,b"},
+                **{
+                    f"capi_helm_management_{name}": {
+                        "kubeconfig_file": str(base.LAB / kubeconfigs[name]),
+                        "availability_zones": zone,
+                    }
+                    for name, zone in (("a", "az1"), ("b", "az2"))
+                },
+            }
+        )
+
+    def in_zone(self, template: str, zone: str) -> str:
+        """A new cluster whose machines are in a zone."""
+        labels = {"availability_zone": zone}
+        return self.cluster(template, labels=labels)
+
+    def found(self, cluster: str) -> dict[str, Any]:
+        return self.magnum.find(cluster) or {}
+
+    def health(self, cluster: str) -> str:
+        return str(self.found(cluster)["health_status"])
+
+    def has(self, plane: client.Client, cluster: str) -> bool:
+        """Whether a management cluster has a cluster's Cluster."""
+        release = str(self.found(cluster)["stack_id"])
+        return plane.get(kinds.CLUSTER, self.namespace, release) is not None
+
+    def test_one_of_them_stops(self) -> None:
+        template = self.template()
+        here = self.in_zone(template, "az1")
+        there = self.in_zone(template, "az2")
+        for each in (here, there):
+            done = self.until_status(each, ("CREATE_COMPLETE",))
+            self.assertIsNone(done["status_reason"])
+        self.assertEqual(
+            [True, False, False, True],
+            [
+                self.has(plane, each)
+                for each in (here, there)
+                for plane in (self.plane, self.other)
+            ],
+        )
+        self._nowhere(template)
+        self.assertEqual("", self._not_ok())
+
+        begun = self.in_zone(template, "az2")
+        self.until(lambda: self.found(begun)["stack_id"], 60)
+        base.lab("stop", "kube-apiserver-b")
+        self._the_others_work(template, here)
+        self._its_own_wait(template, there, begun)
+
+        base.lab("start", "kube-apiserver-b")
+        done = self.until_status(begun, ("CREATE_COMPLETE",))
+        self.assertIsNone(done["status_reason"])
+        self.until(lambda: self.health(there) == "HEALTHY", 180)
+        self.resize(there, 2)
+        self.assertEqual(
+            [False, False],
+            [self.has(self.plane, each) for each in (there, begun)],
+        )
+
+    def _nowhere(self, template: str) -> None:
+        """A cluster that neither takes is refused, with the reasons."""
+        refused = self.in_zone(template, "nova")
+        failed = self.until_status(refused, ("CREATE_FAILED",), 60)
+        self.assertIn(
+            "in the availability zone nova: a takes those whose label "
+            "availability_zone is az1; b takes those whose label "
+            "availability_zone is az2",
+            failed["status_reason"],
+        )
+
+    def _the_others_work(self, template: str, here: str) -> None:
+        """Creating, resizing and polling on a, while b is away."""
+        new = self.in_zone(template, "az1")
+        self.resize(here, 2)
+        self.until_status(new, ("CREATE_COMPLETE",))
+        self.until(lambda: self.health(new) == "HEALTHY", 120)
+        self.delete(new)
+
+    def _its_own_wait(self, template: str, there: str, begun: str) -> None:
+        """Those of b keep what they had, and say why."""
+        self.until(lambda: self.health(there) == "UNKNOWN", 120)
+        found = self.found(there)
+        self.assertEqual("CREATE_COMPLETE", found["status"])
+        self.assertIn(_SILENT, str(found["health_status_reason"]))
+        waiting = self.until(
+            lambda: _SILENT in str(self.found(begun)["status_reason"]), 60
+        )
+        self.assertTrue(waiting)
+        self.assertEqual("CREATE_IN_PROGRESS", self.found(begun)["status"])
+        refused = self.in_zone(template, "az2")
+        failed = self.until_status(refused, ("CREATE_FAILED",), 60)
+        self.assertIn(_SILENT, failed["status_reason"])
+        self.assertIn("b management cluster failed", self._not_ok())
+
+    def _not_ok(self) -> str:
+        """What ``check`` does not like, line by line."""
+        try:
+            text = base.command("check", "-f", "json")
+        except AssertionError as error:
+            text = str(error)
+        found, _ = json.JSONDecoder().raw_decode(text[text.index("[") :])
+        return "\n".join(
+            " ".join((row["Management cluster"], row["Check"], row["State"]))
+            for row in found
+            if row["State"] != "ok"
+        )

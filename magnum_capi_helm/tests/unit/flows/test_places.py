@@ -354,6 +354,27 @@ class LifeTest(PlacesTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertFalse(self.there("a"))
 
+    def test_it_is_found_again_where_another_one_was(self) -> None:
+        row = self.row()
+        another = plane.Plane(
+            conf.CONF.capi_helm.chart_store, self.planes["b"].home
+        )
+        self.restart()
+        runtime.use(another.runtime())
+        self.assertRaises(places.UnknownPlaceError, places.of, row)
+        # No restart: behind the same address is the right one again.
+        runtime.use(self.planes["b"].runtime())
+        self.assertEqual("b", places.of(row).home.name)
+
+    def test_one_that_is_deleted_is_forgotten(self) -> None:
+        self.health_poll()
+        self.assertEqual("b", runtime.places().place(self.uuid))
+        self.delete()
+        self.poll()
+        self.planes["b"].cluster_api(base.NAMESPACE, base.RELEASE).finish()
+        self.poll()
+        self.assertIsNone(runtime.places().place(self.uuid))
+
     def test_while_it_is_down_the_last_state_stays_and_health_says_why(
         self,
     ) -> None:

@@ -38,6 +38,26 @@ def over(
 
 
 class GetTest(base.BaseTestCase):
+    def test_one_of_several_is_called_by_its_name(self) -> None:
+        rows: list[tuple[api.Answer | Exception, str]] = [
+            (
+                requests.ConnectTimeout(),
+                "the management cluster east https://management.example.org "
+                "does not answer (ConnectTimeout)",
+            ),
+            (
+                api.status(400, "no"),
+                "the management cluster east refused GET Secret s: no (400)",
+            ),
+        ]
+        for answer, expected in rows:
+            transport = api.Scripted(answer)
+            named = client.Client(lambda: transport, {}, "east")  # noqa: B023
+            error = self.assertRaises(
+                exceptions.ManagementError, named.get, kinds.SECRET, "ns", "s"
+            )
+            self.assertEqual(expected, str(error))
+
     def test_an_object(self) -> None:
         management, transport = over(api.Answer(200, {"kind": "Secret"}))
         self.assertEqual(

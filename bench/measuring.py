@@ -32,7 +32,7 @@ from bench import population
 #: Seconds between two ticks of Magnum.
 SPACING = {kinds.HEALTH: 60.0, kinds.STATUS: 10.0}
 #: Seconds between two looks at a cluster's credential, by default.
-_CHECKED = 600.0
+_CHECKED = 3600.0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -70,7 +70,13 @@ class Runner:
         self._meter.hook(type(monitor), "poll_health_status", self._heard)
 
     def _heard(self, monitor: Any) -> None:
-        self._said[monitor.cluster.uuid] = dict(monitor.data)
+        cluster = monitor.cluster
+        # Without data, Magnum leaves the row as it is: that is the verdict.
+        row = {
+            name: getattr(cluster, name)
+            for name in ("health_status", "health_status_reason")
+        }
+        self._said[cluster.uuid] = dict(monitor.data) or row
 
     def _keep_loops(self) -> None:
         """Know when Magnum's threads are done: it does not wait for them."""

@@ -34,7 +34,7 @@ from bench import places
 from lab import environment
 from lab import errors
 from lab import layout
-from lab import pki
+from lab import planes
 from lab import postgres
 from lab import processes
 from lab import service
@@ -150,7 +150,7 @@ def api_server() -> Server:
             f"--tls-cert-file={files / 'apiserver.crt'}",
             f"--tls-private-key-file={files / 'apiserver.key'}",
             f"--cert-dir={places.STATE}",
-            f"--client-ca-file={pki.CA}",
+            f"--client-ca-file={planes.FIRST.authority}",
             "--authorization-mode=RBAC",
             "--service-account-issuer="
             "https://kubernetes.default.svc.cluster.local",
@@ -161,7 +161,11 @@ def api_server() -> Server:
             f"--audit-log-path={places.AUDIT_LOG}",
             "--audit-log-mode=blocking",
         ),
-        service.answers(f"{places.API}/readyz", strict=True),
+        service.answers(
+            f"{places.API}/readyz",
+            strict=True,
+            authority=planes.FIRST.authority,
+        ),
     )
 
 
@@ -231,7 +235,7 @@ def make() -> None:
         file.unlink(missing_ok=True)
     places.STATE.mkdir(parents=True, exist_ok=True)
     places.AUDIT_POLICY.write_text(yaml.safe_dump(_AUDIT))
-    text = layout.KUBECONFIG.read_text().replace(pki.API, places.API)
+    text = layout.KUBECONFIG.read_text().replace(planes.FIRST.api, places.API)
     places.KUBECONFIG.write_text(text)
     places.KUBECONFIG.chmod(0o600)
     _make_database()

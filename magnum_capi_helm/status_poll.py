@@ -82,12 +82,13 @@ def _told(context: Any, row: Any) -> Iterator[None]:
     """Tell the user of a wait that is not for Cluster API."""
     try:
         yield
-    except (
-        exceptions.ManagementUnreachable,
-        exceptions.NoTurn,
-        origin.ElsewhereError,
-    ) as error:
+    except (exceptions.NoTurn, origin.ElsewhereError) as error:
         _tell(context, row, str(error))
+        raise
+    except exceptions.ManagementUnreachable as error:
+        # A single one that is away is away for all: nothing is written.
+        if len(runtime.configured()) > 1:
+            _tell(context, row, str(error))
         raise
 
 

@@ -19,13 +19,14 @@ different answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 import json
 from typing import Any, TypeAlias, TypeVar
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import calls
+from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
 
 Object: TypeAlias = dict[str, Any]
@@ -44,6 +45,7 @@ _PAGE = 500
 _METADATA_ONLY = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _MERGE_PATCH = "application/merge-patch+json"
 _APPLY_PATCH = "application/apply-patch+yaml"
 
@@ -131,6 +133,36 @@ class Client:
             return take(answer.content)
 
         return self._pages(kind, namespace, params, headers, taken)
+
+    def watch(
+        self,
+        kind: kinds.Kind,
+        selector: str,
+        version: str,
+        *,
+        metadata_only: bool = False,
+    ) -> Iterator[items.Event]:
+        """What changed in all namespaces since ``version``, in one second.
+
+        :raises ExpiredError: that is too long ago: list it anew
+        """
+        # It is read at once: the server ends it, and the connection lives on.
+        answer = self._calls.call(
+            "GET",
+            kind,
+            None,
+            params={
+                "watch": "true",
+                "timeoutSeconds": 1,
+                "allowWatchBookmarks": "true",
+                "resourceVersion": version,
+                "labelSelector": selector,
+            },
+            headers={"Accept": _METADATA} if metadata_only else {},
+        )
+        if answer is None:
+            raise answers.ExpiredError(f"no {kind.name} is served any more")
+        return map(items.Event, answer.content.splitlines())
 
     def _pages(
         self,

@@ -27,6 +27,7 @@ import zlib
 import msgspec
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 
 #: Conditions say the same things over and over: the fastest level of zlib
@@ -54,8 +55,8 @@ class Item(NamedTuple):
 class Head(msgspec.Struct, rename="camel"):
     """What tells one object, and one state of it, from another."""
 
-    name: str
     resource_version: str
+    name: str = ""
     namespace: str = ""
     labels: dict[str, str] | None = None
 
@@ -64,7 +65,8 @@ class _Beheaded(msgspec.Struct):
     metadata: Head
 
 
-class _PageMeta(msgspec.Struct):
+class _PageMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
     token: str = msgspec.field(name="continue", default="")
 
 
@@ -103,6 +105,14 @@ class _Whole(msgspec.Struct):
     items: list[_Kept]
 
 
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+_event = msgspec.json.Decoder(_Event).decode
+_beheaded = msgspec.json.Decoder(_Beheaded).decode
+_kept = msgspec.json.Decoder(_Kept).decode
 _heads = msgspec.json.Decoder(_Heads).decode
 _whole = msgspec.json.Decoder(_Whole).decode
 _decode = msgspec.json.Decoder().decode
@@ -122,6 +132,8 @@ class Page:
         self.heads = [each.metadata for each in page.items or ()]
         #: What asks for the next page; empty for the last one.
         self.token = page.metadata.token
+        #: Of the whole list: what a watch goes on from.
+        self.version = page.metadata.resource_version
 
     @functools.cached_property
     def _items(self) -> list[_Kept]:
@@ -130,14 +142,48 @@ class Page:
 
     def item(self, index: int) -> Item:
         """What is kept of an item."""
-        head, kept = self.heads[index], self._items[index]
+        kept = self._items[index]
         # LISTs of built-in kinds leave it to the list.
         kept.api_version = kept.api_version or self._api_version
-        body = zlib.compress(_encode(kept), _FAST)
-        return Item(head.name, head.resource_version, body)
+        return _packed(self.heads[index], kept)
 
 
-def _understood(decode: Callable[[bytes], Any], content: bytes) -> Any:
+#: Types of events.
+BOOKMARK = "BOOKMARK"
+DELETED = "DELETED"
+_ERROR = "ERROR"
+
+
+class Event:
+    """A line of a watch.
+
+    :raises ManagementUnreachable: it was cut short
+    :raises ExpiredError: the API server does not know any more what changed
+    """
+
+    def __init__(self, line: bytes) -> None:
+        found: _Event = _understood(_event, line)
+        self.type = found.type
+        self._object = found.object
+        if found.type == _ERROR:
+            # Whatever it is: a new LIST is the way out of all of them.
+            raise answers.ExpiredError("the watch can't be gone on with")
+        beheaded: _Beheaded = _understood(_beheaded, found.object)
+        self.head = beheaded.metadata
+
+    def item(self) -> Item:
+        """What is kept of the object."""
+        return _packed(self.head, _understood(_kept, self._object))
+
+
+def _packed(head: Head, kept: _Kept) -> Item:
+    body = zlib.compress(_encode(kept), _FAST)
+    return Item(head.name, head.resource_version, body)
+
+
+def _understood(
+    decode: Callable[[Any], Any], content: bytes | msgspec.Raw
+) -> Any:
     try:
         return decode(content)
     except msgspec.MsgspecError as error:

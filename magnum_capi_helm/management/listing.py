@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""LISTs for many releases at once.
+"""LISTs for many releases at once, by label.
 
-A few releases are listed by label: a hundred in one request, and the API
-server sends no object of any other. All of them are listed page by page.
+A hundred of them are in one request, and the API server sends no object of
+any other.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ Items: TypeAlias = tuple[Item, ...]
 #: An item that is known already: of a release, by name and version.
 Known: TypeAlias = Callable[[Scope, str, str], Item | None]
 
-_Taken: TypeAlias = tuple[Scope, Item]
+#: An object, and the release that it belongs to.
+Taken: TypeAlias = tuple[Scope, Item]
 
 #: Releases that one request asks for. Their names are up to 63 characters
 #: long, and proxies take URLs of 8 KiB.
@@ -58,6 +59,10 @@ class Track:
     label: str
     also: str = ""
     metadata_only: bool = False
+
+    def scope(self, head: items.Head) -> Scope:
+        """The release that an object belongs to."""
+        return head.namespace, (head.labels or {}).get(self.label, "")
 
     def selector(self, releases: Sequence[str] = ()) -> str:
         """Selects the objects of some releases, or of all."""
@@ -94,13 +99,17 @@ class Lister:
             try:
                 return self._some(track, scopes, known, None, cached=True)
             except answers.ForbiddenError as error:
-                LOG.warning("Namespaces are read one by one: %s", error)
-                self.everywhere = False
+                self.forbidden(error)
         for namespace, mine in _by_namespace(scopes):
             found |= self._some(
                 track, mine, known, namespace, cached=not fresh
             )
         return found
+
+    def forbidden(self, error: answers.ForbiddenError) -> None:
+        """Do not ask for all namespaces any more."""
+        LOG.warning("Namespaces are read one by one: %s", error)
+        self.everywhere = False
 
     def _some(
         self,
@@ -115,7 +124,7 @@ class Lister:
         if len(namespaces) == 1:
             (namespace,) = namespaces
         wanted = frozenset(scopes)
-        found: list[_Taken] = []
+        found: list[Taken] = []
         releases = sorted({each[1] for each in scopes})
         for start in range(0, len(releases), CHUNK):
             found += self._management.scan(
@@ -126,33 +135,19 @@ class Lister:
                 metadata_only=track.metadata_only,
                 cached=cached,
             )
-        return _grouped(found)
-
-    def all(
-        self, track: Track, scopes: Container[Scope], known: Known
-    ) -> dict[Scope, Items]:
-        """Objects of some releases, picked from those of all of them."""
-        found = self._management.scan(
-            track.kind,
-            None,
-            track.selector(),
-            _taker(track, known, scopes),
-            metadata_only=track.metadata_only,
-        )
-        return _grouped(found)
+        return grouped(found)
 
 
 def _taker(
     track: Track, known: Known, scopes: Container[Scope]
-) -> Callable[[bytes], tuple[list[_Taken], str]]:
+) -> Callable[[bytes], tuple[list[Taken], str]]:
     """Finds items in a page, or that they are known."""
 
-    def take(content: bytes) -> tuple[list[_Taken], str]:
+    def take(content: bytes) -> tuple[list[Taken], str]:
         page = items.Page(content)
-        found: list[_Taken] = []
+        found: list[Taken] = []
         for index, head in enumerate(page.heads):
-            release = (head.labels or {}).get(track.label, "")
-            scope = (head.namespace, release)
+            scope = track.scope(head)
             if scope in scopes:
                 same = known(scope, head.name, head.resource_version)
                 found.append((scope, same or page.item(index)))
@@ -161,7 +156,8 @@ def _taker(
     return take
 
 
-def _grouped(found: Iterable[_Taken]) -> dict[Scope, Items]:
+def grouped(found: Iterable[Taken]) -> dict[Scope, Items]:
+    """Objects by release."""
     grouped: dict[Scope, list[Item]] = {}
     for scope, each in found:
         grouped.setdefault(scope, []).append(each)

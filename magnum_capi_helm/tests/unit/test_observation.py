@@ -79,9 +79,12 @@ class _ObservationTest(base.BaseTestCase):
         whole: bool = True,
         fresh: bool = False,
         before: observation.Sightings | None = None,
+        many: int = observation.MANY,
     ) -> dict[tuple[str, str], observation.Sighting]:
         self.asked.clear()
-        observer = observation.Observer(self.api.client(), whole=whole)
+        observer = observation.Observer(
+            self.api.client(), whole=whole, many=many
+        )
         return observer.read(scopes or (SCOPE,), fresh, before or {})
 
     def _read(self) -> view.View:
@@ -189,17 +192,38 @@ class ManyTest(_ObservationTest):
     def test_a_hundred_releases_fit_in_one_request(self) -> None:
         for number, lists in ((100, 4), (101, 8), (199, 8)):
             scopes = [(SCOPE[0], f"r-{each}") for each in range(number)]
-            self._observe(*scopes, whole=False)
+            self._observe(*scopes, whole=False, many=999)
             self.assertEqual(lists, len(self.asked))
 
-    def test_all_releases_are_read_where_very_many_are_asked_for(
+    def test_all_releases_are_followed_where_many_are_asked_for(
         self,
     ) -> None:
-        scopes = [SCOPE, *((SCOPE[0], f"r-{n}") for n in range(300))]
-        seen = self._observe(*scopes, whole=False)
-        self.assertEqual(4, len(self.asked))
-        self.assertIsNotNone(seen[SCOPE].decode().cluster)
-        self.assertEqual(set(scopes), set(seen))
+        asked: list[str] = []
+        real = self.api.request
+
+        def request(method: str, version: str, url: str, **more: Any) -> Any:
+            if url:
+                params = more["params"]
+                asked.append("watch" if "watch" in params else "list")
+                if "watch" in params:
+                    return api.Answer(200, "")
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[assignment, method-assign]
+        observer = observation.Observer(self.api.client(), whole=False, many=2)
+        for scopes, expected in (
+            ([SCOPE], ["list"] * 4),
+            ([SCOPE, ("magnum-p2", "demo-3")], ["list"] * 4),
+            ([SCOPE, ("magnum-p2", "demo-3")], ["watch"] * 4),
+        ):
+            asked.clear()
+            seen = observer.read(scopes, False, {})
+            self.assertEqual(expected, asked)
+            self.assertEqual(set(scopes), set(seen))
+            self.assertIsNotNone(seen[SCOPE].decode().cluster)
+        asked.clear()
+        observer.read([SCOPE, ("magnum-p2", "demo-3")], True, {})
+        self.assertEqual(["list"] * 8, asked)
 
     def test_one_name_in_two_namespaces_is_two_releases(self) -> None:
         there = ("magnum-p2", SCOPE[1])

@@ -57,7 +57,7 @@ class EncryptionKeyTest(base.FlowTestCase):
             )
         )
         self.create(ON)
-        self.assertIsNone(self.secret(f"{base.RELEASE}-intent"))
+        self.assertNotIn("intent.json", self.intent_keys())
         self.assertEqual(32, len(self.key()))
 
     def test_the_key_that_is_there_stays(self) -> None:

@@ -149,7 +149,9 @@ class Memory:
             and namespace in ("", place)
             and selectors.matches(selector, each["metadata"].get("labels", {}))
         ]
-        return Answer(200, {"apiVersion": version, "items": items})
+        meta = {"resourceVersion": str(self._version)}
+        page = {"apiVersion": version, "metadata": meta, "items": items}
+        return Answer(200, page)
 
     def _one(
         self, method: str, key: tuple[str, str, str], options: dict[str, Any]

@@ -45,9 +45,9 @@ Read: TypeAlias = Callable[
 #: Seconds for which polls may share a look when they ask for no fresh one.
 MAX_AGE = 2.0
 #: Of a look that took long: so many times as long as that, up to a limit.
-#: Then reading takes a twentieth of the time at most.
-_AGE_FOR_COST = 20.0
-_LONGEST = 30.0
+#: So looking takes a fifth of the time at most.
+_AGE_FOR_COST = 4.0
+_LONGEST = 10.0
 #: Seconds for which who asked is expected to ask again.
 AGAIN = 90.0
 #: Seconds in which the first callers of a tide come together.

@@ -116,7 +116,7 @@ class AgeTest(_SnapshotTest):
         self.assertEqual("demo-1 #2", self._get())
 
     def test_a_look_that_cost_much_is_shared_for_longer(self) -> None:
-        for takes, age in ((0.5, 10.0), (1.0, 20.0), (9.0, 30.0)):
+        for takes, age in ((0.4, 2.0), (1.0, 4.0), (2.0, 8.0), (9.0, 10.0)):
             self.source.takes = takes
             first = self._get()
             self.source.now += age - takes - 0.1

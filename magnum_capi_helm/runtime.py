@@ -19,13 +19,10 @@ nothing: it would share sockets with its parent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import dataclasses
 import os
-import random
 import socket
 import threading
-import time
 from typing import TypeAlias
 import uuid
 
@@ -35,6 +32,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import homes
 from magnum_capi_helm import observation
 from magnum_capi_helm import steady
+from magnum_capi_helm import waits
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
@@ -43,82 +41,6 @@ from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.status import health
-
-
-class Backoff:
-    """When something that keeps failing may be tried again.
-
-    :param clock: monotonic seconds
-    """
-
-    _FIRST = 10.0
-    _LONGEST = 300.0
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._next: dict[snapshot.Scope, tuple[float, float]] = {}
-
-    def ready(self, scope: snapshot.Scope) -> bool:
-        """Whether the wait since the last failure is over."""
-        return self._clock() >= self._next.get(scope, (0.0, 0.0))[0]
-
-    def failed(self, scope: snapshot.Scope) -> None:
-        """Wait longer than the last time."""
-        pause = self._next.get(scope, (0.0, self._FIRST / 2))[1] * 2
-        pause = min(pause, self._LONGEST)
-        self._next[scope] = (self._clock() + pause, pause)
-
-    def succeeded(self, scope: snapshot.Scope) -> None:
-        """Start afresh."""
-        self._next.pop(scope, None)
-
-
-class FirstSeen:
-    """Since when, on this process's own clock, a thing has looked the same.
-
-    :param clock: monotonic seconds
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._seen: dict[snapshot.Scope, tuple[object, float]] = {}
-
-    def age(self, scope: snapshot.Scope, looks: object) -> float:
-        """Seconds since it began to look like this."""
-        now = self._clock()
-        known = self._seen.get(scope)
-        if known is None or known[0] != looks:
-            self._seen[scope] = (looks, now)
-            return 0.0
-        return now - known[1]
-
-
-class Rounds:
-    """When something that is looked at now and then is due.
-
-    :param clock: monotonic seconds
-    :param spread: a number from 0 to 1: when the first look falls due, so
-        that a conductor that starts does not look at everything at once
-    """
-
-    def __init__(
-        self,
-        clock: Callable[[], float] = time.monotonic,
-        spread: Callable[[], float] = random.random,
-    ) -> None:
-        self._clock = clock
-        self._spread = spread
-        self._next: dict[snapshot.Scope, float] = {}
-
-    def due(self, scope: snapshot.Scope, interval: float) -> bool:
-        """Whether it is time; the first one comes within ``interval``."""
-        first = self._clock() + self._spread() * interval
-        return self._clock() >= self._next.setdefault(scope, first)
-
-    def again(self, scope: snapshot.Scope, seconds: float) -> None:
-        """It is due in so many seconds; 0: at once."""
-        self._next[scope] = self._clock() + seconds
-
 
 #: Magnum asks for the status every ten seconds. Health: every minute.
 _STATUS_AGAIN = 30.0
@@ -144,14 +66,20 @@ class Runtime:
     leases: lease.Leases
     snapshots: Snapshots
     health_snapshots: Snapshots
-    backoff: Backoff = dataclasses.field(default_factory=Backoff)
-    pending: FirstSeen = dataclasses.field(default_factory=FirstSeen)
-    behind: FirstSeen = dataclasses.field(default_factory=FirstSeen)
+    backoff: waits.Backoff = dataclasses.field(default_factory=waits.Backoff)
+    pending: waits.FirstSeen = dataclasses.field(
+        default_factory=waits.FirstSeen
+    )
+    behind: waits.FirstSeen = dataclasses.field(
+        default_factory=waits.FirstSeen
+    )
     #: Looks at the clusters' credentials.
-    rounds: Rounds = dataclasses.field(default_factory=Rounds)
+    rounds: waits.Rounds = dataclasses.field(default_factory=waits.Rounds)
     #: Seconds for which a call whose caller waits, waits for a Lease.
     patience: float = 15.0
-    leftovers: FirstSeen = dataclasses.field(default_factory=FirstSeen)
+    leftovers: waits.FirstSeen = dataclasses.field(
+        default_factory=waits.FirstSeen
+    )
     #: How long a pending revision without a Lease may still be at work.
     helm_deadline: float = 330.0
     #: One for all management clusters: helm runs on this host.

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 import threading
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import requests
 
@@ -28,6 +28,10 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import discovery
 from magnum_capi_helm.management import kinds
+
+T = TypeVar("T")
+#: What is in a page, and how to ask for the next one.
+Take: TypeAlias = Callable[[Any], tuple[list[T], str]]
 
 
 class Transport(Protocol):
@@ -68,6 +72,46 @@ class Calls:
         :raises ManagementUnreachable: no answer
         """
         return self._versions.of(kind)
+
+    def pages(
+        self,
+        kind: kinds.Kind,
+        namespace: str | None,
+        params: dict[str, Any],
+        headers: dict[str, str],
+        take: Take[T],
+    ) -> list[T]:
+        """What is in all pages of a LIST.
+
+        :param take: says what is in an answer, and how to go on; empty: with
+            nothing
+        """
+        try:
+            return self._pages_once(kind, namespace, params, headers, take)
+        except answers.ExpiredError:
+            # The list changed too much between two pages: start again.
+            return self._pages_once(kind, namespace, params, headers, take)
+
+    def _pages_once(
+        self,
+        kind: kinds.Kind,
+        namespace: str | None,
+        params: dict[str, Any],
+        headers: dict[str, str],
+        take: Take[T],
+    ) -> list[T]:
+        found: list[T] = []
+        while True:
+            answer = self.call(
+                "GET", kind, namespace, params=params, headers=headers
+            )
+            if answer is None:
+                return []
+            more, token = take(answer)
+            found += more
+            if not token:
+                return found
+            params = {**params, "continue": token}
 
     def call(
         self,

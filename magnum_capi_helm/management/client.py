@@ -34,8 +34,6 @@ Objects: TypeAlias = list[dict[str, Any]]
 T = TypeVar("T")
 #: Of any type. Client's own ``list`` hides the name within it.
 Some: TypeAlias = list[T]
-#: What is in a page, and how to ask for the next one.
-Take: TypeAlias = Callable[[Any], tuple[list[T], str]]
 
 #: Owner of the fields that the driver applies, as in 1.4.0.
 FIELD_MANAGER = "magnum"
@@ -101,7 +99,7 @@ class Client:
             token = (body.get("metadata") or {}).get("continue") or ""
             return answers.items(body, kind), token
 
-        return self._pages(kind, namespace, params, headers, take)
+        return self._calls.pages(kind, namespace, params, headers, take)
 
     def scan(
         self,
@@ -132,7 +130,7 @@ class Client:
         def taken(answer: Any) -> tuple[Some[T], str]:
             return take(answer.content)
 
-        return self._pages(kind, namespace, params, headers, taken)
+        return self._calls.pages(kind, namespace, params, headers, taken)
 
     def watch(
         self,
@@ -163,42 +161,6 @@ class Client:
         if answer is None:
             raise answers.ExpiredError(f"no {kind.name} is served any more")
         return map(items.Event, answer.content.splitlines())
-
-    def _pages(
-        self,
-        kind: kinds.Kind,
-        namespace: str | None,
-        params: dict[str, Any],
-        headers: dict[str, str],
-        take: Take[T],
-    ) -> Some[T]:
-        """All pages; ``take`` says what is in one, and how to go on."""
-        try:
-            return self._pages_once(kind, namespace, params, headers, take)
-        except answers.ExpiredError:
-            # The list changed too much between two pages: start again.
-            return self._pages_once(kind, namespace, params, headers, take)
-
-    def _pages_once(
-        self,
-        kind: kinds.Kind,
-        namespace: str | None,
-        params: dict[str, Any],
-        headers: dict[str, str],
-        take: Take[T],
-    ) -> Some[T]:
-        found: Some[T] = []
-        while True:
-            answer = self._calls.call(
-                "GET", kind, namespace, params=params, headers=headers
-            )
-            if answer is None:
-                return []
-            more, token = take(answer)
-            found += more
-            if not token:
-                return found
-            params = {**params, "continue": token}
 
     def api_version(self, kind: kinds.Kind) -> str:
         """``group/version`` to use for a kind; empty when none is served.

@@ -107,6 +107,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "steady",
             "survey",
             "upgrade.*",
+            "waits",
         }
     ),
     frozenset({"cmd.*", "driver", "monitor"}),

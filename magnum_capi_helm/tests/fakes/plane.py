@@ -21,6 +21,7 @@ from magnum_capi_helm import homes
 from magnum_capi_helm import observation
 from magnum_capi_helm import runtime
 from magnum_capi_helm import steady
+from magnum_capi_helm import waits
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
@@ -87,12 +88,12 @@ class Plane:
             leases=lease.Leases(reads, holder, self.clock),
             snapshots=_snapshots(reads, whole=True),
             health_snapshots=_snapshots(reads, whole=False),
-            backoff=runtime.Backoff(self.clock),
-            pending=runtime.FirstSeen(self.clock),
-            behind=runtime.FirstSeen(self.clock),
-            rounds=runtime.Rounds(self.clock, lambda: 1.0),
+            backoff=waits.Backoff(self.clock),
+            pending=waits.FirstSeen(self.clock),
+            behind=waits.FirstSeen(self.clock),
+            rounds=waits.Rounds(self.clock, lambda: 1.0),
             patience=0.0,
-            leftovers=runtime.FirstSeen(self.clock),
+            leftovers=waits.FirstSeen(self.clock),
             waiting=steady.Steady(60.0, self.clock, lambda: 0.5),
             healthy=steady.Steady(900.0, self.clock, lambda: 0.5),
             turns=self.turns,

@@ -1,0 +1,99 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""When what failed, or is looked at now and then, is due; by release.
+
+All of it is of one process, and by its own monotonic clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import random
+import time
+
+from magnum_capi_helm.management import snapshot
+
+
+class Backoff:
+    """When something that keeps failing may be tried again.
+
+    :param clock: monotonic seconds
+    """
+
+    _FIRST = 10.0
+    _LONGEST = 300.0
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._next: dict[snapshot.Scope, tuple[float, float]] = {}
+
+    def ready(self, scope: snapshot.Scope) -> bool:
+        """Whether the wait since the last failure is over."""
+        return self._clock() >= self._next.get(scope, (0.0, 0.0))[0]
+
+    def failed(self, scope: snapshot.Scope) -> None:
+        """Wait longer than the last time."""
+        pause = self._next.get(scope, (0.0, self._FIRST / 2))[1] * 2
+        pause = min(pause, self._LONGEST)
+        self._next[scope] = (self._clock() + pause, pause)
+
+    def succeeded(self, scope: snapshot.Scope) -> None:
+        """Start afresh."""
+        self._next.pop(scope, None)
+
+
+class FirstSeen:
+    """Since when, on this process's own clock, a thing has looked the same.
+
+    :param clock: monotonic seconds
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[snapshot.Scope, tuple[object, float]] = {}
+
+    def age(self, scope: snapshot.Scope, looks: object) -> float:
+        """Seconds since it began to look like this."""
+        now = self._clock()
+        known = self._seen.get(scope)
+        if known is None or known[0] != looks:
+            self._seen[scope] = (looks, now)
+            return 0.0
+        return now - known[1]
+
+
+class Rounds:
+    """When something that is looked at now and then is due.
+
+    :param clock: monotonic seconds
+    :param spread: a number from 0 to 1: when the first look falls due, so
+        that a conductor that starts does not look at everything at once
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[], float] = random.random,
+    ) -> None:
+        self._clock = clock
+        self._spread = spread
+        self._next: dict[snapshot.Scope, float] = {}
+
+    def due(self, scope: snapshot.Scope, interval: float) -> bool:
+        """Whether it is time; the first one comes within ``interval``."""
+        first = self._clock() + self._spread() * interval
+        return self._clock() >= self._next.setdefault(scope, first)
+
+    def again(self, scope: snapshot.Scope, seconds: float) -> None:
+        """It is due in so many seconds; 0: at once."""
+        self._next[scope] = self._clock() + seconds

@@ -37,6 +37,8 @@ _LONGEST_COMPONENT = 36
 #: Characters of the cluster's UUID in a release name, as in 1.4.0.
 _UUID_CHARACTERS = 12
 
+_RELEASE = re.compile(f"[a-z0-9-]+-[a-z0-9]{{{_UUID_CHARACTERS}}}")
+
 RELEASE_LIMIT = LIMIT - _LONGEST_COMPONENT
 
 #: What the chart accepts as the name of a node group since 0.15.0.
@@ -69,6 +71,11 @@ def release(cluster_name: str | None, uuid: str) -> str:
 def made_for(release_name: str, uuid: str) -> bool:
     """Whether :func:`release` made that name, and not 1.4.0."""
     return release_name.endswith(f"-{_unique(uuid)}")
+
+
+def made_like(release_name: str) -> bool:
+    """Whether :func:`release` or 1.4.0 may have made that name."""
+    return _RELEASE.fullmatch(release_name) is not None
 
 
 def _unique(uuid: str) -> str:

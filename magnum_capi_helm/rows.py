@@ -18,7 +18,7 @@ driver are as old as the request. What is written into them: ``outcome``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from magnum import objects
@@ -55,6 +55,11 @@ def find(request: Any, uuid: str) -> Any | None:
 def read(cluster: Any) -> tuple[wanted.Rows, list[Any]]:
     """What the rows want, and the nodegroup rows themselves."""
     nodegroups = all_groups(cluster)
+    return wants(cluster, nodegroups), nodegroups
+
+
+def wants(cluster: Any, nodegroups: Sequence[Any]) -> wanted.Rows:
+    """What the rows of a cluster that has a ``stack_id`` want."""
     sorted_out: dict[str, list[wanted.Group]] = {
         "groups": [],
         "leaving": [],
@@ -65,13 +70,10 @@ def read(cluster: Any) -> tuple[wanted.Rows, list[Any]]:
         if leaving(each):
             kind = "leaving"
         sorted_out[kind].append(group(each, cluster.stack_id))
-    return (
-        wanted.Rows(
-            uuid=cluster.uuid,
-            release=cluster.stack_id,
-            **{key: tuple(found) for key, found in sorted_out.items()},
-        ),
-        nodegroups,
+    return wanted.Rows(
+        uuid=cluster.uuid,
+        release=cluster.stack_id,
+        **{key: tuple(found) for key, found in sorted_out.items()},
     )
 
 

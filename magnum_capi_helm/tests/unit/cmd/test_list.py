@@ -1,0 +1,371 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm list``: what it prints, asks, and how it exits."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+from unittest import mock
+import uuid
+
+from magnum import objects
+from magnum.drivers.common import driver as drivers
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
+from magnum_capi_helm.cmd import list as listing
+from magnum_capi_helm.cmd import main
+from magnum_capi_helm.management import answers
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.flows import test_places
+
+CHART = {"metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}}
+
+
+def run(*argv: str) -> tuple[int, list[dict[str, str]]]:
+    """Exit code and lines of the command."""
+    app = main.Application()
+    app.stdout = io.StringIO()
+    command = listing.List(app, None)
+    words = [*argv, "-f", "json"]
+    code = command.run(command.get_parser("test").parse_args(words))
+    found: list[dict[str, str]] = json.loads(app.stdout.getvalue())
+    return int(code), found
+
+
+def name(obj: dict[str, Any]) -> str:
+    """Of an object."""
+    return str(obj["metadata"]["name"])
+
+
+class ListTest(base.FlowTestCase):
+    """One management cluster, and a cluster that is complete."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.server.patch(kinds.CLUSTER, base.NAMESPACE, base.RELEASE, CHART)
+
+    def states(self, *argv: str) -> list[tuple[str, str]]:
+        """Release and state of each line."""
+        return [(each["Release"], each["State"]) for each in run(*argv)[1]]
+
+    def forget(self) -> None:
+        """Magnum loses the cluster, and nothing else does."""
+        for each in self.groups().values():
+            each.destroy()
+        self.row().destroy()
+
+    def test_a_cluster_that_is_well(self) -> None:
+        line = {
+            "Name": "web",
+            "UUID": self.uuid,
+            "Project": openstack.PROJECT,
+            "Status": "CREATE_COMPLETE",
+            "Management cluster": "",
+            "Release": base.RELEASE,
+            "Chart": "0.27.0",
+            "Kubernetes": self.row().coe_version,
+            "Revision": "deployed",
+            "State": "ok",
+        }
+        self.assertEqual((0, [line]), run())
+
+    def copy(self, release: str) -> None:
+        """One more cluster with all that the first one has."""
+        self.saved(
+            uuid=str(uuid.uuid4()), stack_id=release, status="CREATE_COMPLETE"
+        )
+        for kind in (kinds.CLUSTER, kinds.SECRET):
+            for each in self.server.list(kind, base.NAMESPACE):
+                text = json.dumps(each).replace(base.RELEASE, release)
+                made = json.loads(text)
+                if self.server.get(kind, base.NAMESPACE, name(made)) is None:
+                    self.server.create(kind, made)
+
+    def test_many_cost_as_many_requests_as_one(self) -> None:
+        self.copy("api-aaaaaaaaaaaa")
+        self.copy("db-bbbbbbbbbbbb")
+        self.management.requests.clear()
+        lists = mock.patch.object(
+            self.management, "list", wraps=self.management.list
+        )
+        with (
+            lists as listed,
+            mock.patch.object(objects.NodeGroup, "list", self.fail),
+        ):
+            self.assertEqual(3, len(run()[1]))
+        label = "capi.stackhpc.com/cluster"
+        records = "owner=helm,status!=superseded,name"
+        metadata = {"metadata_only": True}
+        self.assertEqual(
+            [
+                mock.call(kinds.CLUSTER, None, label, **metadata),
+                mock.call(kinds.SECRET, None, records, **metadata),
+            ],
+            listed.mock_calls,
+        )
+        asked = [(each.verb, each.kind) for each in self.management.requests]
+        expected = [
+            ("get", "Namespace"),
+            ("list", "Cluster"),
+            ("list", "Secret"),
+        ]
+        self.assertEqual(expected, asked)
+
+    def test_the_chart_is_the_intents_where_no_label_says_it(self) -> None:
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        code, (line,) = run()
+        self.assertEqual("0.27.0", line["Chart"])
+        self.assertEqual(
+            "drift: the Cluster object does not exist", line["State"]
+        )
+        self.assertEqual(1, code)
+
+    def test_an_intent_that_says_nothing_and_one_that_is_not_seen(
+        self,
+    ) -> None:
+        secret = names.intent(base.RELEASE)
+        damaged = {"data": {"intent.json": "bm8="}}
+        self.server.patch(kinds.SECRET, base.NAMESPACE, secret, damaged)
+        nameless = {"metadata": {"labels": {"helm.sh/chart": None}}}
+        self.server.patch(
+            kinds.CLUSTER, base.NAMESPACE, base.RELEASE, nameless
+        )
+        _, (line,) = run()
+        self.assertEqual(("", "ok"), (line["Chart"], line["State"]))
+        error = exceptions.ManagementUnreachable("cut off")
+        self.management.fail(error, verbs=("get",), kind=kinds.SECRET)
+        self.assertEqual(
+            [(base.RELEASE, "unreachable: cut off")], self.states()
+        )
+
+    def test_rows_that_changed_since_are_a_drift(self) -> None:
+        group = self.groups()["default-worker"]
+        group.node_count += 1
+        group.save()
+        code, (line,) = run()
+        self.assertEqual(
+            "drift: the rows want something else than was last applied",
+            line["State"],
+        )
+        self.assertEqual(1, code)
+
+    def test_every_operation_ends_with_ok(self) -> None:
+        self.resize(3)
+        self.add("extra")
+        self.capi.settle()
+        self.poll()
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_a_deletion_is_no_drift(self) -> None:
+        self.delete()
+        self.poll()
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_a_deletion_is_none_before_its_groups_are_marked(self) -> None:
+        row, group = self.row(), self.groups()["default-worker"]
+        row.status = "DELETE_IN_PROGRESS"
+        row.save()
+        group.node_count += 1
+        group.save()
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_clusters_of_another_driver_that_is_installed(self) -> None:
+        self.saved(
+            {"driver": "heat", "cluster_distro": "core"},
+            uuid=str(uuid.uuid4()),
+            stack_id="theirs",
+        )
+        ours = drivers.Driver.get_driver
+
+        def found(server_type: str, distro: str, *args: Any) -> Any:
+            if distro == "core":
+                return object()
+            return ours(server_type, distro, *args)
+
+        with mock.patch.object(drivers.Driver, "get_driver", found):
+            self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_clusters_of_other_drivers_are_not_listed(self) -> None:
+        for driver in ("k8s_of_somebody_else", None):
+            self.saved(
+                {"driver": driver, "cluster_distro": "other-os"},
+                uuid=str(uuid.uuid4()),
+                stack_id="theirs",
+            )
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_old_templates_name_no_driver(self) -> None:
+        self.saved(
+            {"driver": None, "cluster_distro": "ubuntu"},
+            uuid=str(uuid.uuid4()),
+            name="young",
+        )
+        self.assertEqual([(base.RELEASE, "ok"), ("", "ok")], self.states())
+
+    def test_what_magnum_lost_is_an_orphan(self) -> None:
+        self.forget()
+        orphan = {
+            "Name": "",
+            "UUID": "",
+            "Project": "fakeproject",
+            "Status": "",
+            "Management cluster": "",
+            "Release": base.RELEASE,
+            "Chart": "0.27.0",
+            "Kubernetes": "",
+            "Revision": "deployed",
+            "State": "orphan",
+        }
+        self.assertEqual((1, [orphan]), run())
+
+    def test_a_cluster_that_is_made_meanwhile_is_no_orphan(self) -> None:
+        row, groups = self.row(), self.groups().values()
+        self.forget()
+        original = self.management.list
+
+        def made_now(*args: Any, **options: Any) -> Any:
+            self.management.list = original  # type: ignore[method-assign]
+            fields = {key: row[key] for key in row.fields if key != "id"}
+            fields.pop("cluster_template", None)
+            self.dbapi.create_cluster(fields)
+            for each in groups:
+                values = {key: each[key] for key in each.fields if key != "id"}
+                self.dbapi.create_nodegroup(values)
+            return original(*args, **options)
+
+        self.management.list = made_now  # type: ignore[method-assign]
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_orphans_alone(self) -> None:
+        self.assertEqual((0, []), run("--orphans"))
+        self.forget()
+        self.assertEqual([(base.RELEASE, "orphan")], self.states("--orphans"))
+        # What nobody can see now, is not nothing.
+        self.management.unreachable()
+        self.assertEqual(1, run("--orphans")[0])
+
+    def test_one_project_alone(self) -> None:
+        self.assertEqual(
+            [(base.RELEASE, "ok")],
+            self.states("--project", openstack.PROJECT),
+        )
+        self.assertEqual((0, []), run("--project", "another"))
+
+    def test_its_rows_are_listed_while_it_does_not_answer(self) -> None:
+        self.management.unreachable()
+        code, (line,) = run()
+        self.assertEqual(
+            "unreachable: the management cluster https://fake does not "
+            "answer (ConnectTimeout)",
+            line["State"],
+        )
+        self.assertEqual(
+            ("web", "CREATE_COMPLETE"), (line["Name"], line["Status"])
+        )
+        self.assertEqual(1, code)
+
+    def test_namespaces_are_read_one_by_one_where_it_has_to_be(self) -> None:
+        original = self.management.list
+
+        def refused(
+            kind: kinds.Kind, namespace: str | None, *args: Any, **options: Any
+        ) -> Any:
+            if namespace is None:
+                raise answers.ForbiddenError("forbidden")
+            return original(kind, namespace, *args, **options)
+
+        self.management.list = refused  # type: ignore[method-assign]
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+        self.management.fail(answers.ForbiddenError("forbidden"))
+        self.assertEqual(
+            [(base.RELEASE, "unreachable: forbidden")], self.states()
+        )
+
+    def test_an_unknown_management_cluster(self) -> None:
+        error = self.assertRaises(
+            exceptions.NotConfigured, run, "--management-cluster", "x"
+        )
+        self.assertIn("there is no management cluster 'x'", str(error))
+
+
+class ListOfSeveralTest(test_places.PlacesTestCase):
+    """Two management clusters, and a cluster on b."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.made()
+
+    def where(self, *argv: str) -> list[tuple[str, str, str]]:
+        """Name, management cluster and state of each line."""
+        keys = ("Name", "Management cluster", "State")
+        found = run(*argv)[1]
+        return [tuple(each[key] for key in keys) for each in found]  # type: ignore[misc]
+
+    def test_each_line_names_its_management_cluster(self) -> None:
+        self.assertEqual([("web", "b", "ok")], self.where())
+        self.overwrite()
+        self.assertEqual([("web", "b", "ok")], self.where())
+
+    def test_those_on_one_of_them_alone(self) -> None:
+        self.stop("a")
+        only = "--management-cluster"
+        self.assertEqual([("web", "b", "ok")], self.where(only, "b"))
+        self.assertEqual(0, run(only, "b")[0])
+        ((name, where, state),) = self.where(only, "a")
+        self.assertEqual(("", "a"), (name, where))
+        self.assertIn("does not answer", state)
+
+    def test_one_that_is_down_and_one_that_is_not(self) -> None:
+        other = str(uuid.uuid5(uuid.NAMESPACE_DNS, "az1"))
+        self.uuid = other
+        self.make("az1", name="api")
+        self.planes["a"].cluster_api(
+            base.NAMESPACE, names.release("api", other)
+        ).settle()
+        self.stop("b")
+        first, second = self.where()
+        self.assertEqual(("api", "a", "ok"), first)
+        self.assertEqual(("web", "b"), second[:2])
+        self.assertIn("unreachable: the management cluster b", second[2])
+        self.assertEqual(1, run()[0])
+
+    def test_a_copy_on_the_wrong_one_is_no_orphan(self) -> None:
+        there = self.planes["b"].server
+        self.planes["a"].server.create(
+            kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
+        )
+        for kind in (kinds.CLUSTER, kinds.SECRET):
+            for each in there.list(kind, base.NAMESPACE):
+                each["metadata"].pop("resourceVersion", None)
+                self.planes["a"].server.create(kind, each)
+        self.assertEqual(
+            [
+                ("web", "b", "ok"),
+                ("web", "a", "drift: the cluster is on b"),
+            ],
+            self.where(),
+        )
+
+    def test_another_clouds_clusters_are_not_listed(self) -> None:
+        conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
+        self.assertEqual(
+            [("web", "b", "not on its management cluster")], self.where()
+        )

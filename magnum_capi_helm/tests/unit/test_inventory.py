@@ -1,0 +1,320 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rows beside what there is of them: which state each line has."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import inventory
+from magnum_capi_helm.status import view
+
+SCOPE = ("magnum-p1", "web-aaaaaaaaaaaa")
+ROW = inventory.Row(
+    name="web",
+    uuid="u-1",
+    project="p1",
+    status="CREATE_COMPLETE",
+    version="v1.34.2",
+    scope=SCOPE,
+    fingerprint="v1-f",
+    identity="id-a",
+    home="a",
+)
+
+
+def cluster(fingerprint: str | None = "v1-f", **meta: Any) -> dict[str, Any]:
+    """The metadata of a Cluster."""
+    annotations = {"magnum.openstack.org/intent": fingerprint}
+    if fingerprint is None:
+        annotations = {}
+    return {"metadata": {"annotations": annotations, **meta}}
+
+
+FOUND = inventory.Found(
+    cluster=cluster(), newest=view.Revision(2, "deployed"), chart="0.27.0"
+)
+A = inventory.Plane("a", "id-a", {SCOPE: FOUND})
+EMPTY_A = inventory.Plane("a", "id-a")
+SILENT_A = inventory.Plane("a", "", silence="no answer")
+B = inventory.Plane("b", "id-b", {SCOPE: FOUND})
+EMPTY_B = inventory.Plane("b", "id-b")
+SILENT_B = inventory.Plane("b", "", silence="no answer")
+ONE = inventory.Plane("", "id-a", {SCOPE: FOUND})
+
+LINE = inventory.Line(
+    name="web",
+    uuid="u-1",
+    project="p1",
+    status="CREATE_COMPLETE",
+    plane="a",
+    release="web-aaaaaaaaaaaa",
+    chart="0.27.0",
+    version="v1.34.2",
+    revision="deployed",
+    state="ok",
+)
+ABSENT = "not on its management cluster"
+
+#: What differs in the release -> the state.
+RELEASES: dict[str, tuple[dict[str, Any], str]] = {
+    "all is as wanted": ({}, "ok"),
+    "1.4.0 left no fingerprint": ({"cluster": cluster(None)}, "ok"),
+    "the rows want something else": (
+        {"cluster": cluster("v1-old")},
+        "drift: the rows want something else than was last applied",
+    ),
+    "helm failed": (
+        {"newest": view.Revision(3, "failed")},
+        "drift: revision 3 is failed",
+    ),
+    "helm is at work or died": (
+        {"newest": view.Revision(3, "pending-upgrade")},
+        "drift: revision 3 is pending-upgrade",
+    ),
+    "helm's records are gone": (
+        {"newest": None},
+        "drift: there is a Cluster, but no helm release",
+    ),
+    "the Cluster is gone": (
+        {"cluster": None},
+        "drift: the Cluster object does not exist",
+    ),
+    "somebody deletes the Cluster": (
+        {"cluster": cluster(deletionTimestamp="2026-01-01T00:00:00Z")},
+        "drift: the Cluster object is being deleted",
+    ),
+}
+
+#: What differs in the row, and all management clusters -> for each line, the
+#: management cluster and the state.
+PLACES: dict[
+    str,
+    tuple[dict[str, Any], list[inventory.Plane], list[tuple[str, str]]],
+] = {
+    "it is where its record says": ({}, [A, EMPTY_B], [("a", "ok")]),
+    "its management cluster has another name now": (
+        {"home": "old"},
+        [EMPTY_B, A],
+        [("a", "ok")],
+    ),
+    "two names of one management cluster: the recorded one": (
+        {"home": "b"},
+        [A, dataclasses.replace(A, name="b")],
+        [("b", "ok")],
+    ),
+    "its management cluster has nothing of it": (
+        {},
+        [EMPTY_A, EMPTY_B],
+        [("a", ABSENT)],
+    ),
+    "its management cluster was rebuilt": (
+        {"identity": "id-old"},
+        [EMPTY_A, EMPTY_B],
+        [("a", ABSENT)],
+    ),
+    "its management cluster was rebuilt and it was restored": (
+        {"identity": "id-old"},
+        [A],
+        [
+            ("a", ABSENT),
+            ("a", "drift: the cluster is on another management cluster"),
+        ],
+    ),
+    "its management cluster does not answer": (
+        {},
+        [SILENT_A, EMPTY_B],
+        [("a", "unreachable: no answer")],
+    ),
+    "its identity is known, its lists are not": (
+        {"home": "b"},
+        [dataclasses.replace(EMPTY_A, silence="cut off"), SILENT_B],
+        [("a", "unreachable: cut off")],
+    ),
+    "one that does not answer may be its management cluster": (
+        {"home": "old"},
+        [EMPTY_B, SILENT_A],
+        [("a", "unreachable: no answer")],
+    ),
+    "another management cluster that does not answer does no harm": (
+        {},
+        [A, SILENT_B],
+        [("a", "ok")],
+    ),
+    "it is on two management clusters": (
+        {},
+        [A, B],
+        [("a", "ok"), ("b", "drift: the cluster is on a")],
+    ),
+    "without a record it is where something of it is": (
+        {"identity": "", "home": ""},
+        [EMPTY_A, B],
+        [("b", "ok")],
+    ),
+    "without a record it may be where nobody answers": (
+        {"identity": "", "home": ""},
+        [EMPTY_A, SILENT_B],
+        [("b", "unreachable: no answer")],
+    ),
+    "without a record and without a trace": (
+        {"identity": "", "home": ""},
+        [EMPTY_A, EMPTY_B],
+        [("", ABSENT)],
+    ),
+    "a single management cluster without a name": (
+        {"home": ""},
+        [ONE],
+        [("", "ok")],
+    ),
+    "a single one and no record": (
+        {"identity": "", "home": "", "status": "CREATE_IN_PROGRESS"},
+        [dataclasses.replace(ONE, found={})],
+        [("", "drift: still to be installed")],
+    ),
+    "a create that did not get to helm yet": (
+        {"status": "CREATE_IN_PROGRESS"},
+        [EMPTY_A],
+        [("a", "drift: still to be installed")],
+    ),
+    "a deletion of which all but the row is gone": (
+        {"leaving": True},
+        [EMPTY_A],
+        [("a", "ok")],
+    ),
+    "a deletion that waits for its management cluster": (
+        {"leaving": True},
+        [SILENT_A],
+        [("a", "unreachable: no answer")],
+    ),
+    "nothing was ever made for it": (
+        {"scope": ("magnum-p1", "")},
+        [EMPTY_A, SILENT_B],
+        [("", "ok")],
+    ),
+}
+
+#: Namespace, release, what there is of it -> project of the orphan; None: it
+#: is not this cloud's.
+STRANGERS: dict[str, tuple[str, str, inventory.Found, str | None]] = {
+    "a cluster that Magnum forgot": ("magnum-p2", SCOPE[1], FOUND, "p2"),
+    "a Cluster without a release": (
+        "magnum-p2",
+        "any",
+        inventory.Found(cluster=cluster()),
+        "p2",
+    ),
+    "a release without a Cluster": (
+        "magnum-p2",
+        SCOPE[1],
+        inventory.Found(newest=view.Revision(1, "failed")),
+        "p2",
+    ),
+    "a release that this driver did not name": (
+        "magnum-p2",
+        "some-operator",
+        inventory.Found(newest=view.Revision(1, "deployed")),
+        None,
+    ),
+    "another cloud's, whose prefix begins alike": (
+        "magnum-east-p2",
+        SCOPE[1],
+        FOUND,
+        None,
+    ),
+    "another namespace": ("default", SCOPE[1], FOUND, None),
+    "the bare prefix": ("magnum-", SCOPE[1], FOUND, None),
+}
+
+VERSIONS = {
+    "openstack-cluster-0.27.0": "0.27.0",
+    "openstack-cluster-0.27.1-dev.0.main.3": "0.27.1-dev.0.main.3",
+    "openstack-cluster-0.27.1_custom": "0.27.1+custom",
+    "openstack-cluster": "",
+    "": "",
+}
+
+
+class InventoryTest(base.BaseTestCase):
+    def compare(
+        self, row: inventory.Row, *planes: inventory.Plane
+    ) -> list[inventory.Line]:
+        return inventory.compare([row], planes, "magnum")
+
+    def test_a_line_says_all_that_is_known(self) -> None:
+        self.assertEqual([LINE], self.compare(ROW, A))
+
+    def test_a_release_is_compared_with_its_row(self) -> None:
+        for case, (change, state) in RELEASES.items():
+            with self.subTest(case):
+                found = dataclasses.replace(FOUND, **change)
+                plane = dataclasses.replace(A, found={SCOPE: found})
+                (line,) = self.compare(ROW, plane)
+                self.assertEqual(state, line.state)
+
+    def test_a_row_is_looked_for_where_its_cluster_was_made(self) -> None:
+        for case, (change, planes, expected) in PLACES.items():
+            with self.subTest(case):
+                row = dataclasses.replace(ROW, **change)
+                lines = self.compare(row, *planes)
+                self.assertEqual(
+                    expected, [(each.plane, each.state) for each in lines]
+                )
+                self.assertEqual({"u-1"}, {each.uuid for each in lines})
+
+    def test_what_has_no_row_is_an_orphan_in_this_clouds_namespaces(
+        self,
+    ) -> None:
+        for case, (namespace, release, found, project) in STRANGERS.items():
+            with self.subTest(case):
+                there = {SCOPE: FOUND, (namespace, release): found}
+                plane = dataclasses.replace(A, found=there)
+                expected = [LINE]
+                if project is not None:
+                    expected += [
+                        inventory.Line(
+                            project=project,
+                            plane="a",
+                            release=release,
+                            chart=found.chart,
+                            revision=found.newest.status
+                            if found.newest
+                            else "",
+                            state="orphan",
+                        )
+                    ]
+                self.assertEqual(expected, self.compare(ROW, plane))
+
+    def test_one_that_does_not_answer_is_told_of_once(self) -> None:
+        alone = inventory.Line(plane="b", state="unreachable: no answer")
+        lines = self.compare(ROW, A, SILENT_B)
+        self.assertEqual([alone], inventory.silent([A, SILENT_B], lines))
+        lines = self.compare(ROW, SILENT_A, EMPTY_B)
+        self.assertEqual([], inventory.silent([SILENT_A, EMPTY_B], lines))
+
+    def test_lines_are_in_the_order_of_names(self) -> None:
+        rows = [
+            dataclasses.replace(ROW, name="b", scope=("magnum-p1", "")),
+            dataclasses.replace(ROW, name="c"),
+            dataclasses.replace(ROW, name="a", scope=("magnum-p1", "")),
+        ]
+        lines = inventory.compare(rows, [A], "magnum")
+        self.assertEqual(["a", "b", "c"], [each.name for each in lines])
+
+    def test_the_charts_version_is_in_a_label(self) -> None:
+        for label, version in VERSIONS.items():
+            obj = {"metadata": {"labels": {"helm.sh/chart": label}}}
+            self.assertEqual(version, inventory.chart_version(obj), label)
+        self.assertEqual("", inventory.chart_version(None))

@@ -52,7 +52,7 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     scope = operation.scope_of(cluster)
     with origin.doubted(rt, cluster):
         sighting = rt.health_snapshots.get(scope)
-    looks = (rows.looks(cluster), sighting.version)
+    looks = (rows.shows(cluster), sighting.version)
     found = rt.healthy.recall(scope, looks)
     if found is None:
         found, lasting = _look(rt, context, cluster, sighting.decode())

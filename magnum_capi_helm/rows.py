@@ -39,6 +39,20 @@ def looks(cluster: Any) -> Hashable:
     return (cluster.uuid, cluster.status, cluster.updated_at)
 
 
+def shows(cluster: Any) -> Hashable:
+    """What a poll of a complete cluster may find to be different by now.
+
+    Its health is not among it: who polls compares that anyway.
+    """
+    return (
+        cluster.uuid,
+        cluster.status,
+        cluster.api_address,
+        cluster.coe_version,
+        cluster.container_version,
+    )
+
+
 def fresh(request: Any, cluster: Any) -> Any | None:
     """The cluster's row as it is now, or None when it is gone."""
     return find(request, cluster.uuid)

@@ -47,7 +47,10 @@ class HelmsTest(base.LabCase):
         bound = [{"path": "/max_node_count", "op": "add", "value": 7}]
         self._changed(cluster, "PATCH", f"{groups}/more", bound)
         self._changed(cluster, "DELETE", f"{groups}/more")
-        newer = {"cluster_template": self.template(image_id="ubuntu-v1.35.1")}
+        newer = {
+            "cluster_template": self.template(image_id="ubuntu-v1.35.1"),
+            "max_batch_size": 1,
+        }
         path = f"/clusters/{cluster}/actions/upgrade"
         self._changed(cluster, "POST", path, newer)
 

@@ -26,6 +26,7 @@ from magnum_capi_helm import observation
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import conditions
 from magnum_capi_helm.tests.unit.flows import base
 
 
@@ -113,12 +114,12 @@ class HealthTest(_SteadyTest):
     def test_what_is_a_matter_of_time_is_looked_at_each_time(self) -> None:
         machine: Any = self.server.list(kinds.MACHINE, base.NAMESPACE)[0]
         machine["status"]["conditions"] = []
-        machine["metadata"]["creationTimestamp"] = "2999-01-01T00:00:00Z"
         self.server.replace(kinds.MACHINE, machine)
-        self.health_poll()
-        with mock.patch("magnum_capi_helm.health_poll.rows.read") as read:
-            read.side_effect = ZeroDivisionError
-            self.assertRaises(ZeroDivisionError, self.look)
+        made = conditions.moment(machine["metadata"]["creationTimestamp"])
+        for seconds, expected in ((10, "HEALTHY"), (3600, "UNKNOWN")):
+            with mock.patch("time.time", lambda: made + seconds):  # noqa: B023
+                row = self.health_poll()
+            self.assertEqual(expected, row.health_status)
 
     def test_its_credential_is_still_looked_at(self) -> None:
         self.requests()

@@ -31,6 +31,7 @@ class HelmsTest(base.LabCase):
 
     def test_one_helm_for_each_change_and_two_for_an_upgrade(self) -> None:
         template = self.template()
+        newer = self.template(image_id="ubuntu-v1.35.1")
         # The first one may have to fetch the chart.
         self.cluster(template)
         self.until(lambda: list((base.LAB / "chart-store").glob("*.tgz")), 60)
@@ -47,12 +48,9 @@ class HelmsTest(base.LabCase):
         bound = [{"path": "/max_node_count", "op": "add", "value": 7}]
         self._changed(cluster, "PATCH", f"{groups}/more", bound)
         self._changed(cluster, "DELETE", f"{groups}/more")
-        newer = {
-            "cluster_template": self.template(image_id="ubuntu-v1.35.1"),
-            "max_batch_size": 1,
-        }
+        upgrade = {"cluster_template": newer, "max_batch_size": 1}
         path = f"/clusters/{cluster}/actions/upgrade"
-        self._changed(cluster, "POST", path, newer)
+        self._changed(cluster, "POST", path, upgrade)
 
         self.assertRegex(
             base.magnum_log()[logged:],

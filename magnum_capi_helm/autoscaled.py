@@ -46,17 +46,24 @@ from magnum_capi_helm.status import view
 LOG = log.getLogger(__name__)
 
 
-def follow(
-    rt: runtime.Runtime, context: Any, cluster: Any, seen: view.View
-) -> None:
-    """Write other counts than the rows', if there are any, under the Lease.
+def differs(
+    cluster: Any,
+    nodegroups: list[Any],
+    rows_now: wanted.Rows,
+    seen: view.View,
+) -> bool:
+    """Whether the autoscaler chose other counts than the rows'.
 
     :param seen: of any age; it only says whether to look closer
+    """
+    return bool(_chosen(cluster, nodegroups, rows_now, seen))
+
+
+def follow(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """Write other counts than the rows', if there are any, under the Lease.
+
     :raises CapiHelmError: it could not be read or written
     """
-    rows_now, nodegroups = rows.read(cluster)
-    if not _chosen(cluster, nodegroups, rows_now, seen):
-        return
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])
     # With the Lease held somebody changes the cluster: the next poll looks.

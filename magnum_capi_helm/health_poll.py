@@ -55,16 +55,21 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     looks = (rows.shows(cluster), sighting.version)
     found = rt.healthy.recall(scope, looks)
     if found is None:
-        found, lasting = _look(rt, context, cluster, sighting.decode())
+        with rt.judging:
+            seen = sighting.decode()
+            found, lasting = _judge(rt, context, cluster, seen)
+            del seen
         if lasting:
             rt.healthy.keep(scope, looks, found)
+        if rows.failed(cluster.status):
+            _go_on(rt, context, cluster)
     return upkeep.checked(rt, cluster, found)
 
 
-def _look(
+def _judge(
     rt: runtime.Runtime, context: Any, cluster: Any, seen: view.View
 ) -> tuple[health.Health, bool]:
-    """Judge a cluster, and go on with what a health poll goes on with.
+    """Judge a cluster, and save what it tells at any time.
 
     :returns: its health, and whether it stays so until something changes
     """
@@ -72,15 +77,13 @@ def _look(
     found = health.health(seen, now)
     rows_now, nodegroups = rows.read(cluster)
     _locate(rt, operation.scope_of(cluster), nodegroups, seen)
+    lasting = cluster.status.endswith("_COMPLETE")
     if seen.cluster is not None and rows.action(cluster.status) != "DELETE":
         _observe(cluster, rows_now, nodegroups, seen, now)
-        _follow(rt, context, cluster, seen)
-    if rows.failed(cluster.status):
-        _go_on(rt, context, cluster)
-    lasting = cluster.status.endswith("_COMPLETE") and (
-        found == health.health(seen, math.inf)
-    )
-    return found, lasting
+        if autoscaled.differs(cluster, nodegroups, rows_now, seen):
+            lasting = False
+            _follow(rt, context, cluster)
+    return found, lasting and found == health.health(seen, math.inf)
 
 
 def _locate(
@@ -96,12 +99,10 @@ def _locate(
         origin.learn(rt, scope[1], nodegroups)
 
 
-def _follow(
-    rt: runtime.Runtime, context: Any, cluster: Any, seen: view.View
-) -> None:
+def _follow(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     """Follow the autoscaler. Health is told even if that fails."""
     with faults.logged(LOG, "Counts of cluster %s are old: %s", cluster.uuid):
-        autoscaled.follow(rt, context, cluster, seen)
+        autoscaled.follow(rt, context, cluster)
 
 
 def _observe(

@@ -29,6 +29,7 @@ from typing import Any
 from magnum_capi_helm import conf
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
+from magnum_capi_helm import observation
 from magnum_capi_helm import operation
 from magnum_capi_helm import repair
 from magnum_capi_helm import rows
@@ -152,19 +153,31 @@ class Look:
         return wrong and self.rt.backoff.ready(self.scope)
 
 
-def at(
-    rt: runtime.Runtime, row: Any, *, not_before: float = float("-inf")
-) -> Look:
-    """Look at a cluster; with a ``not_before`` also at its manifest.
+def at(rt: runtime.Runtime, row: Any, *, not_before: float) -> Look:
+    """A thorough look at a cluster, for a decision.
 
-    :param not_before: how old the view of the objects may be
+    :param not_before: how old it may be, monotonic seconds
+    """
+    scope = operation.scope_of(row)
+    sighting = rt.snapshots.get(scope, not_before=not_before)
+    return of(rt, row, sighting, thorough=True)
+
+
+def of(
+    rt: runtime.Runtime,
+    row: Any,
+    sighting: observation.Sighting,
+    *,
+    thorough: bool = False,
+) -> Look:
+    """What a cluster's rows and what was read of it amount to.
+
+    :param thorough: read its manifest and what is kept beside it as well
     """
     scope = operation.scope_of(row)
     rows_now, nodegroups = rows.read(row)
-    sighting = rt.snapshots.get(scope, not_before=not_before)
     seen = sighting.decode()
     rows_now = rows_now.known_as(seen.group_names())
-    thorough = not_before > float("-inf")
     judge = functools.partial(
         cluster_status.verdict,
         seen,

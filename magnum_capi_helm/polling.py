@@ -68,13 +68,16 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     looked = rows.looks(cluster)
     in_line.check(rt, cluster)
     with origin.doubted(rt, cluster):
-        look = looks.at(rt, cluster)
+        sighting = rt.snapshots.get(operation.scope_of(cluster))
+    with rt.judging, origin.doubted(rt, cluster):
+        look = looks.of(rt, cluster, sighting)
         _locate(look)
-    if not look.matters:
-        outcome.save_facts(cluster, look.nodegroups, look.verdict)
-        if look.steady:
-            rt.waiting.keep(look.scope, (looked, look.version), True)
-        return
+        if not look.matters:
+            outcome.save_facts(cluster, look.nodegroups, look.verdict)
+            if look.steady:
+                rt.waiting.keep(look.scope, (looked, look.version), True)
+            return
+    del look
     with in_line.queued(rt, cluster, go_on):
         go_on(rt, context, cluster)
 

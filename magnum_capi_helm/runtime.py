@@ -49,6 +49,8 @@ _STATUS_AGAIN = 30.0
 _WAITING = 60.0
 _HEALTHY = 900.0
 
+_JUDGES = 16
+
 Snapshots: TypeAlias = snapshot.Snapshots[observation.Sighting]
 
 
@@ -87,6 +89,11 @@ class Runtime:
         default_factory=lambda: turns.Turns(conf.helm_processes())
     )
     home: homes.Home = homes.UNNAMED
+    #: Polls that judge at the same time. Magnum starts one for each cluster,
+    #: and each has all objects of a cluster decoded while it judges.
+    judging: threading.Semaphore = dataclasses.field(
+        default_factory=lambda: threading.Semaphore(_JUDGES)
+    )
     #: Operations that go on as they did.
     waiting: steady.Steady[bool] = dataclasses.field(
         default_factory=lambda: steady.Steady(_WAITING)

@@ -23,6 +23,7 @@ import contextlib
 import hashlib
 import os
 import pathlib
+import threading
 
 #: Size, time of the last change in ns, and inode: what tells, at the cost of
 #: one system call, that a file is still the one that was read.
@@ -66,7 +67,8 @@ class Checksums:
 def record(file: pathlib.Path, checksum: str) -> None:
     """Write the checksum of a file beside it, whole or not at all."""
     target = path_of(file)
-    staged = target.with_name(f".{target.name}.{os.getpid()}")
+    writer = f"{os.getpid()}-{threading.get_ident()}"
+    staged = target.with_name(f".{target.name}.{writer}")
     staged.write_text(f"{checksum}  {file.name}\n")
     os.replace(staged, target)
 

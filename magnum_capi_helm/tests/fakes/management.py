@@ -19,13 +19,15 @@ number of times or until :meth:`FakeManagement.recover`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 import dataclasses
 import json
 from typing import NamedTuple, TypeVar
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
+from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
 
@@ -155,6 +157,18 @@ class FakeManagement:
         version = self.api_version(kind)
         page = {"apiVersion": version, "metadata": {}, "items": found}
         return take(json.dumps(page).encode())[0]
+
+    def watch(
+        self,
+        kind: kinds.Kind,
+        selector: str,
+        version: str,
+        *,
+        metadata_only: bool = False,
+    ) -> Iterator[items.Event]:
+        """As a real one that has just started: it knows of no change."""
+        self._request("watch", kind)
+        raise answers.ExpiredError("too old resource version (410)")
 
     def api_version(self, kind: kinds.Kind) -> str:
         """The preferred version; none while the kind is not served."""

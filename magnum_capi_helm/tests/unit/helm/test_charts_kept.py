@@ -17,11 +17,13 @@ import hashlib
 import os
 import pathlib
 import shutil
+import threading
 
 import fixtures
 
 from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
+from magnum_capi_helm.helm import checksums
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.unit.helm import store
 
@@ -110,6 +112,31 @@ class ChecksumTest(store.StoreTestCase):
         self.store.ensure(store.CHART)
         digest = hashlib.sha256(store.OTHER).hexdigest()
         self.assertEqual(f"{digest}  {store.FILE}\n", self.record())
+
+    def test_two_threads_never_write_one_file(self) -> None:
+        self.put(store.OTHER)
+        staged: list[str] = []
+        replace = os.replace
+
+        def spy(source: str, target: str) -> None:
+            staged.append(str(source))
+            replace(source, target)
+
+        self.useFixture(fixtures.MockPatch("os.replace", spy))
+        file = self.home / store.FILE
+        together = threading.Barrier(2)
+
+        def write() -> None:
+            together.wait(5)
+            checksums.record(file, "0" * 64)
+            together.wait(5)
+
+        threads = [threading.Thread(target=write) for _ in range(2)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(5)
+        self.assertEqual(2, len(set(staged)))
 
     def test_a_damaged_chart_is_never_used_and_says_what_to_do(self) -> None:
         self.store.ensure(store.CHART)

@@ -29,11 +29,6 @@ from bench import magnum_rows
 from bench import members
 from bench import population
 
-#: Seconds between two ticks of Magnum.
-SPACING = {kinds.HEALTH: 60.0, kinds.STATUS: 10.0}
-#: Seconds between two looks at a cluster's credential, by default.
-_CHECKED = 3600.0
-
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
@@ -54,17 +49,11 @@ class Plan:
     spacing: float
     target: pathlib.Path
 
-    @property
-    def options(self) -> dict[str, str]:
-        """Of ``[capi_helm]``: as many logins in a tick as a real one has."""
-        ratio = min(self.spacing / SPACING[kinds.HEALTH], 1.0)
-        return {"app_cred_check_interval": str(round(_CHECKED * ratio))}
-
 
 def run(plan: Plan, say: Callable[[str], None]) -> int:
     """Measure everything; the number of wrong verdicts."""
     wrong = 0
-    with population.running(say, plan.options) as made:
+    with population.running(say, {}) as made:
         for size in sorted(plan.clusters):
             made.become(size)
             say(f"{size} clusters")

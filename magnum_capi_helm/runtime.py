@@ -50,6 +50,8 @@ _WAITING = 60.0
 _HEALTHY = 900.0
 
 _JUDGES = 16
+#: Seconds. Of a thousand clusters, Magnum needs half a minute to ask for all.
+_HEALTH_AGE = 20.0
 
 Snapshots: TypeAlias = snapshot.Snapshots[observation.Sighting]
 
@@ -217,7 +219,7 @@ def build(
         charts=charts.Store(options.chart_store, helm),
         leases=lease.Leases(management, holder),
         snapshots=snapshot.Snapshots(whole.read, again=_STATUS_AGAIN),
-        health_snapshots=snapshot.Snapshots(objects.read),
+        health_snapshots=snapshot.Snapshots(objects.read, max_age=_HEALTH_AGE),
         helm_deadline=options.helm_timeout + 30.0,
         turns=_shared_turns(),
         home=home,

@@ -237,7 +237,7 @@ class Snapshots(Generic[S]):
                 took = self._clock() - reading.started
                 if self._max_age:
                     age = max(self._max_age, took * _AGE_FOR_COST)
-                    self._age = min(age, _LONGEST)
+                    self._age = max(self._max_age, min(age, _LONGEST))
                 self._seen = {
                     scope: found
                     for scope, found in self._seen.items()

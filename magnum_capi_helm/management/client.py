@@ -38,8 +38,9 @@ Some: TypeAlias = list[T]
 #: Owner of the fields that the driver applies, as in 1.4.0.
 FIELD_MANAGER = "magnum"
 
-#: Objects in one page of a LIST: few requests, and pages of a few megabytes.
-_PAGE = 500
+#: Objects in one page of a LIST. A busy API server has ten seconds for one
+#: (``api_read_timeout``), and 200 Machines are 3 MB.
+_PAGE = 200
 _METADATA_ONLY = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )

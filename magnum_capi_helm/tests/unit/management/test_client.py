@@ -201,7 +201,7 @@ class ListTest(base.BaseTestCase):
             transport.asked,
         )
         self.assertEqual(
-            {"limit": 500, "labelSelector": "a=b"},
+            {"limit": 200, "labelSelector": "a=b"},
             transport.options[1]["params"],
         )
 
@@ -217,7 +217,7 @@ class ListTest(base.BaseTestCase):
         )
         found = management.list(kinds.SECRET, "ns", "a=b")
         self.assertEqual([1, 2], [each["n"] for each in found])
-        common = {"limit": 500, "labelSelector": "a=b"}
+        common = {"limit": 200, "labelSelector": "a=b"}
         self.assertEqual(
             [common, {**common, "continue": "x"}, {**common, "continue": "y"}],
             [each["params"] for each in transport.options],

@@ -55,7 +55,29 @@ KINDS = {
     "api/v1": ("secrets",),
 }
 _SECONDS = 60.0
+_TRIES = 20
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def wait_until_read() -> None:
+    """Until the API server has read all that was written behind its back.
+
+    Before that it refuses a LIST: "Too large resource version" (504).
+
+    :raises RuntimeError: it does not
+    """
+    paths = [
+        f"{places.API}/{version}/{plural}"
+        for version, found in KINDS.items()
+        for plural in found
+    ]
+    with session() as http:
+        for path in paths:
+            for _ in range(_TRIES):
+                if http.get(path, params={"limit": 1}, timeout=60).ok:
+                    break
+            else:
+                raise RuntimeError(f"the API server does not list {path}")
 
 
 def session() -> requests.Session:

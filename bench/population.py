@@ -108,6 +108,7 @@ class Population:
             changed,
         )
         self._states = wanted
+        crds.wait_until_read()
         magnum_rows.settle(in_progress)
         places.EXPECTED.write_text(json.dumps(self.expected()))
 

@@ -65,7 +65,6 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
                 cluster, rows.all_groups(cluster), _NEVER_STARTED
             )
         return
-    looked = rows.looks(cluster)
     in_line.check(rt, cluster)
     with origin.doubted(rt, cluster):
         sighting = rt.snapshots.get(operation.scope_of(cluster))
@@ -75,7 +74,8 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
         if not look.matters:
             outcome.save_facts(cluster, look.nodegroups, look.verdict)
             if look.steady:
-                rt.waiting.keep(look.scope, (looked, look.version), True)
+                looks_now = (rows.looks(cluster), look.version)
+                rt.waiting.keep(look.scope, looks_now, True)
             return
     del look
     with in_line.queued(rt, cluster, go_on):

@@ -34,11 +34,6 @@ _PROGRESS = "_IN_PROGRESS"
 _FAILED = "_FAILED"
 
 
-def looks(cluster: Any) -> Hashable:
-    """Another one as soon as anybody has written a cluster's row."""
-    return (cluster.uuid, cluster.status, cluster.updated_at)
-
-
 def shows(cluster: Any) -> Hashable:
     """What a poll of a complete cluster may find to be different by now.
 
@@ -51,6 +46,11 @@ def shows(cluster: Any) -> Hashable:
         cluster.coe_version,
         cluster.container_version,
     )
+
+
+def looks(cluster: Any) -> Hashable:
+    """What a poll of a cluster in progress may find to be different."""
+    return shows(cluster), cluster.status_reason
 
 
 def fresh(request: Any, cluster: Any) -> Any | None:

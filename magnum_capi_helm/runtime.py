@@ -44,6 +44,7 @@ from magnum_capi_helm.status import health
 
 #: Magnum asks for the status every ten seconds. Health: every minute.
 _STATUS_AGAIN = 30.0
+_HEALTH_AGAIN = 300.0
 #: Seconds until an operation that does not move is judged anew, by rows and
 #: by the clock, and health that does not change.
 _WAITING = 60.0
@@ -219,7 +220,9 @@ def build(
         charts=charts.Store(options.chart_store, helm),
         leases=lease.Leases(management, holder),
         snapshots=snapshot.Snapshots(whole.read, again=_STATUS_AGAIN),
-        health_snapshots=snapshot.Snapshots(objects.read, max_age=_HEALTH_AGE),
+        health_snapshots=snapshot.Snapshots(
+            objects.read, max_age=_HEALTH_AGE, again=_HEALTH_AGAIN
+        ),
         helm_deadline=options.helm_timeout + 30.0,
         turns=_shared_turns(),
         home=home,

@@ -132,8 +132,7 @@ class StatusTest(_SteadyTest):
     def setUp(self) -> None:
         super().setUp()
         self.create()
-        for _ in range(2):
-            self.poll()
+        self.poll()
         self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
 
     def test_only_its_objects_are_read(self) -> None:

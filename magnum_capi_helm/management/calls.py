@@ -19,6 +19,7 @@ served or allowed is an exception of the driver's own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+import functools
 import threading
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -86,32 +87,14 @@ class Calls:
         :param take: says what is in an answer, and how to go on; empty: with
             nothing
         """
+        ask = functools.partial(
+            self.call, "GET", kind, namespace, headers=headers
+        )
         try:
-            return self._pages_once(kind, namespace, params, headers, take)
+            return _all_pages(ask, params, take)
         except answers.ExpiredError:
             # The list changed too much between two pages: start again.
-            return self._pages_once(kind, namespace, params, headers, take)
-
-    def _pages_once(
-        self,
-        kind: kinds.Kind,
-        namespace: str | None,
-        params: dict[str, Any],
-        headers: dict[str, str],
-        take: Take[T],
-    ) -> list[T]:
-        found: list[T] = []
-        while True:
-            answer = self.call(
-                "GET", kind, namespace, params=params, headers=headers
-            )
-            if answer is None:
-                return []
-            more, token = take(answer)
-            found += more
-            if not token:
-                return found
-            params = {**params, "continue": token}
+            return _all_pages(ask, params, take)
 
     def call(
         self,
@@ -170,3 +153,18 @@ class Calls:
             if self._connection is None:
                 self._connection = self._connect()
             return self._connection
+
+
+def _all_pages(
+    ask: Callable[..., Any], params: dict[str, Any], take: Take[T]
+) -> list[T]:
+    found: list[T] = []
+    while True:
+        answer = ask(params=params)
+        if answer is None:
+            return []
+        more, token = take(answer)
+        found += more
+        if not token:
+            return found
+        params = {**params, "continue": token}

@@ -20,10 +20,13 @@ import os
 import pathlib
 import signal
 import sys
+from typing import Any
 
 from lab import environment
 from lab import layout
 
+#: Seconds: polls share a look at health for up to twenty.
+_SPACING = 25.0
 #: Run by the Python that called, which may have matplotlib.
 _PLAIN = ("report",)
 
@@ -57,18 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python3 -m bench", description="What polling costs."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="measure ticks")
-    run.add_argument("--clusters", type=_numbers, default=(1, 10, 100, 1000))
-    run.add_argument(
-        "--in-progress", type=_numbers, default=(1, 10, 100, 1000)
-    )
-    run.add_argument("--runs", type=int, default=3)
-    run.add_argument("--ticks", type=int, default=1)
-    run.add_argument("--spacing", type=float, default=5.0)
-    run.add_argument(
-        "--drivers", type=_words, default=("new", "1.4.0", "none")
-    )
-    run.add_argument("--out", type=pathlib.Path, default=None)
+    _add_run(commands)
     leaks = commands.add_parser(
         "leaks", help="poll ten thousand times, and see what is left"
     )
@@ -94,6 +86,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands.add_parser("stop", help="stop servers that were left running")
     return parser
+
+
+def _add_run(commands: Any) -> None:
+    run = commands.add_parser("run", help="measure ticks")
+    run.add_argument("--clusters", type=_numbers, default=(1, 10, 100, 1000))
+    run.add_argument(
+        "--in-progress", type=_numbers, default=(1, 10, 100, 1000)
+    )
+    run.add_argument("--runs", type=int, default=3)
+    run.add_argument("--ticks", type=int, default=1)
+    run.add_argument("--spacing", type=float, default=_SPACING)
+    run.add_argument(
+        "--drivers", type=_words, default=("new", "1.4.0", "none")
+    )
+    run.add_argument("--out", type=pathlib.Path, default=None)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

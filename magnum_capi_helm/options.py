@@ -178,9 +178,8 @@ OPTIONS: list[cfg.Opt] = [
         default=0,
         min=0,
         help="How many helm processes one process of magnum-conductor runs "
-        "at once; what is more waits in line. helm keeps a processor busy "
-        "for a second or two. 0: as many as the host has processors for each "
-        "of the [conductor] workers, at least 2.",
+        "at once; what is more waits in line. 0: as many as the host has "
+        "processors for each of the [conductor] workers, at least 2.",
     ),
     cfg.FloatOpt(
         "api_connect_timeout",

@@ -60,6 +60,7 @@ class Follower:
         self._spread = spread
         self._until = 0.0
         self._version = ""
+        self._refused = False
         self._found: dict[listing.Scope, listing.Items] = {}
 
     def look(self) -> dict[listing.Scope, listing.Items]:
@@ -83,7 +84,9 @@ class Follower:
             LOG.debug("%s: listed anew: %s", self._track.kind.name, error)
             return False
         except answers.ForbiddenError as error:
-            LOG.warning("Everything is listed each time: %s", error)
+            if not self._refused:
+                LOG.warning("Everything is listed each time: %s", error)
+            self._refused = True
             return False
         return True
 

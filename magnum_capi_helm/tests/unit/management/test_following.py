@@ -13,8 +13,10 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
+import fixtures
 from oslotest import base
 
 from magnum_capi_helm import exceptions
@@ -143,12 +145,22 @@ class FollowerTest(base.BaseTestCase):
             follower.look()
             self.assertEqual({}, follower.look())
 
-    def test_who_may_not_watch_lists_each_time(self) -> None:
+    def test_who_may_not_watch_lists_each_time_and_is_told_once(
+        self,
+    ) -> None:
+        logged = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        refusal = api.status(403)
         follower = self._over(
-            listed(7, machine("a", 3)), api.status(403), listed(20)
+            listed(7, machine("a", 3)),
+            refusal,
+            listed(20),
+            refusal,
+            listed(30),
         )
-        follower.look()
-        self.assertEqual({}, follower.look())
+        for _ in range(3):
+            found = follower.look()
+        self.assertEqual({}, found)
+        self.assertEqual(1, logged.output.count("listed each time"))
 
     def test_everything_is_listed_anew_now_and_then(self) -> None:
         follower = self._over(

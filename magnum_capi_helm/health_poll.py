@@ -56,9 +56,7 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     found = rt.healthy.recall(scope, looks)
     if found is None:
         with rt.judging:
-            seen = sighting.decode()
-            found, lasting = _judge(rt, context, cluster, seen)
-            del seen
+            found, lasting = _judge(rt, context, cluster, sighting.decode())
         if lasting:
             rt.healthy.keep(scope, looks, found)
         if rows.failed(cluster.status):

@@ -32,6 +32,7 @@ from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import looks
 from magnum_capi_helm import nodegroup_rows
+from magnum_capi_helm import observation
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
@@ -69,17 +70,25 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     with origin.doubted(rt, cluster):
         sighting = rt.snapshots.get(operation.scope_of(cluster))
     with rt.judging, origin.doubted(rt, cluster):
-        look = looks.of(rt, cluster, sighting)
-        _locate(look)
-        if not look.matters:
-            outcome.save_facts(cluster, look.nodegroups, look.verdict)
-            if look.steady:
-                looks_now = (rows.looks(cluster), look.version)
-                rt.waiting.keep(look.scope, looks_now, True)
+        if _only_told(rt, cluster, sighting):
             return
-    del look
     with in_line.queued(rt, cluster, go_on):
         go_on(rt, context, cluster)
+
+
+def _only_told(
+    rt: runtime.Runtime, cluster: Any, sighting: observation.Sighting
+) -> bool:
+    """Whether there was no more to do than to write what is waited for."""
+    look = looks.of(rt, cluster, sighting)
+    _locate(look)
+    if look.matters:
+        return False
+    outcome.save_facts(cluster, look.nodegroups, look.verdict)
+    if look.steady:
+        looks_now = (rows.looks(cluster), look.version)
+        rt.waiting.keep(look.scope, looks_now, True)
+    return True
 
 
 def go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:

@@ -62,7 +62,11 @@ def make(plane: planes.Plane) -> None:
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     pem = public.public_bytes(serialization.Encoding.PEM, form)
     _write(folder / "sa.pub", pem)
-    plane.kubeconfig.write_text(_kubeconfig(plane))
+    user = {
+        "client-certificate-data": encoded(folder / "admin.crt"),
+        "client-key-data": encoded(folder / "admin.key"),
+    }
+    plane.kubeconfig.write_text(kubeconfig(plane, user))
     plane.kubeconfig.chmod(0o600)
 
 
@@ -154,14 +158,11 @@ def encoded(path: pathlib.Path) -> str:
     return base64.b64encode(path.read_bytes()).decode()
 
 
-def _kubeconfig(plane: planes.Plane) -> str:
+def kubeconfig(plane: planes.Plane, user: dict[str, str]) -> str:
+    """A kubeconfig of the plane for a user with these credentials."""
     cluster = {
         "server": plane.api,
         "certificate-authority-data": encoded(plane.authority),
-    }
-    user = {
-        "client-certificate-data": encoded(plane.pki / "admin.crt"),
-        "client-key-data": encoded(plane.pki / "admin.key"),
     }
     text: str = yaml.safe_dump(
         {

@@ -70,6 +70,11 @@ class Plane:
         return self._own(layout.KUBECONFIG)
 
     @property
+    def driver_kubeconfig(self) -> pathlib.Path:
+        """The driver's kubeconfig, whose user may do no more than it must."""
+        return self._own(layout.DRIVER_KUBECONFIG)
+
+    @property
     def api_port(self) -> int:
         """The port of its API server."""
         return self.port(16443)

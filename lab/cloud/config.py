@@ -82,7 +82,7 @@ def write(name: str) -> None:
         "keystone": KEYSTONE,
         "password": PASSWORD,
         "region": REGION,
-        "kubeconfig": str(layout.KUBECONFIG),
+        "kubeconfig": str(layout.DRIVER_KUBECONFIG),
         "chart_url": charts.URL,
         "chart_name": charts.NAME,
         "chart_version": charts.VERSION,

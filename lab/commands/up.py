@@ -18,6 +18,7 @@ import sys
 import time
 
 from lab import charts
+from lab import driver_user
 from lab import layout
 from lab import management
 from lab import manifests
@@ -109,6 +110,14 @@ def _management(plane: planes.Plane) -> list[steps.Step]:
         )
     for one in others:
         found += _start(one, [api.name, crds])
+    if not driver_user.ready(plane):
+        found.append(
+            steps.Step(
+                plane.called("driver's user"),
+                lambda say: driver_user.make(plane),
+                frozenset({plane.called("kube-controller-manager")}),
+            )
+        )
     if not manifests.webhooks_applied(plane):
         found.append(
             steps.Step(
@@ -172,7 +181,7 @@ def _cloud() -> list[steps.Step]:
                 )
             )
     fills = (f"catalogue: {what}" for what in _FILLS)
-    others = ("magnum database", "chart", "charts", "webhooks")
+    others = ("magnum database", "chart", "charts", "webhooks", "driver's user")
     names = (one.name for one in apis)
     return found + _start(
         magnum, [*names, *fills, *others, *management.managers(planes.FIRST)]

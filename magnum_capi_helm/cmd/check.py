@@ -27,6 +27,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import key_manager
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import permissions
 from magnum_capi_helm.resolve import requested
 
 OK = "ok"
@@ -70,6 +71,18 @@ def _new_clusters(rt: runtime.Runtime) -> str:
     asked = "of templates that name it" if home.only_labelled else ""
     limits = " ".join(filter(None, (whose, where, asked))) or "any"
     return f"{limits} (weight {home.weight})"
+
+
+def _permissions(rt: runtime.Runtime) -> str:
+    """The user of the kubeconfig may do what the driver does."""
+    refused = permissions.missing(rt.management)
+    if refused:
+        raise exceptions.NotConfigured(
+            "the kubeconfig's user may not "
+            f"{', '.join(map(str, refused))}: apply what "
+            "'magnum-capi-helm permissions' prints, or give it these"
+        )
+    return "all that the driver needs"
 
 
 def _interfaces(rt: runtime.Runtime) -> str:
@@ -134,6 +147,7 @@ def _certificates(_: runtime.Runtime) -> str:
 CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
     ("kubeconfig", _kubeconfig),
     ("management cluster", _management),
+    ("permissions", _permissions),
     ("Cluster API", _interfaces),
     ("helm", _helm),
     ("chart", _chart),
@@ -147,6 +161,7 @@ CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
 _OF_EACH = (
     ("kubeconfig", _kubeconfig),
     ("management cluster", _management),
+    ("permissions", _permissions),
     ("new clusters", _new_clusters),
     ("Cluster API", _interfaces),
     ("clean-up", _cleanup),

@@ -72,6 +72,8 @@ class FakeManagement:
         self.dead = False
         #: Kinds whose provider is not installed.
         self.unserved: set[kinds.Kind] = set()
+        #: What RBAC refuses, as check spells it.
+        self.refused: set[str] = set()
         self._faults: list[_Fault] = []
 
     # Faults
@@ -183,8 +185,19 @@ class FakeManagement:
 
     def create(self, kind: kinds.Kind, obj: client.Object) -> client.Object:
         """As the real one."""
-        self._request("create", kind, obj["metadata"]["name"])
+        self._request("create", kind, obj["metadata"].get("name", ""))
+        if kind.name == "SelfSubjectAccessReview":
+            return self._review(obj)
         return self.server.create(kind, obj)
+
+    def _review(self, obj: client.Object) -> client.Object:
+        asked = obj["spec"]["resourceAttributes"]
+        resource = "/".join(
+            filter(None, (asked["resource"], asked["subresource"]))
+        )
+        where = ".".join(filter(None, (resource, asked["group"])))
+        allowed = f"{asked['verb']} {where}" not in self.refused
+        return {**obj, "status": {"allowed": allowed}}
 
     def replace(self, kind: kinds.Kind, obj: client.Object) -> client.Object:
         """As the real one."""

@@ -30,7 +30,7 @@ class ManagementClustersTest(base.LabCase):
     def setUp(self) -> None:
         super().setUp()
         self.other = self.second_management()
-        kubeconfigs = {"a": "kubeconfig", "b": "kubeconfig-b"}
+        kubeconfigs = {"a": "driver-kubeconfig", "b": "driver-kubeconfig-b"}
         self.configure_sections(
             {
                 "capi_helm": {"management_clusters": "a,b"},

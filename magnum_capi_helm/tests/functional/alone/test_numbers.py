@@ -112,7 +112,7 @@ class NumbersTest(base.LabCase):
         )
         runtime.reset()
         self.addCleanup(runtime.reset)
-        path = str(base.LAB / "kubeconfig")
+        path = str(base.LAB / "driver-kubeconfig")
         counted = _Counted(connection.Connection(path, (3.05, 10.0)))
         management = client.Client(lambda: counted)
         runtime.use(runtime.build(management))

@@ -23,6 +23,7 @@ from typing import Any
 import fixtures
 from oslotest import base
 import requests_mock
+import yaml
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
@@ -31,6 +32,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import chart
 from magnum_capi_helm.cmd import check
 from magnum_capi_helm.cmd import main
+from magnum_capi_helm.cmd import permissions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.fakes import plane
@@ -79,6 +81,7 @@ class CommandsTest(base.BaseTestCase):
             {
                 "kubeconfig": "ok",
                 "management cluster": "ok",
+                "permissions": "ok",
                 "Cluster API": "failed",
                 "helm": "ok",
                 "chart": "failed",
@@ -90,6 +93,27 @@ class CommandsTest(base.BaseTestCase):
         )
         self.assertIn("install the provider", self.out.getvalue())
         self.assertEqual(1, code)
+
+    def test_check_names_the_permissions_that_are_missing(self) -> None:
+        self.plane.management.refused = {
+            "delete secrets",
+            "patch machinedeployments/scale.cluster.x-k8s.io",
+        }
+        code = self.run_command(check.Check, "-f", "json")
+        self.assertEqual("failed", self.states()["permissions"])
+        self.assertIn(
+            "the kubeconfig's user may not delete secrets, patch "
+            "machinedeployments/scale.cluster.x-k8s.io: apply what "
+            "'magnum-capi-helm permissions' prints, or give it these",
+            self.printed(),
+        )
+        self.assertEqual(1, code)
+
+    def test_permissions_are_printed_as_they_are_checked(self) -> None:
+        self.run_command(permissions.Permissions)
+        role = list(yaml.safe_load_all(self.printed()))[2]
+        self.assertEqual("ClusterRole", role["kind"])
+        self.assertEqual([], self.plane.management.requests)
 
     def test_check_of_an_unreachable_management_cluster(self) -> None:
         self.plane.management.unreachable()
@@ -207,11 +231,13 @@ class CommandsTest(base.BaseTestCase):
             [
                 ("a", "kubeconfig", "ok"),
                 ("a", "management cluster", "ok"),
+                ("a", "permissions", "ok"),
                 ("a", "new clusters", "ok"),
                 ("a", "Cluster API", "ok"),
                 ("a", "clean-up", "ok"),
                 ("b", "kubeconfig", "ok"),
                 ("b", "management cluster", "failed"),
+                ("b", "permissions", "failed"),
                 ("b", "new clusters", "ok"),
                 ("b", "Cluster API", "ok"),
                 ("b", "clean-up", "failed"),

@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The driver's user on a management plane: what its manifest allows.
+
+All of the lab's tests run with it, so that they show when the manifest lacks
+something.
+"""
+
+import base64
+import json
+import pathlib
+import subprocess
+
+import yaml
+
+from lab import errors
+from lab import layout
+from lab import pki
+from lab import planes
+from lab import stamps
+from lab import tools
+
+MANIFEST = (
+    layout.CHECKOUT / "magnum_capi_helm" / "management" / "permissions.yaml"
+)
+_NAME = "magnum-capi-helm"
+_TOKEN = f"{_NAME}-token"
+_SECONDS = 30
+
+
+def ready(plane: planes.Plane) -> bool:
+    """Whether the API server has it, as the manifest is now."""
+    return plane.driver_kubeconfig.exists() and stamps.fresh(
+        "driver-user", _source(), _stamps(plane)
+    )
+
+
+def make(plane: planes.Plane) -> None:
+    """Apply the manifest, get a token, write the kubeconfig."""
+    token = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "kubernetes.io/service-account-token",
+        "metadata": {
+            "name": _TOKEN,
+            "namespace": _NAME,
+            "annotations": {"kubernetes.io/service-account.name": _NAME},
+        },
+    }
+    path = plane.manifests / "driver-token.yaml"
+    path.write_text(yaml.safe_dump(token))
+    tools.run(
+        [
+            *_kubectl(plane),
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            f"--filename={MANIFEST}",
+            f"--filename={path}",
+        ],
+        log=layout.log(plane.called("manifests")),
+    )
+    text = pki.kubeconfig(plane, {"token": _token(plane)})
+    plane.driver_kubeconfig.touch(mode=0o600)
+    plane.driver_kubeconfig.write_text(text)
+    stamps.write("driver-user", _source(), _stamps(plane))
+
+
+def _source() -> str:
+    return stamps.fingerprint(files=[MANIFEST])
+
+
+def _stamps(plane: planes.Plane) -> pathlib.Path:
+    return plane.etcd / "stamps"  # go with the data they speak of
+
+
+def _kubectl(plane: planes.Plane) -> list[object]:
+    return [layout.BIN / "kubectl", f"--kubeconfig={plane.kubeconfig}"]
+
+
+def _token(plane: planes.Plane) -> str:
+    """The token, as soon as the controller manager has made it."""
+    command = [
+        *map(str, _kubectl(plane)),
+        f"--namespace={_NAME}",
+        "get",
+        "secret",
+        _TOKEN,
+        "--output=json",
+    ]
+    for _ in range(_SECONDS):
+        found = subprocess.run(
+            command, capture_output=True, check=True, text=True
+        )
+        if token := json.loads(found.stdout).get("data", {}).get("token"):
+            return base64.b64decode(token).decode()
+        tools.pause(1.0)
+    raise errors.LabError(f"no token for {_NAME} after {_SECONDS} s")

@@ -1,0 +1,103 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The manifest of the driver's user, and asking what it may do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+import yaml
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import permissions
+from magnum_capi_helm.tests.unit.management import api
+from magnum_capi_helm.tests.unit.management import test_client
+
+
+def review(allowed: bool) -> api.Answer:
+    return api.Answer(201, {"status": {"allowed": allowed}})
+
+
+class ManifestTest(base.BaseTestCase):
+    def test_nothing_is_allowed_by_a_wildcard(self) -> None:
+        words = [
+            word
+            for rule in permissions.rules()
+            for words in rule.values()
+            for word in words
+        ]
+        self.assertNotIn("*", words)
+        for verb in ("escalate", "bind", "impersonate", "deletecollection"):
+            self.assertNotIn(verb, words)
+
+    def test_what_is_read_by_polls_may_be_read(self) -> None:
+        needed = {str(each) for each in permissions.needed()}
+        for kind in kinds.ALL:
+            name = f"{kind.plural}.{kind.group}".rstrip(".")
+            self.assertIn(f"get {name}", needed)
+
+    def test_the_binding_is_of_this_role_and_this_user(self) -> None:
+        found: dict[str, Any] = {
+            each["kind"]: each
+            for each in yaml.safe_load_all(permissions.manifest())
+        }
+        binding = found["ClusterRoleBinding"]
+        account = found["ServiceAccount"]["metadata"]
+        self.assertEqual(
+            {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": found["ClusterRole"]["metadata"]["name"],
+            },
+            binding["roleRef"],
+        )
+        self.assertEqual(
+            [{"kind": "ServiceAccount", **account}], binding["subjects"]
+        )
+        self.assertEqual(
+            found["Namespace"]["metadata"]["name"], account["namespace"]
+        )
+
+
+class MissingTest(base.BaseTestCase):
+    def test_each_permission_is_asked_for_by_itself(self) -> None:
+        wanted = list(permissions.needed())
+        management, transport = test_client.over(
+            *(review(True) for _ in wanted)
+        )
+        self.assertEqual([], permissions.missing(management))
+        asked = [
+            options["json"]["spec"]["resourceAttributes"]
+            for options in transport.options
+        ]
+        self.assertEqual(len(wanted), len(asked))
+        self.assertIn(
+            {
+                "group": "cluster.x-k8s.io",
+                "resource": "machinedeployments",
+                "subresource": "scale",
+                "verb": "patch",
+            },
+            asked,
+        )
+
+    def test_what_is_refused_is_told(self) -> None:
+        wanted = list(permissions.needed())
+        management, _ = test_client.over(
+            *(review(str(each) != "delete secrets") for each in wanted)
+        )
+        self.assertEqual(
+            [permissions.Permission("", "secrets", "delete")],
+            permissions.missing(management),
+        )

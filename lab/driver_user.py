@@ -84,7 +84,7 @@ def _stamps(plane: planes.Plane) -> pathlib.Path:
     return plane.etcd / "stamps"  # go with the data they speak of
 
 
-def _kubectl(plane: planes.Plane) -> list[object]:
+def _kubectl(plane: planes.Plane) -> list[str | pathlib.Path]:
     return [layout.BIN / "kubectl", f"--kubeconfig={plane.kubeconfig}"]
 
 

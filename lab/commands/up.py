@@ -181,7 +181,13 @@ def _cloud() -> list[steps.Step]:
                 )
             )
     fills = (f"catalogue: {what}" for what in _FILLS)
-    others = ("magnum database", "chart", "charts", "webhooks", "driver's user")
+    others = (
+        "magnum database",
+        "chart",
+        "charts",
+        "webhooks",
+        "driver's user",
+    )
     names = (one.name for one in apis)
     return found + _start(
         magnum, [*names, *fills, *others, *management.managers(planes.FIRST)]

@@ -28,6 +28,7 @@ import requests
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import discovery
+from magnum_capi_helm.management import exec_plugin
 from magnum_capi_helm.management import kinds
 
 T = TypeVar("T")
@@ -141,6 +142,10 @@ class Calls:
         connection = self._connected()
         try:
             return connection.request(method, version, url, **options)
+        except exec_plugin.PluginError as error:
+            raise exceptions.ManagementUnreachable(
+                f"{self._who} {connection.server} can't be asked: {error}"
+            ) from error
         except (requests.RequestException, OSError) as error:
             # OSError: a token, CA or key file of the kubeconfig is missing.
             raise exceptions.ManagementUnreachable(

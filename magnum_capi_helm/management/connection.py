@@ -13,9 +13,9 @@
 """One pooled connection to the management cluster's API.
 
 The only module that imports pykube. It gives a deadline to every request,
-retries reads that are safe to repeat, reads token files anew, honours the
-kubeconfig's ``proxy-url``, and takes nothing from the environment: a proxy
-or CA bundle meant for OpenStack must not apply here.
+retries reads that are safe to repeat, reads token files anew, runs ``exec``
+plugins, honours the kubeconfig's ``proxy-url``, and takes nothing from the
+environment: a proxy or CA bundle meant for OpenStack must not apply here.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from urllib3.util import retry
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spent
+from magnum_capi_helm.management import exec_plugin
 from magnum_capi_helm.management import kubeconfig
 
 #: As many as Magnum has worker threads (oslo.messaging's default).
@@ -104,6 +105,8 @@ class Connection:
             session.proxies = {"http": proxy, "https": proxy}
         if token_file := config.user.get("tokenFile"):
             session.auth = _TokenFile(token_file)
+        if plugin := config.user.pop("exec", None):
+            session.auth = exec_plugin.Plugin(plugin, session, directory)
         self.server: str = config.cluster["server"]
 
     def request(

@@ -73,7 +73,8 @@ def read(path: str | pathlib.Path, origin: str) -> dict[str, Any]:
             text = source.read(LIMIT + 1)
         if len(text) > LIMIT:
             raise _Unusable(f"is larger than {LIMIT // 1024} KiB")
-        document = yaml.load(text.decode(), _Loader)  # noqa: S506 (is safe)
+        # Its loader is one of yaml's safe ones.
+        document = yaml.load(text.decode(), _Loader)  # noqa: S506  # nosec
         _check(document, 0)
     except OSError as error:
         raise exceptions.NotConfigured(

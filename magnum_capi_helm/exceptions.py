@@ -22,6 +22,8 @@ from __future__ import annotations
 
 #: Characters of one value that a text shows at most.
 _SHOWN = 100
+#: Characters of a whole text: names that are not quoted may be long as well.
+_LONGEST = 2000
 
 
 def shown(value: object) -> str:
@@ -32,10 +34,29 @@ def shown(value: object) -> str:
     return f"{quoted[: _SHOWN - 4]}...{quoted[-1]}"
 
 
+def _one_line(text: str) -> str:
+    """The text without what a log or a terminal would take for more of it."""
+    cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    if cut.isprintable():
+        return cut
+    return "".join(
+        each
+        if each.isprintable()
+        else each.encode("unicode_escape").decode("ascii")
+        for each in cut
+    )
+
+
 class CapiHelmError(Exception):
-    """Base of all. ``retriable``: the same call may succeed later."""
+    """Base of all. ``retriable``: the same call may succeed later.
+
+    :param text: becomes one line, whatever names of a user's are in it
+    """
 
     retriable = False
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(_one_line(text))
 
 
 class InvalidInput(CapiHelmError):

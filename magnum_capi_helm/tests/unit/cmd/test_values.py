@@ -27,58 +27,16 @@ from magnum.tests.unit.db import base
 import yaml
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cloud import networks
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import values
 from magnum_capi_helm.tests import data
-from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.fakes import sample_cloud
 from magnum_capi_helm.tests.unit.flows import base as flows
 
 _DATA = pathlib.Path(data.__file__).parent
-
-
-def images() -> dict[str, spec.Image]:
-    """The images that the templates name."""
-    return {
-        f"{distro}-v1.34.2": spec.Image(
-            id=f"2b1f0e3c-0000-4000-8000-00000000000{number}",
-            name=f"{distro}-v1.34.2",
-            kube_version="1.34.2",
-            os_distro=distro,
-        )
-        for number, distro in enumerate(("ubuntu", "flatcar"))
-    }
-
-
-def cloud(_: object) -> fake_cloud.FakeCloud:
-    """The cloud that the templates are for."""
-    return fake_cloud.FakeCloud(
-        images=images(),
-        flavors={n: n for n in ("m1.control", "m1.worker", "g1.gpu")},
-        networks={
-            "public": "6f0c5a2e-0000-4000-8000-000000000001",
-            "tenant": "6f0c5a2e-0000-4000-8000-000000000002",
-            "storage": "6f0c5a2e-0000-4000-8000-000000000003",
-        },
-        subnets={
-            name: networks.Subnet(
-                f"6f0c5a2e-0000-4000-8000-00000000000{number}",
-                "6f0c5a2e-0000-4000-8000-000000000002",
-                cidr,
-            )
-            for number, (name, cidr) in enumerate(
-                (("v4", "10.77.0.0/24"), ("v6", "fd00:77::/64")), start=4
-            )
-        },
-        types=("fast", "slow"),
-        machine_zones=("az1", "az2", "az3"),
-        zones_of_volumes=("az1", "nova"),
-        identity="https://keystone.example.org/v3",
-    )
 
 
 class ValuesTest(base.DbTestCase):
@@ -96,7 +54,7 @@ class ValuesTest(base.DbTestCase):
         made = plane.Plane(conf.CONF.capi_helm.chart_store)
         flows.install(self, made.runtime())
         for target, name, value in (
-            (catalogue, "Cloud", cloud),
+            (catalogue, "Cloud", sample_cloud.cloud),
             (sessions, "service_session", lambda: None),
             (sessions, "project", lambda _: "p1"),
         ):

@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The cloud that the templates in ``tests/data`` are for."""
+
+from __future__ import annotations
+
+from magnum_capi_helm import spec
+from magnum_capi_helm.cloud import networks
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+
+
+def images() -> dict[str, spec.Image]:
+    """The images that the templates name."""
+    return {
+        f"{distro}-v1.34.2": spec.Image(
+            id=f"2b1f0e3c-0000-4000-8000-00000000000{number}",
+            name=f"{distro}-v1.34.2",
+            kube_version="1.34.2",
+            os_distro=distro,
+        )
+        for number, distro in enumerate(("ubuntu", "flatcar"))
+    }
+
+
+def cloud(_: object) -> fake_cloud.FakeCloud:
+    """The cloud that the templates are for."""
+    return fake_cloud.FakeCloud(
+        images=images(),
+        flavors={n: n for n in ("m1.control", "m1.worker", "g1.gpu")},
+        networks={
+            "public": "6f0c5a2e-0000-4000-8000-000000000001",
+            "tenant": "6f0c5a2e-0000-4000-8000-000000000002",
+            "storage": "6f0c5a2e-0000-4000-8000-000000000003",
+        },
+        subnets={
+            name: networks.Subnet(
+                f"6f0c5a2e-0000-4000-8000-00000000000{number}",
+                "6f0c5a2e-0000-4000-8000-000000000002",
+                cidr,
+            )
+            for number, (name, cidr) in enumerate(
+                (("v4", "10.77.0.0/24"), ("v6", "fd00:77::/64")), start=4
+            )
+        },
+        types=("fast", "slow"),
+        machine_zones=("az1", "az2", "az3"),
+        zones_of_volumes=("az1", "nova"),
+        identity="https://keystone.example.org/v3",
+    )

@@ -1,0 +1,93 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What no request may do to the values of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import re
+from typing import Any
+
+import yaml
+
+from magnum_capi_helm.tests.hostile import inputs
+
+Path = tuple[str, ...]
+Leaves = dict[Path, Any]
+
+#: Kubernetes' DNS label, RFC 1123.
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+#: What a template of the addon provider begins with.
+_TEMPLATE = re.compile(r"\{\{|\{%|\{#")
+#: Maps whose keys a tenant may choose, by the last part of their path.
+_FREE_KEYS = frozenset({"nodeLabels"})
+#: Made from the UUID, which a request's file makes from the name.
+_DERIVED = frozenset({"magnum_cluster_uuid"})
+
+
+def leaves(values: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Everything that is neither a map nor a list, by its path."""
+    if isinstance(values, Mapping):
+        for key, item in values.items():
+            yield from leaves(item, (*path, str(key)))
+        if not values:
+            yield path, {}
+    elif isinstance(values, list):
+        for number, item in enumerate(values):
+            yield from leaves(item, (*path, str(number)))
+        if not values:
+            yield path, []
+    else:
+        yield path, values
+
+
+def problems(
+    release: str, values: dict[str, Any], harmless: dict[str, Any]
+) -> Iterator[str]:
+    """What is wrong with the values of a hostile request.
+
+    :param harmless: the values of the same request without what is hostile
+    """
+    if not _NAME.fullmatch(release):
+        yield f"the release is called {release!r}"
+    if yaml.safe_load(yaml.safe_dump(values)) != values:
+        yield "YAML makes something else of the values"
+    for group in values.get("nodeGroups") or ():
+        if not _NAME.fullmatch(group["name"]):
+            yield f"a group is called {group['name']!r}"
+    found, before = dict(leaves(values)), dict(leaves(harmless))
+    for path, item in found.items():
+        yield from _of_leaf(path, item)
+        if (path not in before or before[path] != item) and not _own(
+            path, item
+        ):
+            yield f"{'.'.join(path)} became {item!r:.60}"
+    for path in before.keys() - found.keys():
+        yield f"{'.'.join(path)} is gone"
+
+
+def _of_leaf(path: Path, item: Any) -> Iterator[str]:
+    for number, key in enumerate(path):
+        if _hostile(key) and path[number - 1] not in _FREE_KEYS:
+            yield f"{key!r:.60} is a key of {'.'.join(path[:number])}"
+    if path[0] == "addons" and isinstance(item, str):
+        if _TEMPLATE.search(item):
+            yield f"{'.'.join(path)} is a template: {item!r:.60}"
+
+
+def _own(path: Path, item: Any) -> bool:
+    return path[-1] in _DERIVED or _hostile(item) or any(map(_hostile, path))
+
+
+def _hostile(item: Any) -> bool:
+    return inputs.MARK in str(item).lower()

@@ -59,8 +59,8 @@ func (l *lab) addon(ctx context.Context, o *unstructured.Unstructured) error {
 	if known && seen != o.GetGeneration() && phase == "Deployed" {
 		return l.phase(ctx, o, "Upgrading", "")
 	}
-	c := &clusterv1.Cluster{}
-	if err := l.c.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, c); err != nil {
+	c, err := l.owning(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: name})
+	if err != nil {
 		return err
 	}
 	if phase == "" {
@@ -83,6 +83,19 @@ func (l *lab) addon(ctx context.Context, o *unstructured.Unstructured) error {
 		}
 	}
 	return l.phase(ctx, o, next, message)
+}
+
+// owning is the Cluster of an addon.
+func (l *lab) owning(ctx context.Context, key client.ObjectKey) (*clusterv1.Cluster, error) {
+	if c, ok := l.seen.clusters[key]; ok {
+		return c, nil
+	}
+	c := &clusterv1.Cluster{}
+	if err := l.c.Get(ctx, key, c); err != nil {
+		return nil, err
+	}
+	l.seen.clusters[key] = c
+	return c, nil
 }
 
 // adopt labels the addon and lets it go with its cluster.

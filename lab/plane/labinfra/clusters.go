@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -50,8 +51,10 @@ func (l *lab) cluster(ctx context.Context, o *unstructured.Unstructured, left ma
 	before := o.DeepCopy()
 	controllerutil.AddFinalizer(o, finalizer)
 	setEndpoint(o, name)
-	if err := l.c.Patch(ctx, o, client.MergeFrom(before)); err != nil {
-		return err
+	if !equality.Semantic.DeepEqual(before.Object, o.Object) {
+		if err := l.c.Patch(ctx, o, client.MergeFrom(before)); err != nil {
+			return err
+		}
 	}
 	if ready, _, _ := unstructured.NestedBool(o.Object, "status", "ready"); ready {
 		return nil

@@ -31,6 +31,10 @@ import (
 
 // identity is the Secret with the credential of a cluster.
 func (l *lab) identity(ctx context.Context, c *clusterv1.Cluster) (*corev1.Secret, error) {
+	cluster := client.ObjectKeyFromObject(c)
+	if s, ok := l.seen.identities[cluster]; ok {
+		return s, nil
+	}
 	infra := &unstructured.Unstructured{}
 	infra.SetGroupVersionKind(clusterKind)
 	key := client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.InfrastructureRef.Name}
@@ -39,7 +43,11 @@ func (l *lab) identity(ctx context.Context, c *clusterv1.Cluster) (*corev1.Secre
 	}
 	key.Name, _, _ = unstructured.NestedString(infra.Object, "spec", "identityRef", "name")
 	s := &corev1.Secret{}
-	return s, l.c.Get(ctx, key, s)
+	if err := l.c.Get(ctx, key, s); err != nil {
+		return nil, err
+	}
+	l.seen.identities[cluster] = s
+	return s, nil
 }
 
 // noteCredential writes on an addon which credential it was deployed with, as the addon provider does, and deploys it

@@ -81,6 +81,9 @@ type lab struct {
 	api, etcd http.Handler
 	key       *rsa.PrivateKey // one key serves every certificate
 
+	// seen is what this tick has read already: all addons of a cluster ask for the same objects.
+	seen seen
+
 	// addonGenerations remembers which spec each addon was deployed from:
 	// the kinds have no observedGeneration.
 	addonGenerations map[types.UID]int64
@@ -88,6 +91,12 @@ type lab struct {
 	mu     sync.RWMutex
 	byName map[string]*workload
 	byAddr map[string]*workload
+}
+
+// seen is what one tick has read.
+type seen struct {
+	clusters   map[client.ObjectKey]*clusterv1.Cluster
+	identities map[client.ObjectKey]*corev1.Secret
 }
 
 func main() {
@@ -172,6 +181,7 @@ func (l *lab) reconcile(ctx context.Context) {
 		klog.ErrorS(err, "list")
 		return
 	}
+	l.seen = seen{clusters: map[client.ObjectKey]*clusterv1.Cluster{}, identities: map[client.ObjectKey]*corev1.Secret{}}
 	left := map[string]int{} // machines per cluster
 	for i := range machines {
 		left[machines[i].GetNamespace()+"/"+machines[i].GetLabels()[clusterv1.ClusterNameLabel]]++

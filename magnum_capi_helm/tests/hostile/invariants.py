@@ -80,9 +80,8 @@ def _of_leaf(path: Path, item: Any) -> Iterator[str]:
     for number, key in enumerate(path):
         if _hostile(key) and path[number - 1] not in _FREE_KEYS:
             yield f"{key!r:.60} is a key of {'.'.join(path[:number])}"
-    if path[0] == "addons" and isinstance(item, str):
-        if _TEMPLATE.search(item):
-            yield f"{'.'.join(path)} is a template: {item!r:.60}"
+    if path[0] == "addons" and _TEMPLATE.search(str(item)):
+        yield f"{'.'.join(path)} is a template: {item!r:.60}"
 
 
 def _own(path: Path, item: Any) -> bool:

@@ -31,14 +31,17 @@ from lab import steps
 from lab import virtualenv
 
 
+_DRIVER = "driver"
+
+
 def inside() -> bool:
     """Whether the lab's own Python runs us already."""
     return pathlib.Path(sys.prefix) == layout.VENV
 
 
-def prepare() -> None:
+def prepare(*, with_driver: bool = True) -> None:
     """Install packages and the driver while the programs are built."""
-    todo = _todo()
+    todo = [each for each in _todo() if with_driver or each.name != _DRIVER]
     if todo:
         steps.run(todo, progress.Board(sys.stdout, len(todo)))
 
@@ -54,7 +57,7 @@ def _todo() -> list[steps.Step]:
     if not virtualenv.driver_ready():
         found.append(
             steps.Step(
-                "driver",
+                _DRIVER,
                 lambda say: virtualenv.install_driver(),
                 frozenset({"Python packages"}),
             )

@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
 
     up = add("up", "build what is missing and start what is down")
     _second(up, "run a second management cluster, too")
+    add("build", "build programs and packages, and start nothing")
     demo = add("demo", "show a cluster from its creation to its deletion")
     demo.add_argument(
         "--keep", action="store_true", help="leave the cluster running"

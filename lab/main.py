@@ -24,7 +24,7 @@ from lab import steps
 from lab import virtualenv
 
 _CHANGING = frozenset(
-    {"up", "demo", "start", "stop", "restart", "down", "wipe"}
+    {"build", "up", "demo", "start", "stop", "restart", "down", "wipe"}
 )
 _BUILDING = frozenset({"up", "demo"})
 _STOPPING = frozenset({"down", "wipe"})
@@ -63,6 +63,10 @@ def _choose(options: argparse.Namespace) -> int:
     held = None
     if options.command in _CHANGING:
         held = lock.take(options.command)
+    if options.command == "build":
+        # Not the driver: two that install it at once spoil its metadata.
+        bootstrap.prepare(with_driver=False)
+        return 0
     if options.command in _BUILDING:
         bootstrap.prepare()
     if options.command in _STOPPING and not virtualenv.usable():

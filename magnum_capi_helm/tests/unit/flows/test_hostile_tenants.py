@@ -58,7 +58,7 @@ class HostileTenantsTest(base.BaseTestCase):
         flows.install(self, made.runtime())
         folder = self.useFixture(fixtures.TempDir()).path
         self.file = pathlib.Path(folder) / "request.yaml"
-        self.cloud = sample_cloud.cloud(None)
+        self.cloud: Any = sample_cloud.cloud(None)
 
     def _values(self, request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The release's name, and the values that helm would get."""

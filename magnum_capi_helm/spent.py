@@ -13,8 +13,9 @@
 """Where the time of an operation goes: to whom it waits, and for how long.
 
 What waits says so, wherever it is; whoever wants to know measures a block.
-Waits side by side count once: the driver's own time is what is left of the
-whole when nobody is waited for.
+Waits side by side count once, for helm before OpenStack, and for OpenStack
+before the management cluster: the parts add up to the whole. The driver's own
+is what is left when nobody is waited for.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ HELM = "helm"
 OPENSTACK = "OpenStack"
 MANAGEMENT = "management cluster"
 
-#: As they are counted.
+#: As they are counted; who stands first gets what is waited for at once.
 _UNITS = {HELM: "processes", OPENSTACK: "requests", MANAGEMENT: "requests"}
 
 
@@ -50,13 +51,17 @@ class Spent:
 
     def __str__(self) -> str:
         waits = list(self._waits)
-        own = time.monotonic() - self._began
-        own -= covered((began, ended) for _, began, ended in waits)
-        parts = [f"driver {own:.3f} s"]
+        whole = time.monotonic() - self._began
+        parts = []
+        seen: list[tuple[float, float]] = []
+        counted = 0.0
         for what, unit in _UNITS.items():
             mine = [(began, ended) for by, began, ended in waits if by == what]
-            parts.append(f"{what} {covered(mine):.3f} s ({len(mine)} {unit})")
-        return ", ".join(parts)
+            seen += mine
+            share = covered(seen) - counted
+            counted += share
+            parts.append(f"{what} {share:.3f} s ({len(mine)} {unit})")
+        return ", ".join([f"driver {whole - counted:.3f} s", *parts])
 
 
 def covered(intervals: Iterable[tuple[float, float]]) -> float:

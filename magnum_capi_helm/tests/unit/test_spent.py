@@ -45,17 +45,18 @@ class SpentTest(base.BaseTestCase):
         found = [part for part in str(measured).split(", ") if what in part]
         return found[0]
 
-    def test_each_has_its_own_share(self) -> None:
+    def test_what_is_waited_for_at_once_counts_for_one_of_them(self) -> None:
         measured = spent.Spent()
         now = time.monotonic()
         measured.add(spent.OPENSTACK, now - 3.0, now - 1.0)
         measured.add(spent.OPENSTACK, now - 2.5, now - 0.5)
+        measured.add(spent.MANAGEMENT, now - 3.25, now - 1.5)
         measured.add(spent.MANAGEMENT, now - 2.0, now - 1.5)
-        measured.add(spent.HELM, now - 0.25, now)
+        measured.add(spent.HELM, now - 0.75, now)
         text = str(measured)
-        self.assertIn("helm 0.250 s (1 processes)", text)
-        self.assertIn("OpenStack 2.500 s (2 requests)", text)
-        self.assertIn("management cluster 0.500 s (1 requests)", text)
+        self.assertIn("helm 0.750 s (1 processes)", text)
+        self.assertIn("OpenStack 2.250 s (2 requests)", text)
+        self.assertIn("management cluster 0.250 s (2 requests)", text)
 
     def test_the_drivers_own_time_is_that_without_any_wait(self) -> None:
         with spent.measured() as measured:

@@ -31,6 +31,7 @@ import yaml
 from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import people
 
 #: A token of Keystone's.
 _TOKEN = re.compile(r"gAAAA[\w-]{60,}")
@@ -111,7 +112,12 @@ class SecretsTest(base.LabCase):
         cluster = self.cluster(self.template(http_proxy=proxy))
         self.until_status(cluster, ("CREATE_COMPLETE",))
         self.resize(cluster, 2)
-        self.magnum.call("PATCH", f"/credentials/{cluster}")
+        self.magnum.session.request(
+            f"/credentials/{cluster}",
+            "PATCH",
+            endpoint_filter={"service_type": "container-infra"},
+            headers={"OpenStack-API-Version": people.ROTATION},
+        )
         bad = self.cluster(self.template(flavor_id="m1.worker.nohost"))
         self.until(lambda: self._reason(bad), 120)
         for each in (cluster, bad):

@@ -30,7 +30,6 @@ from lab import progress
 from lab import steps
 from lab import virtualenv
 
-
 _DRIVER = "driver"
 
 

@@ -69,6 +69,11 @@ def overrides() -> pathlib.Path:
     return home("magnum") / "conf.d"
 
 
+def of_predecessor() -> pathlib.Path:
+    """What the driver's predecessor wants otherwise."""
+    return home("magnum") / "predecessor.conf"
+
+
 def write(name: str) -> None:
     """Write one service's configuration, below its own folder."""
     folder = home(name)
@@ -112,3 +117,7 @@ def write_all() -> None:
     for name in NAMES:
         write(name)
     overrides().mkdir(parents=True, exist_ok=True)
+    # It asks for kinds and verbs that the driver's user has no need of.
+    of_predecessor().write_text(
+        f"[capi_helm]\nkubeconfig_file = {layout.KUBECONFIG}\n"
+    )

@@ -76,11 +76,14 @@ def services() -> list[service.Service]:
 
 def with_predecessor() -> service.Service:
     """Magnum on the same database and options, with 1.4.0 as its driver."""
+    ours = _magnum()
     return dataclasses.replace(
-        _magnum(),
+        ours,
+        argv=(*ours.argv, "--config-file", str(config.of_predecessor())),
         env={"PYTHONPATH": str(predecessor.FOLDER)},
         inputs=lambda: [
             config.path("magnum"),
+            config.of_predecessor(),
             *config.overrides().glob("*.conf"),
             virtualenv.PACKAGES,
             _HERE / _MAGNUM,

@@ -30,7 +30,7 @@ from keystoneauth1 import exceptions as ka_exceptions
 from magnum_capi_helm.tests.functional import base
 
 #: As many as are made at once: ``LAB_CROWD``.
-CROWD = int(os.environ.get("LAB_CROWD") or 10)
+CROWD = int(os.environ.get("LAB_CROWD") or 6)
 #: Seconds that a list of all clusters may take at the worst.
 SLOWEST = 2.0
 TURNS = 2

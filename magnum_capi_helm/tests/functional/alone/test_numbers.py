@@ -76,8 +76,11 @@ class NumbersTest(base.LabCase):
         cluster = self.cluster(template)
         self.until_status(cluster, ("CREATE_COMPLETE",))
         # More than one: one alone says more of what else the machine does.
-        for _ in range(2):
-            self.until_status(self.cluster(template), ("CREATE_COMPLETE",))
+        # The next one begins before the machines of this one come.
+        for number in (2, 3):
+            self._make_and_delete(template)
+            made = base.magnum_log()[earlier:].count("created release")
+            self.assertEqual(number, made)
         for count in (2, 1, 2):
             self.resize(cluster, count)
         for what in CEILINGS:
@@ -100,6 +103,15 @@ class NumbersTest(base.LabCase):
         self.assertLessEqual(health_requests, 4)
         self.assertEqual(opened, counted.connections)
         self.assertEqual(1, opened)
+
+    def _make_and_delete(self, template: str) -> None:
+        """A cluster that goes as soon as its release is there."""
+        earlier = len(base.magnum_log())
+        cluster = self.cluster(template)
+        self.until(
+            lambda: "created release" in base.magnum_log()[earlier:], 60
+        )
+        self.magnum.call("DELETE", f"/clusters/{cluster}")
 
     def _own_driver(self, cluster: str) -> tuple[Any, _Counted, Any]:
         """The driver in this process, on the lab's configuration."""

@@ -88,6 +88,7 @@ def _rounds(
 def _line(done: int, found: dict[str, Any]) -> str:
     return (
         f"{done:6d} polls: {found['rss_kb'] / 1e3:.1f} MB,"
+        f" {found['blocks']:.0f} blocks of Python's memory,"
         f" {found['descriptors']:.0f} descriptors"
     )
 

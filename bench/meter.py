@@ -21,9 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable
 import dataclasses
 import functools
+import gc
 import pathlib
 import resource
 import ssl
+import sys
 import threading
 import time
 from typing import Any
@@ -123,6 +125,9 @@ class Meter:
                     value.split()[0]
                 )
         found["descriptors"] = float(len(list((_PROC / "fd").iterdir())))
+        # What is in use, without what nobody has collected yet.
+        gc.collect()
+        found["blocks"] = float(sys.getallocatedblocks())
         return found
 
     def _totals(self) -> dict[str, float]:

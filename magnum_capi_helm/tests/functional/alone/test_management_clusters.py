@@ -33,7 +33,12 @@ class ManagementClustersTest(base.LabCase):
         kubeconfigs = {"a": "driver-kubeconfig", "b": "driver-kubeconfig-b"}
         self.configure_sections(
             {
-                "capi_helm": {"management_clusters": "a,b"},
+                "capi_helm": {
+                    "management_clusters": "a,b",
+                    # A helm whose server stops leaves a revision behind that
+                    # is waited for, for as long as helm may take.
+                    "helm_timeout": "60",
+                },
                 **{
                     f"capi_helm_management_{name}": {
                         "kubeconfig_file": str(base.LAB / kubeconfigs[name]),

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 import dataclasses
 import itertools
+import time
 from typing import TypeAlias
 
 from oslo_log import log
@@ -31,6 +32,9 @@ from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
 
 LOG = log.getLogger(__name__)
+
+#: Seconds for which namespaces are read one by one after a refusal.
+_REFUSED_FOR = 600.0
 
 #: Namespace and release.
 Scope: TypeAlias = tuple[str, str]
@@ -77,10 +81,20 @@ class Track:
 class Lister:
     """LISTs of one management cluster."""
 
-    def __init__(self, management: client.Client) -> None:
+    def __init__(
+        self,
+        management: client.Client,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._management = management
-        #: Whether the kubeconfig's user may list all namespaces.
-        self.everywhere = True
+        self._clock = clock
+        self._refused = False
+        self._not_before = 0.0
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether the kubeconfig's user may list all namespaces."""
+        return self._clock() >= self._not_before
 
     def some(
         self,
@@ -107,9 +121,15 @@ class Lister:
         return found
 
     def forbidden(self, error: answers.ForbiddenError) -> None:
-        """Do not ask for all namespaces any more."""
-        LOG.warning("Namespaces are read one by one: %s", error)
-        self.everywhere = False
+        """Do not ask for all namespaces, for some time.
+
+        An API server that has just started, and has not read its roles yet,
+        refuses everybody for a moment.
+        """
+        if not self._refused:
+            LOG.warning("Namespaces are read one by one: %s", error)
+        self._refused = True
+        self._not_before = self._clock() + _REFUSED_FOR
 
     def _some(
         self,

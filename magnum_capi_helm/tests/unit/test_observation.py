@@ -20,6 +20,8 @@ from oslotest import base
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import observation
+from magnum_capi_helm.management import answers
+from magnum_capi_helm.management import listing
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.management import api
 
@@ -249,6 +251,19 @@ class ManyTest(_ObservationTest):
         seen = self._observe(SCOPE, there, whole=False)
         self.assertIsNotNone(seen[SCOPE].decode().cluster)
         self.assertEqual(["magnum-p1", "magnum-p2"] * 4, places[1:])
+
+    def test_a_refusal_to_list_all_namespaces_counts_for_ten_minutes(
+        self,
+    ) -> None:
+        now = [1000.0]
+        lister = listing.Lister(self.api.client(), lambda: now[0])
+        self.assertTrue(lister.everywhere)
+        lister.forbidden(answers.ForbiddenError("no"))
+        self.assertFalse(lister.everywhere)
+        now[0] += 599
+        self.assertFalse(lister.everywhere)
+        now[0] += 2
+        self.assertTrue(lister.everywhere)
 
     def test_a_fresh_look_asks_etcd_in_each_namespace(self) -> None:
         asked: list[tuple[Any, Any]] = []

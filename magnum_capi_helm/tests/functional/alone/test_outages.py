@@ -91,7 +91,11 @@ class OutagesTest(base.LabCase):
         base.lab("start", "kube-apiserver")
         self.assertEqual({"CREATE_IN_PROGRESS"}, seen)
         new = base.magnum_log()[logged:]
-        lines = [line for line in new.splitlines() if NOISE.search(line)]
+        lines = [
+            line
+            for line in new.splitlines()
+            if cluster in line and NOISE.search(line)
+        ]
         # A status poll each ten seconds and a health poll each minute, and
         # one line for each, whoever writes it.
         self.assertTrue(1 <= len(lines) <= 9, lines)

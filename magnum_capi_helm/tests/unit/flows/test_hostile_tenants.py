@@ -42,7 +42,7 @@ from magnum_capi_helm.tests.hostile import inputs
 from magnum_capi_helm.tests.hostile import invariants
 from magnum_capi_helm.tests.unit.flows import base as flows
 
-_INPUTS = int(os.environ.get("FUZZ_INPUTS") or 300)
+_INPUTS = int(os.environ.get("FUZZ_INPUTS") or 120)
 _SEED = int(os.environ.get("FUZZ_SEED") or 1)
 _PROFILES = pathlib.Path(data.__file__).parent / "profiles"
 

@@ -99,7 +99,7 @@ class NumbersTest(base.LabCase):
         driver.Driver().get_monitor(admin, row).poll_health_status()
         health_requests = counted.requests - before
 
-        self.assertEqual("CREATE_COMPLETE", row.status)
+        self.assertEqual("UPDATE_COMPLETE", row.status)
         self.assertLessEqual(status_requests, 8)
         self.assertLessEqual(health_requests, 4)
         self.assertEqual(opened, counted.connections)

@@ -25,9 +25,9 @@ import yaml
 
 from lab import errors
 from lab import layout
+from lab import manifests
 from lab import pki
 from lab import planes
-from lab import stamps
 from lab import tools
 
 MANIFEST = (
@@ -40,13 +40,14 @@ _SECONDS = 30
 
 def ready(plane: planes.Plane) -> bool:
     """Whether the API server has it, as the manifest is now."""
-    return plane.driver_kubeconfig.exists() and stamps.fresh(
-        "driver-user", _source(), _stamps(plane)
+    return plane.driver_kubeconfig.exists() and manifests.applied(
+        plane, _NAME, _files(plane)
     )
 
 
 def make(plane: planes.Plane) -> None:
     """Apply the manifest, get a token, write the kubeconfig."""
+    plane.driver_kubeconfig.unlink(missing_ok=True)
     token = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -57,41 +58,23 @@ def make(plane: planes.Plane) -> None:
             "annotations": {"kubernetes.io/service-account.name": _NAME},
         },
     }
-    path = plane.manifests / "driver-token.yaml"
-    path.write_text(yaml.safe_dump(token))
-    tools.run(
-        [
-            *_kubectl(plane),
-            "apply",
-            "--server-side",
-            "--force-conflicts",
-            f"--filename={MANIFEST}",
-            f"--filename={path}",
-        ],
-        log=layout.log(plane.called("manifests")),
-    )
+    manifest, request = _files(plane)
+    request.write_text(yaml.safe_dump(token))
+    manifests.apply(plane, _NAME, [manifest, request])
     text = pki.kubeconfig(plane, {"token": _token(plane)})
     plane.driver_kubeconfig.touch(mode=0o600)
     plane.driver_kubeconfig.write_text(text)
-    stamps.write("driver-user", _source(), _stamps(plane))
 
 
-def _source() -> str:
-    return stamps.fingerprint(files=[MANIFEST])
-
-
-def _stamps(plane: planes.Plane) -> pathlib.Path:
-    return plane.etcd / "stamps"  # go with the data they speak of
-
-
-def _kubectl(plane: planes.Plane) -> list[str | pathlib.Path]:
-    return [layout.BIN / "kubectl", f"--kubeconfig={plane.kubeconfig}"]
+def _files(plane: planes.Plane) -> list[pathlib.Path]:
+    return [MANIFEST, plane.manifests / "driver-token.yaml"]
 
 
 def _token(plane: planes.Plane) -> str:
     """The token, as soon as the controller manager has made it."""
     command = [
-        *map(str, _kubectl(plane)),
+        str(layout.BIN / "kubectl"),
+        f"--kubeconfig={plane.kubeconfig}",
         f"--namespace={_NAME}",
         "get",
         "secret",

@@ -124,22 +124,22 @@ def _webhook(
 
 def crds_applied(plane: planes.Plane) -> bool:
     """Whether the API server has the CRDs as they are now."""
-    return _applied(plane, "crds", _crd_files(plane))
+    return applied(plane, "crds", _crd_files(plane))
 
 
 def apply_crds(plane: planes.Plane) -> None:
     """Give the CRDs to the API server."""
-    _apply(plane, "crds", _crd_files(plane))
+    apply(plane, "crds", _crd_files(plane))
 
 
 def webhooks_applied(plane: planes.Plane) -> bool:
     """Whether the API server calls the managers' webhooks."""
-    return _applied(plane, "webhooks", _webhook_files(plane))
+    return applied(plane, "webhooks", _webhook_files(plane))
 
 
 def apply_webhooks(plane: planes.Plane) -> None:
     """Register the webhooks: only now do all managers answer."""
-    _apply(plane, "webhooks", _webhook_files(plane))
+    apply(plane, "webhooks", _webhook_files(plane))
 
 
 def _crd_files(plane: planes.Plane) -> list[pathlib.Path]:
@@ -158,15 +158,15 @@ def _stamps(plane: planes.Plane) -> pathlib.Path:
     return plane.etcd / "stamps"  # go with the data they speak of
 
 
-def _applied(
-    plane: planes.Plane, kind: str, files: list[pathlib.Path]
-) -> bool:
+def applied(plane: planes.Plane, kind: str, files: list[pathlib.Path]) -> bool:
+    """Whether the API server has these files as they are now."""
     if not all(path.exists() for path in files):
         return False
     return stamps.fresh(kind, stamps.fingerprint(files=files), _stamps(plane))
 
 
-def _apply(plane: planes.Plane, kind: str, files: list[pathlib.Path]) -> None:
+def apply(plane: planes.Plane, kind: str, files: list[pathlib.Path]) -> None:
+    """Give files to the API server, and remember it."""
     # Client-side apply would exceed the size limit of its annotation.
     options = ["--server-side", "--force-conflicts", "--validate=false"]
     tools.run(

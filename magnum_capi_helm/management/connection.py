@@ -99,6 +99,11 @@ class Connection:
         self._api = pykube.HTTPClient(
             config, timeout=timeout, http_adapter=adapter
         )
+        self._prepare(config, directory)
+        self.server: str = config.cluster["server"]
+
+    def _prepare(self, config: pykube.KubeConfig, directory: str) -> None:
+        """What pykube-ng does not take from the kubeconfig, or too much."""
         session = self._api.session
         session.trust_env = False
         if proxy := config.cluster.get("proxy-url"):
@@ -107,7 +112,6 @@ class Connection:
             session.auth = _TokenFile(token_file)
         if plugin := config.user.pop("exec", None):
             session.auth = exec_plugin.Plugin(plugin, session, directory)
-        self.server: str = config.cluster["server"]
 
     def request(
         self, method: str, version: str, url: str = "", **options: Any

@@ -21,13 +21,13 @@ import functools
 import os
 import pathlib
 import re
-import threading
 import time
 from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
 
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import beside
 
 #: As many as are made at once: ``LAB_CROWD``.
 CROWD = int(os.environ.get("LAB_CROWD") or 6)
@@ -40,40 +40,30 @@ RAN = re.compile(
 )
 
 
-class _Watcher:
+class _Watcher(beside.Beside):
     """Somebody who lists all clusters, again and again."""
 
     def __init__(self, magnum: base.Magnum) -> None:
+        super().__init__(0.2)
         self._magnum = magnum
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
         self.seconds: list[float] = []
         self.statuses: dict[str, str] = {}
         self.problem: Exception | None = None
 
-    def __enter__(self) -> _Watcher:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._over.wait(0.2):
-            began = time.monotonic()
-            try:
-                found = self._magnum.call("GET", "/clusters")["clusters"]
-                self.statuses = {
-                    each["uuid"]: each["status"] for each in found
-                }
-            except ka_exceptions.BadRequest:
-                # Magnum lists none while one has no rows of nodegroups yet.
-                pass
-            except Exception as error:
-                self.problem = error
-                return
-            self.seconds.append(time.monotonic() - began)
+    def look(self) -> bool:
+        """One list; the first problem is the last."""
+        began = time.monotonic()
+        try:
+            found = self._magnum.call("GET", "/clusters")["clusters"]
+            self.statuses = {each["uuid"]: each["status"] for each in found}
+        except ka_exceptions.BadRequest:
+            # Magnum lists none while one has no rows of nodegroups yet.
+            pass
+        except Exception as error:
+            self.problem = error
+            return False
+        self.seconds.append(time.monotonic() - began)
+        return True
 
 
 class CrowdTest(base.LabCase):

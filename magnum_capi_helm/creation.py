@@ -20,6 +20,7 @@ status tells, and the polls go on with whatever is not done.
 
 from __future__ import annotations
 
+from concurrent import futures
 import contextlib
 import dataclasses
 import time
@@ -69,6 +70,7 @@ class _Plan:
 
     release: str
     namespace: str
+    has_namespace: bool
     labels: dict[str, str]
     session: Any
     cluster: spec.Cluster
@@ -93,16 +95,17 @@ def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
 def _create(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     """Create it; the release, unless its creation goes on with the polls."""
     plan = _plan(rt, context, cluster)
-    rt.management.apply(
-        kinds.NAMESPACE, {"metadata": {"name": plan.namespace}}
-    )
+    if not plan.has_namespace:
+        rt.management.apply(
+            kinds.NAMESPACE, {"metadata": {"name": plan.namespace}}
+        )
     scope = (plan.namespace, plan.release)
     done = claimed = False
     with (
         # The status says so, and it goes on in its turn.
         contextlib.suppress(exceptions.NoTurn),
         in_line.queued(rt, cluster, polling.go_on),
-        rt.leases.hold(*scope, plan.labels) as hold,
+        rt.leases.hold(*scope, plan.labels, new=True) as hold,
     ):
         if hold.marked_deleted:
             return ""
@@ -123,10 +126,10 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     session = sessions.user_session(context)
     application.owner(session)
     authorities = certificates.fetch(context, cluster)
-    # Keys are decrypted, and the management cluster is asked who it is, while
-    # the cloud answers.
+    # Keys are decrypted, and the management cluster is asked who it is and
+    # what it has, while the cloud answers.
     with spent.Threads(2) as pool:
-        answering = pool.submit(origin.here, rt)
+        answering = pool.submit(_here, rt, namespace)
         secrets = pool.submit(
             certificates.secrets, authorities, namespace, release, labels
         )
@@ -137,18 +140,27 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         keypair = keypairs.chosen(cloud, cluster.keypair)
         quota.check_cluster(cloud, spec_now)
         rt.charts.ensure(spec_now.chart)
+        here, has_namespace = answering.result()
         return _Plan(
             release=release,
             namespace=namespace,
+            has_namespace=has_namespace,
             labels=labels,
             session=session,
             cluster=spec_now,
             values=assembly.values_of(rt, spec_now),
             certificates=secrets.result(),
             files=identity.files(session),
-            origin=answering.result(),
+            origin=here,
             keypair=keypair,
         )
+
+
+def _here(rt: runtime.Runtime, namespace: str) -> tuple[origin.Record, bool]:
+    """Which management cluster answers, and whether it has the namespace."""
+    here = origin.here(rt)
+    found = rt.management.get(kinds.NAMESPACE, "", namespace)
+    return here, found is not None
 
 
 def _claim(context: Any, cluster: Any, plan: _Plan) -> bool:
@@ -195,25 +207,30 @@ def _prepare(rt: runtime.Runtime, cluster: Any, plan: _Plan) -> wanted.Rows:
     """Write all that helm, and whoever goes on later, needs."""
     scope = (plan.namespace, plan.release)
     # Keystone takes its time for a credential: the rest is written meanwhile.
-    with spent.Threads(1) as pool:
-        credential = pool.submit(
-            application.ensure,
-            rt.management,
-            *scope,
-            cluster=cluster,
-            session=plan.session,
-            labels=plan.labels,
-            files=plan.files,
-        )
-        for secret in plan.certificates:
-            rt.management.apply(kinds.SECRET, secret)
+    with spent.Threads(4) as pool:
+        writing: list[futures.Future[Any]] = [
+            pool.submit(
+                application.ensure,
+                rt.management,
+                *scope,
+                cluster=cluster,
+                session=plan.session,
+                labels=plan.labels,
+                files=plan.files,
+            ),
+            *(
+                pool.submit(rt.management.apply, kinds.SECRET, secret)
+                for secret in plan.certificates
+            ),
+        ]
         if encryption.needs_key(plan.values):
             encryption_key.ensure(rt.management, *scope, plan.labels)
         if plan.keypair is not None:
             parked = keypairs.packed_key(plan.keypair)
             kept.park(rt, scope, plan.labels, parked)
         values_now = _with_server_groups(rt, plan)
-        credential.result()
+        for each in writing:
+            each.result()
     rows_now, _ = rows.read(cluster)
     operation.write_intent(
         rt,

@@ -68,9 +68,13 @@ def base(
     rt: runtime.Runtime,
     scope: snapshot.Scope,
     revisions: tuple[view.Revision, ...] | None = None,
+    known: Kept | None = None,
 ) -> Kept:
-    """As :func:`read`; without an intent, what the release says."""
-    found = read(rt, scope)
+    """As :func:`read`; without an intent, what the release says.
+
+    :param known: what :func:`read` returned
+    """
+    found = known or read(rt, scope)
     if found.wanted is not None:
         return found
     if revisions is None:

@@ -19,6 +19,7 @@ not get through, or the conductor died, the polls call it again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import dataclasses
 import time
 from typing import Any
@@ -33,6 +34,7 @@ from magnum_capi_helm import origin
 from magnum_capi_helm import repair
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm import spent
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
 from magnum_capi_helm.helm import releases
@@ -125,11 +127,9 @@ def _apply(
     rows_now: wanted.Rows,
     within: float | None,
 ) -> None:
-    # Absence is about to be believed.
-    origin.check(rt, rows.all_groups(cluster))
     scope = scope_of(cluster)
-    revisions = _usable_revisions(rt, scope)
-    wanted_now, found = _plan(rt, cluster, rows_now, scope, revisions)
+    revisions, found = _read(rt, scope, rows.all_groups(cluster))
+    wanted_now = _wanted(cluster, rows_now, scope, revisions, found)
     changed = wanted_now is not found.wanted
     if changed:
         _keep(rt, cluster, rows_now, scope, wanted_now, found.parked)
@@ -146,14 +146,28 @@ def _apply(
     LOG.info("release %s in %s: helm %.3f s", scope[1], scope[0], seconds)
 
 
-def _usable_revisions(
-    rt: runtime.Runtime, scope: snapshot.Scope
+def _read(
+    rt: runtime.Runtime, scope: snapshot.Scope, groups: Sequence[Any]
+) -> tuple[tuple[view.Revision, ...], kept.Kept]:
+    """The revisions, and what is kept, of the right management cluster."""
+    with spent.Threads(2) as pool:
+        listed = pool.submit(releases.revisions, rt.management, *scope)
+        known = pool.submit(kept.read, rt, scope)
+        # Before any absence is believed.
+        origin.check(rt, groups)
+    revisions = _usable(rt, scope, listed.result())
+    return revisions, kept.base(rt, scope, revisions, known.result())
+
+
+def _usable(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    revisions: tuple[view.Revision, ...],
 ) -> tuple[view.Revision, ...]:
     """The revisions, of which a newest one whose helm is dead has failed.
 
     :raises HelmBusy: the newest is pending and may still be worked on
     """
-    revisions = releases.revisions(rt.management, *scope)
     newest = revisions[-1] if revisions else None
     if newest is None or not newest.pending:
         return revisions
@@ -183,30 +197,33 @@ def planned(
     :raises InterruptedCreateError: there is no intent and no release
     :raises ReleaseGoneError: the release was there once
     """
-    return _plan(rt, cluster, rows_now, scope, revisions)[0]
+    found = kept.base(rt, scope, revisions)
+    return _wanted(cluster, rows_now, scope, revisions, found)
 
 
-def _plan(
-    rt: runtime.Runtime,
+def _wanted(
     cluster: Any,
     rows_now: wanted.Rows,
     scope: snapshot.Scope,
     revisions: tuple[view.Revision, ...],
-) -> tuple[intent.Intent, kept.Kept]:
-    """What is wanted by now, and what it was made from."""
+    found: kept.Kept,
+) -> intent.Intent:
+    """What is wanted by now.
+
+    :param found: read after the rows: what a row that was taken on needs,
+        was parked before
+    """
     if not revisions and cluster.status not in _CREATING:
         raise ReleaseGoneError(
             f"the helm release {scope[1]} is not on the management cluster: "
             "it is not installed anew, since its machines would be replaced"
         )
-    # After the rows: what a row that was taken on needs, was parked before.
-    found = kept.base(rt, scope, revisions)
     if found.wanted is None:
         raise InterruptedCreateError
     fingerprint = rows_now.fingerprint()
     if found.wanted.fingerprint == fingerprint:
-        return found.wanted, found
-    renewed = dataclasses.replace(
+        return found.wanted
+    return dataclasses.replace(
         found.wanted,
         values=values.with_groups(
             found.wanted.values, rows_now.known_as(found.groups), found.parked
@@ -214,7 +231,6 @@ def _plan(
         fingerprint=fingerprint,
         since=time.time(),
     )
-    return renewed, found
 
 
 def _keep(

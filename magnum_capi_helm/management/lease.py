@@ -74,16 +74,23 @@ class Leases:
 
     @contextlib.contextmanager
     def hold(
-        self, namespace: str, release: str, labels: dict[str, str]
+        self,
+        namespace: str,
+        release: str,
+        labels: dict[str, str],
+        *,
+        new: bool = False,
     ) -> Iterator[Hold]:
         """Hold the Lease of ``release``, renewed until the block ends.
 
         :param labels: labels for a Lease that has to be made
+        :param new: there should be none: look only where one is in the way
         :raises LeaseHeld: another conductor, or thread, holds it
         :raises ManagementError: an orphaned one can't be removed
         """
         self.wanted((namespace, release))
-        hold = self._take(namespace, release, labels)
+        lease = self._first(namespace, release, labels) if new else None
+        hold = lease or self._take(namespace, release, labels)
         renewal = threading.Thread(
             target=hold.keep, name=f"lease-{release}", daemon=True
         )
@@ -137,34 +144,50 @@ class Leases:
     def _take(
         self, namespace: str, release: str, labels: dict[str, str]
     ) -> Hold:
-        identity = f"{self._holder}/{uuid.uuid4().hex[:8]}"
+        identity = self._identity()
         found = self.read(namespace, release)
         if self.held(found):
             raise exceptions.LeaseHeld(f"another conductor works on {release}")
         try:
             if found is None:
-                found = self._management.create(
-                    kinds.LEASE,
-                    {
-                        "metadata": {
-                            "name": names.lease(release),
-                            "namespace": namespace,
-                            "labels": labels,
-                        },
-                        "spec": _spec(identity),
-                    },
-                )
-            else:
-                found["spec"] = {
-                    **(found.get("spec") or {}),
-                    **_spec(identity),
-                }
-                found = self._management.replace(kinds.LEASE, found)
+                return self._make(namespace, release, labels, identity)
+            found["spec"] = {**(found.get("spec") or {}), **_spec(identity)}
+            found = self._management.replace(kinds.LEASE, found)
         except exceptions.Conflict as error:
             raise exceptions.LeaseHeld(
                 f"another conductor works on {release}"
             ) from error
         return Hold(self._management, found, identity)
+
+    def _first(
+        self, namespace: str, release: str, labels: dict[str, str]
+    ) -> Hold | None:
+        """One that was just made; None: there is one already."""
+        try:
+            return self._make(namespace, release, labels, self._identity())
+        except exceptions.Conflict:
+            return None
+
+    def _make(
+        self,
+        namespace: str,
+        release: str,
+        labels: dict[str, str],
+        identity: str,
+    ) -> Hold:
+        lease = {
+            "metadata": {
+                "name": names.lease(release),
+                "namespace": namespace,
+                "labels": labels,
+            },
+            "spec": _spec(identity),
+        }
+        made = self._management.create(kinds.LEASE, lease)
+        return Hold(self._management, made, identity)
+
+    def _identity(self) -> str:
+        return f"{self._holder}/{uuid.uuid4().hex[:8]}"
 
 
 class Hold:

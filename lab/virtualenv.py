@@ -35,7 +35,9 @@ _DRIVER_INPUTS = ("setup.cfg", "setup.py", "pyproject.toml")
 def pip(python: pathlib.Path) -> list[str]:
     """An installation: quiet, without questions, wheels if there are any."""
     words = ["--disable-pip-version-check", "--no-input", "-q"]
-    return [str(python), "-m", "pip", "install", *words, "--prefer-binary"]
+    # What is imported is compiled then; most never is.
+    words += ["--prefer-binary", "--no-compile"]
+    return [str(python), "-m", "pip", "install", *words]
 
 
 def _version() -> str:

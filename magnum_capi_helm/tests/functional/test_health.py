@@ -29,7 +29,7 @@ from typing import Any
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
 
-#: Magnum looks once a minute.
+#: The lab's Magnum looks every twenty seconds, or when it comes to it.
 A_POLL = 100
 
 

@@ -31,7 +31,8 @@ from magnum_capi_helm.tests.functional import beside
 
 #: As many as are made at once: ``LAB_CROWD``.
 CROWD = int(os.environ.get("LAB_CROWD") or 6)
-#: Seconds that a list of all clusters may take at the worst.
+#: Seconds that a list of all clusters may take at the worst, where nothing
+#: else is going on.
 SLOWEST = 2.0
 TURNS = 2
 
@@ -98,7 +99,7 @@ class CrowdTest(base.LabCase):
         self._tell(took, watcher, runs)
         self.assertIsNone(watcher.problem)
         self.assertEqual({"CREATE_COMPLETE": CROWD}, dict(seen))
-        self.assertLess(max(watcher.seconds), SLOWEST)
+        self.assertLess(max(watcher.seconds), SLOWEST * base.SLOWER)
         releases = collections.Counter(release for _, release, _ in runs)
         self.assertEqual(
             {1: CROWD}, collections.Counter(releases.values()), str(releases)

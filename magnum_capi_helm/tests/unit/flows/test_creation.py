@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import base64
+import collections
 import json
 from typing import Any
 
@@ -67,6 +68,36 @@ class CreateTest(base.FlowTestCase):
         self.assertEqual(2, len(groups["default-worker"].node_addresses))
         self.assertEqual(2, self.replicas())
         self.assertEqual([], self.warnings())
+
+    def test_what_it_asks_of_the_management_cluster(self) -> None:
+        self.server.create(
+            kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
+        )
+        self.create()
+        asked = collections.Counter(self.management.requests)
+        secret = {
+            name: asked.pop(("apply", "Secret", f"{base.RELEASE}-{name}"))
+            for name in ("ca", "cloud-credentials", "etcd", "proxy", "sa")
+        }
+        # The credential's name before, its secret after Keystone was asked.
+        self.assertEqual(
+            {"ca": 1, "cloud-credentials": 2, "etcd": 1, "proxy": 1, "sa": 1},
+            secret,
+        )
+        self.assertEqual(
+            {
+                ("get", "Namespace", "kube-system"): 2,
+                ("get", "Namespace", base.NAMESPACE): 1,
+                ("create", "Lease", base.RELEASE): 1,
+                ("replace", "Lease", base.RELEASE): 1,
+                ("patch", "Secret", INTENT): 1,
+                ("create", "Secret", INTENT): 1,
+                ("apply", "Secret", INTENT): 1,
+                ("get", "Secret", INTENT): 1,
+                ("list", "Secret", ""): 1,
+            },
+            asked,
+        )
 
     def test_the_release_name_follows_from_the_uuid(self) -> None:
         row = self.create()

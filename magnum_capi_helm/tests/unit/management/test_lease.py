@@ -91,6 +91,18 @@ class HoldTest(_LeaseTest):
             r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$",
         )
 
+    def test_a_new_one_is_made_unseen(self) -> None:
+        asked: list[str] = []
+        self.api.before = lambda method, path: asked.append(method)
+        leases = self._leases()
+        with leases.hold(NAMESPACE, RELEASE, LABELS, new=True):
+            self.assertEqual(["POST"], asked)
+            # One that is there after all is looked at.
+            again = self._leases("two").hold(
+                NAMESPACE, RELEASE, LABELS, new=True
+            )
+            self.assertRaises(exceptions.LeaseHeld, again.__enter__)
+
     def test_nobody_else_gets_it_meanwhile(self) -> None:
         mine, other = self._leases(), self._leases("two")
         with self._hold(mine):

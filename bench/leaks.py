@@ -26,20 +26,24 @@ from bench import population
 
 CLUSTERS = 50
 IN_PROGRESS = 10
-#: The first polls fill caches and pools, and those may stay.
-WARM = 1000
+#: The first polls fill caches, pools and the allocator's arenas, one for each
+#: thread, and those may stay.
+WARM = 4000
 _SAID_EVERY = 1000
 
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """What may be there more after all polls than after the first thousand.
+    """What may be there more after all polls than when these were warm.
 
     :param megabytes: of resident memory: the allocator's own ups and downs
+    :param blocks: of Python's memory, for each poll; an object that stays
+        is one at least
     :param descriptors: pooled connections come and go
     """
 
     megabytes: float = 10.0
+    blocks: float = 0.5
     descriptors: int = 8
 
 
@@ -51,6 +55,7 @@ def run(
 ) -> bool:
     """Poll again and again; whether nothing grew.
 
+    :param polls: as many, after those that fill the caches
     :param spacing: seconds between rounds: polls soon after each other share
         what they read
     """
@@ -58,7 +63,7 @@ def run(
         made.become(CLUSTERS, in_progress=IN_PROGRESS)
         with drivers.Process(kinds.NEW) as process:
             warm, end = _rounds(process, polls, spacing, say)
-    return _within(warm, end, bounds or Bounds(), say)
+    return _within(warm, end, polls, bounds or Bounds(), say)
 
 
 def _rounds(
@@ -80,7 +85,7 @@ def _rounds(
         if done // _SAID_EVERY > said:
             said = done // _SAID_EVERY
             say(_line(done, found))
-        if done >= polls:
+        if done >= WARM + polls:
             return warm, found
         time.sleep(spacing)
 
@@ -96,15 +101,21 @@ def _line(done: int, found: dict[str, Any]) -> str:
 def _within(
     warm: dict[str, Any],
     end: dict[str, Any],
+    polls: int,
     bounds: Bounds,
     say: Callable[[str], None],
 ) -> bool:
     memory = (end["rss_kb"] - warm["rss_kb"]) / 1e3
+    blocks = (end["blocks"] - warm["blocks"]) / polls
     descriptors = end["descriptors"] - warm["descriptors"]
     say(
-        f"grown by {memory:.1f} MB (at most {bounds.megabytes:.0f}) and"
-        f" {descriptors:.0f} descriptors (at most {bounds.descriptors})"
+        f"grown in {polls} polls by {memory:.1f} MB (at most"
+        f" {bounds.megabytes:.0f}), {blocks:.3f} blocks a poll (at most"
+        f" {bounds.blocks}) and {descriptors:.0f} descriptors (at most"
+        f" {bounds.descriptors})"
     )
     return bool(
-        memory <= bounds.megabytes and descriptors <= bounds.descriptors
+        memory <= bounds.megabytes
+        and blocks <= bounds.blocks
+        and descriptors <= bounds.descriptors
     )

@@ -344,8 +344,11 @@ class LabCase(base.BaseTestCase):
     def until(
         self, done: Callable[[], Any], seconds: float, what: str = ""
     ) -> Any:
-        """Wait until ``done()`` is true, and return what it returned."""
-        deadline = time.monotonic() + seconds
+        """Wait until ``done()`` is true, and return what it returned.
+
+        :param seconds: where nothing else is going on
+        """
+        deadline = time.monotonic() + seconds * SLOWER
         while True:
             found = done()
             if found:

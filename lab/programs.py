@@ -26,6 +26,7 @@ import shutil
 
 from lab import errors
 from lab import golang
+from lab import hurried
 from lab import layout
 from lab import stamps
 from lab import tools
@@ -34,7 +35,7 @@ PLANE = layout.SOURCE / "plane"
 CAPO = PLANE / "capo"
 _LOG = layout.log("programs")
 _KUBERNETES = "k8s.io/kubernetes"
-_CLUSTER_API = "sigs.k8s.io/cluster-api"
+CLUSTER_API = "sigs.k8s.io/cluster-api"
 _PROVIDER = "sigs.k8s.io/cluster-api-provider-openstack"
 _RESOURCES = "github.com/k-orc/openstack-resource-controller/v2"
 _HELM = "helm.sh/helm/v3"
@@ -43,12 +44,16 @@ GIGABYTE = 1024**3
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """What to build, in which module, from which sources of our own."""
+    """What to build, in which module, from which sources of our own.
+
+    ``hurried``: with a Cluster API that waits less
+    """
 
     name: str
     package: str
     module: pathlib.Path = PLANE
     sources: pathlib.Path | None = None
+    hurried: bool = False
 
 
 PROGRAMS = (
@@ -59,19 +64,24 @@ PROGRAMS = (
         f"{_KUBERNETES}/cmd/kube-controller-manager",
     ),
     Program("kubectl", f"{_KUBERNETES}/cmd/kubectl"),
-    Program("capi-core", _CLUSTER_API),
-    Program("capi-bootstrap", f"{_CLUSTER_API}/bootstrap/kubeadm"),
-    Program("capi-kcp", f"{_CLUSTER_API}/controlplane/kubeadm"),
+    Program("capi-core", CLUSTER_API, hurried=True),
+    Program(
+        "capi-bootstrap", f"{CLUSTER_API}/bootstrap/kubeadm", hurried=True
+    ),
+    Program("capi-kcp", f"{CLUSTER_API}/controlplane/kubeadm", hurried=True),
     Program("helm", f"{_HELM}/cmd/helm"),
-    Program("labinfra", "./labinfra", sources=PLANE / "labinfra"),
+    # It has much of Cluster API in it, which is compiled once.
+    Program(
+        "labinfra", "./labinfra", sources=PLANE / "labinfra", hurried=True
+    ),
     Program("capo", _PROVIDER, module=CAPO),
 )
 
 # Module, folder inside it: where each provider keeps CRDs and webhooks.
 CONFIGS = {
-    "core": (_CLUSTER_API, "config"),
-    "bootstrap": (_CLUSTER_API, "bootstrap/kubeadm/config"),
-    "kcp": (_CLUSTER_API, "controlplane/kubeadm/config"),
+    "core": (CLUSTER_API, "config"),
+    "bootstrap": (CLUSTER_API, "bootstrap/kubeadm/config"),
+    "kcp": (CLUSTER_API, "controlplane/kubeadm/config"),
     "capo": (_PROVIDER, "config"),
     "orc": (_RESOURCES, "config"),
 }
@@ -100,7 +110,7 @@ def _flags() -> str:
         f"{base}.gitTreeState": "clean",
         f"{base}.gitCommit": "lab",
         f"{base}.buildDate": "2026-01-01T00:00:00Z",
-        f"{_CLUSTER_API}/version.gitVersion": required[_CLUSTER_API],
+        f"{CLUSTER_API}/version.gitVersion": required[CLUSTER_API],
         f"{_HELM}/internal/version.version": required[_HELM],
     }
     words = (f"-X {name}={value}" for name, value in values.items())
@@ -117,7 +127,11 @@ def _sources(program: Program, go: str) -> str:
     if program.sources:
         files += program.sources.glob("*.go")
     return stamps.fingerprint(
-        golang.version(go), _flags(), program.package, files=files
+        golang.version(go),
+        _flags(),
+        program.package,
+        hurried.CHANGE if program.hurried else "",
+        files=files,
     )
 
 
@@ -157,9 +171,12 @@ def _build(program: Program, go: str) -> None:
     target = layout.BIN / program.name
     fresh = target.with_suffix(".new")  # the old one may be running
     own = program.module != PLANE
+    # With whole paths, each checkout would compile its own Cluster API.
     # The provider's module can't be tidied (a dependency of its tests is not
     # to be had), so Go must be allowed to look beyond its go.mod.
-    mode = ["-mod=mod"] if own else []
+    mode = ["-trimpath", *(["-mod=mod"] if own else [])]
+    if program.hurried:
+        mode += hurried.mode(downloaded(go, CLUSTER_API), PLANE)
     flags = "-s -w" if own else _flags()
     tools.run(
         [go, "build", *mode, "-ldflags", flags, "-o", fresh, program.package],
@@ -169,6 +186,22 @@ def _build(program: Program, go: str) -> None:
     )
     fresh.replace(target)
     stamps.write(stamp(program.name).name, _sources(program, go))
+
+
+def downloaded(go: str, module: str) -> pathlib.Path:
+    """The folder of a module's sources."""
+    tools.run(
+        [go, "mod", "download", module],
+        log=_LOG,
+        env=golang.environ(),
+        cwd=PLANE,
+    )
+    found = tools.output(
+        [go, "list", "-m", "-f", "{{.Dir}}", module],
+        env=golang.environ(),
+        cwd=PLANE,
+    )
+    return pathlib.Path(found.strip())
 
 
 def _configs_stamp() -> str:
@@ -182,18 +215,7 @@ def _configs_ready() -> bool:
 def _copy_configs(go: str) -> None:
     """Keep the CRDs and webhooks: Go's cache may be cleaned any time."""
     for name, (module, folder) in CONFIGS.items():
-        tools.run(
-            [go, "mod", "download", module],
-            log=_LOG,
-            env=golang.environ(),
-            cwd=PLANE,
-        )
-        found = tools.output(
-            [go, "list", "-m", "-f", "{{.Dir}}", module],
-            env=golang.environ(),
-            cwd=PLANE,
-        )
-        config = pathlib.Path(found.strip()) / folder
+        config = downloaded(go, module) / folder
         target = layout.CRDS / name
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir(parents=True)

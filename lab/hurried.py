@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Cluster API with one wait that is shorter than its own.
+
+It looks for the API of a new cluster before it can be there, always, and
+again after half a minute: as long as all else that the lab does to make a
+cluster, whose machines need seconds. Here it looks again after three seconds.
+"""
+
+import os
+import pathlib
+import shutil
+
+from lab import errors
+from lab import layout
+
+_MODULE = "sigs.k8s.io/cluster-api"
+_WHERE = "controllers/clustercache/cluster_cache.go"
+_THEIRS = "ConnectionCreationRetryInterval: 30 * time.Second"
+_OURS = "ConnectionCreationRetryInterval: 3 * time.Second"
+#: What is different, for whoever wants to know whether to build anew.
+CHANGE = f"{_WHERE} {_OURS}"
+_SOURCES = layout.HURRIED / "cluster-api"
+_UNUSED = {"docs", "test", "hack", "cmd/clusterctl"}
+
+
+def mode(original: pathlib.Path, plane: pathlib.Path) -> list[str]:
+    """Words for ``go build`` that let it take the changed sources.
+
+    :param original: the module's own sources, which stay as they are
+    :param plane: the folder of the go.mod that requires it
+    :raises LabError: they don't have what is to be changed
+    """
+    if not (_SOURCES / _WHERE).exists():
+        _copy(original)
+    text = (original / _WHERE).read_text()
+    if text.count(_THEIRS) != 1:
+        raise errors.LabError(
+            f"{original / _WHERE} does not have {_THEIRS!r} once",
+            hint="Look for it there, and mend lab/hurried.py.",
+        )
+    (_SOURCES / _WHERE).write_text(text.replace(_THEIRS, _OURS))
+    module = layout.HURRIED / "go.mod"
+    required = (plane / "go.mod").read_text()
+    module.write_text(f"{required}\nreplace {_MODULE} => {_SOURCES}\n")
+    shutil.copyfile(plane / "go.sum", layout.HURRIED / "go.sum")
+    return [f"-modfile={module}"]
+
+
+def _copy(original: pathlib.Path) -> None:
+    """All but tests; Go's own files can't be written to."""
+    shutil.rmtree(layout.HURRIED, ignore_errors=True)
+    for folder, folders, names in os.walk(original):
+        inside = pathlib.Path(folder).relative_to(original)
+        folders[:] = [
+            name for name in folders if str(inside / name) not in _UNUSED
+        ]
+        (_SOURCES / inside).mkdir(parents=True)
+        for name in names:
+            if not name.endswith("_test.go"):
+                shutil.copyfile(
+                    original / inside / name, _SOURCES / inside / name
+                )

@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+from lab import errors
+from lab import hurried
+
+_WHERE = "controllers/clustercache/cluster_cache.go"
+_THEIRS = "\t\tConnectionCreationRetryInterval: 30 * time.Second,\n"
+_OURS = "\t\tConnectionCreationRetryInterval: 3 * time.Second,\n"
+
+
+class HurriedTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        home = pathlib.Path(folder.name)
+        self.original, self.plane = home / "original", home / "plane"
+        self.result = home / "result"
+        for name, value in (
+            ("layout.HURRIED", self.result),
+            ("_SOURCES", self.result / "cluster-api"),
+        ):
+            patch = mock.patch(f"lab.hurried.{name}", value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.plane.mkdir()
+        (self.plane / "go.mod").write_text("module lab\n")
+        (self.plane / "go.sum").write_text("sums\n")
+        self.write(_WHERE, _THEIRS)
+        self.write("main.go", "package main\n")
+        self.write("main_test.go", "package main\n")
+        self.write("docs/book/main.go", "package book\n")
+
+    def write(self, name: str, text: str) -> None:
+        path = self.original / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def test_one_line_of_a_copy_is_different(self) -> None:
+        words = hurried.mode(self.original, self.plane)
+        copy = self.result / "cluster-api"
+        found = {
+            str(path.relative_to(copy)): path.read_text()
+            for path in copy.rglob("*")
+            if path.is_file()
+        }
+        self.assertEqual({_WHERE: _OURS, "main.go": "package main\n"}, found)
+        self.assertEqual(_THEIRS, (self.original / _WHERE).read_text())
+        self.assertEqual([f"-modfile={self.result / 'go.mod'}"], words)
+        self.assertEqual(
+            f"module lab\n\nreplace sigs.k8s.io/cluster-api => {copy}\n",
+            (self.result / "go.mod").read_text(),
+        )
+        self.assertEqual("sums\n", (self.result / "go.sum").read_text())
+
+    def test_a_release_without_that_line_is_found_out(self) -> None:
+        self.write(_WHERE, "something else\n")
+        with self.assertRaises(errors.LabError) as caught:
+            hurried.mode(self.original, self.plane)
+        self.assertIn("30 * time.Second", caught.exception.message)

@@ -88,14 +88,14 @@ def secrets(
 ) -> list[dict[str, Any]]:
     """The four Secrets: three CAs and the service-account key pair.
 
-    Takes a fifth of a second of decryption; asks nobody.
+    Asks nobody.
 
     :param authorities: what :func:`fetch` found
     """
     pairs = {
         purpose: (
             _bytes(authority.get_certificate()),
-            _bytes(authority.get_decrypted_private_key()),
+            _decrypted(authority),
         )
         for purpose, authority in authorities.items()
     }
@@ -115,6 +115,25 @@ def secrets(
         }
         for purpose, (certificate, key) in pairs.items()
     ]
+
+
+def _decrypted(authority: Any) -> bytes:
+    """The private key, as Magnum decrypts it but for one thing.
+
+    Magnum made it. To prove once more that its numbers are primes takes 70 ms
+    for each key, in which no other thread of the conductor runs.
+    """
+    passphrase = authority.get_private_key_passphrase()
+    key = serialization.load_pem_private_key(
+        _bytes(authority.get_private_key()),
+        _bytes(passphrase) if passphrase else None,
+        unsafe_skip_rsa_key_validation=True,
+    )
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
 
 
 def _service_account_pair() -> tuple[bytes, bytes]:

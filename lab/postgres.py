@@ -17,11 +17,11 @@ to run as root; it then runs as ``nobody``, with the one capability that lets
 it reach its files wherever the checkout is.
 """
 
-import functools
 import os
 import pathlib
 import shutil
 import signal
+import sys
 
 import psycopg2
 import psycopg2.extensions
@@ -52,15 +52,11 @@ def url(database: str) -> str:
     return f"postgresql+psycopg2://postgres@127.0.0.1:{PORT}/{database}"
 
 
-@functools.cache
 def programs() -> pathlib.Path:
-    """The folder of its programs, inside the wheel."""
-    found = list(
-        layout.VENV.glob("lib/*/site-packages/pgserver/pginstall/bin")
-    )
-    if not found:
-        raise errors.LabError("PostgreSQL is missing from the environment")
-    return found[0]
+    """The folder of its programs, inside the wheel, once that is installed."""
+    python = ".".join(map(str, sys.version_info[:2]))
+    packages = layout.VENV / "lib" / f"python{python}" / "site-packages"
+    return packages / "pgserver" / "pginstall" / "bin"
 
 
 def unprivileged() -> tuple[str, ...]:
@@ -96,6 +92,8 @@ def ready() -> bool:
 
 def make() -> None:
     """Make an empty data folder; whole or not at all."""
+    if not programs().exists():
+        raise errors.LabError("PostgreSQL is missing from the environment")
     shutil.rmtree(layout.POSTGRES, ignore_errors=True)
     fresh = layout.POSTGRES / "new"
     fresh.mkdir(parents=True, mode=0o700)

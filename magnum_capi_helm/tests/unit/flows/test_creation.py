@@ -74,7 +74,7 @@ class CreateTest(base.FlowTestCase):
             kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
         )
         self.create()
-        asked = collections.Counter(self.management.requests)
+        asked = collections.Counter(map(tuple, self.management.requests))
         secret = {
             name: asked.pop(("apply", "Secret", f"{base.RELEASE}-{name}"))
             for name in ("ca", "cloud-credentials", "etcd", "proxy", "sa")

@@ -92,6 +92,7 @@ def write(name: str) -> None:
         "chart_name": charts.NAME,
         "chart_version": charts.VERSION,
         "chart_store": str(layout.CHART_STORE),
+        "profiles": str(layout.PROFILES),
     }
     words["auth"] = _fill("auth", words)
     parts = ["common", name]
@@ -113,10 +114,11 @@ def _copy_pipelines(name: str, folder: pathlib.Path) -> None:
 
 
 def write_all() -> None:
-    """Write every configuration, and the folder for overrides."""
+    """Write every configuration, and make the folders that it names."""
     for name in NAMES:
         write(name)
-    overrides().mkdir(parents=True, exist_ok=True)
+    for folder in (overrides(), layout.PROFILES):
+        folder.mkdir(parents=True, exist_ok=True)
     # It asks for kinds and verbs that the driver's user has no need of.
     of_predecessor().write_text(
         f"[capi_helm]\nkubeconfig_file = {layout.KUBECONFIG}\n"

@@ -49,14 +49,14 @@ MICROVERSION = "container-infra 1.10"
 KEYSTONE = "http://127.0.0.1:5000/v3"
 POLL = 1.0
 #: How many times longer than where nothing else is going on something may
-#: take: 1 on such a machine.
+#: take.
 SLOWER = float(os.environ.get("LAB_SLOWER") or 3)
 #: Options of Magnum that a test wants otherwise.
 OVERRIDE = LAB / "cloud" / "magnum" / "conf.d" / "test.conf"
 #: What is gone is that, too.
 _GOING = {"status": "DELETE_IN_PROGRESS"}
-#: Tests in this package run one after the other, and nothing beside them.
-ALONE = f"{__package__}.alone."
+#: Tests in these packages run one after the other, and nothing beside them.
+ALONE = tuple(f"{__package__}.{name}." for name in ("alone", "measured"))
 
 
 class _Running:
@@ -73,7 +73,7 @@ def refuse_in_company(what: str) -> None:
     if not _Running.module.startswith(ALONE):
         raise AssertionError(
             f"{what} disturbs the tests beside {_Running.module}: "
-            f"move it into {ALONE}*"
+            f"move it into {' or '.join(ALONE)}"
         )
 
 

@@ -12,6 +12,6 @@
 
 """Tests that have the lab to themselves.
 
-They restart services, configure Magnum otherwise, or measure time. All other
-tests of the folder above run side by side, before these.
+They restart services or configure Magnum otherwise. All other tests of the
+folder above run side by side, before these.
 """

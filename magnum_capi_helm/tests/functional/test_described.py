@@ -19,8 +19,6 @@ Cluster API's and its OpenStack provider's webhooks have accepted it.
 from __future__ import annotations
 
 import base64
-import pathlib
-import tempfile
 from typing import Any
 
 from keystoneauth1 import adapter
@@ -42,7 +40,6 @@ _LABELS = {
     "availability_zone": "nova",
     "boot_volume_size": "30",
     "boot_volume_type": "ssd",
-    "capi_helm_values_profiles": "patient",
     "etcd_encryption_enabled": "true",
     "max_node_count": "3",
     "min_node_count": "1",
@@ -59,13 +56,13 @@ class DescribedTest(base.LabCase):
     """One cluster that asks for as much as goes together."""
 
     def test_what_a_template_says_is_in_the_live_objects(self) -> None:
-        self._profile("patient", _PROFILE)
+        profile = self._profile(_PROFILE)
         network, subnet = self._network()
         cluster = self.cluster(
             self.template(
                 fixed_network=network,
                 fixed_subnet=subnet,
-                labels=_LABELS,
+                labels=_LABELS | {"capi_helm_values_profiles": profile},
             ),
             node_count=2,
         )
@@ -85,13 +82,13 @@ class DescribedTest(base.LabCase):
 
     # Making
 
-    def _profile(self, name: str, text: str) -> None:
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="profiles-"))
-        self.addCleanup(folder.rmdir)
-        path = folder / f"{name}.yaml"
+    def _profile(self, text: str) -> str:
+        """The name of a new profile."""
+        name = self.unique("patient")
+        path = base.LAB / "profiles" / f"{name}.yaml"
         path.write_text(text)
         self.addCleanup(path.unlink)
-        self.configure(values_profile_dir=str(folder))
+        return name
 
     def _network(self) -> tuple[str, str]:
         """A network of the project, and its subnet."""

@@ -31,6 +31,12 @@ def parser() -> argparse.ArgumentParser:
 
     up = add("up", "build what is missing and start what is down")
     _second(up, "run a second management cluster, too")
+    up.add_argument(
+        "--ha",
+        action="store_true",
+        help="run Magnum as its API and three conductors, on RabbitMQ and"
+        " MariaDB of Debian's (root installs them when they are missing)",
+    )
     add("build", "build programs and packages, and start nothing")
     demo = add("demo", "show a cluster from its creation to its deletion")
     demo.add_argument(
@@ -55,6 +61,11 @@ def parser() -> argparse.ArgumentParser:
     )
     down = add("down", "stop all services")
     _second(down, "stop the second management cluster alone")
+    down.add_argument(
+        "--ha",
+        action="store_true",
+        help="stop RabbitMQ, MariaDB, Magnum's API and conductors alone",
+    )
     add("wipe", "stop all services and remove all state")
     return top
 

@@ -86,7 +86,7 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
         case "up":
             from lab.commands import up
 
-            up.run(options.management)
+            up.run(options.management, ha=options.ha)
         case "demo":
             from lab.commands import demo
 
@@ -94,7 +94,7 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
         case "down":
             from lab.commands import down
 
-            down.run(options.management)
+            down.run(options.management, ha=options.ha)
         case "wipe":
             from lab.commands import down
 

@@ -21,6 +21,7 @@ from lab import planes
 from lab import postgres
 from lab import service
 from lab.cloud import services
+from lab.ha import everything as ha
 
 
 @functools.cache
@@ -31,6 +32,7 @@ def everything() -> dict[str, service.Service]:
         postgres.server(),
         charts.server(),
         *services.services(),
+        *ha.services(),
     ]
     return {one.name: one for one in found}
 
@@ -45,23 +47,31 @@ def planes_in_use() -> list[planes.Plane]:
     ]
 
 
+def ha_in_use() -> bool:
+    """Whether Magnum's own programs were started and not taken down."""
+    return any(one.record.exists() for one in ha.services())
+
+
 def in_use() -> list[service.Service]:
-    """All but those of management clusters that nobody asked for."""
+    """All but those that nobody asked for."""
     used = planes_in_use()
-    idle = {
-        one.name
-        for plane in planes.ALL
-        if plane not in used
-        for one in management.services(plane)
-    }
+    others = [services.magnum()] if ha_in_use() else ha.services()
+    for plane in planes.ALL:
+        if plane not in used:
+            others += management.services(plane)
+    idle = {one.name for one in others}
     return [one for one in everything().values() if one.name not in idle]
 
 
-def chosen(management_cluster: str | None) -> list[service.Service]:
-    """Those of the management cluster of that name; None: of everything."""
-    if management_cluster is None:
-        return list(everything().values())
-    return management.services(planes.named(management_cluster))
+def chosen(
+    management_cluster: str | None, *, only_ha: bool = False
+) -> list[service.Service]:
+    """Those of the management cluster of that name, or of Magnum's own
+    programs; else all.
+    """
+    if management_cluster is not None:
+        return management.services(planes.named(management_cluster))
+    return ha.services() if only_ha else list(everything().values())
 
 
 def get(name: str) -> service.Service:

@@ -71,12 +71,12 @@ def catalogue() -> dict[str, tuple[str, str]]:
 
 def services() -> list[service.Service]:
     """All of them, in the order of starting."""
-    return [*map(_api, _APIS), _octavia(), _magnum()]
+    return [*map(_api, _APIS), _octavia(), magnum()]
 
 
 def with_predecessor() -> service.Service:
     """Magnum on the same database and options, with 1.4.0 as its driver."""
-    ours = _magnum()
+    ours = magnum()
     return dataclasses.replace(
         ours,
         argv=(*ours.argv, "--config-file", str(config.of_predecessor())),
@@ -161,7 +161,8 @@ def _octavia() -> service.Service:
     )
 
 
-def _magnum() -> service.Service:
+def magnum() -> service.Service:
+    """Magnum's API, conductor and periodic tasks in one process."""
     return service.Service(
         "magnum",
         (
@@ -181,11 +182,14 @@ def _magnum() -> service.Service:
 
 
 def _magnum_inputs() -> list[pathlib.Path]:
+    return [config.path("magnum"), _HERE / _MAGNUM, *of_magnum()]
+
+
+def of_magnum() -> list[pathlib.Path]:
+    """What changes every process of Magnum's: options, packages, driver."""
     return [
-        config.path("magnum"),
         *config.overrides().glob("*.conf"),
         virtualenv.PACKAGES,
         virtualenv.DRIVER,
-        _HERE / _MAGNUM,
         *_DRIVER.rglob("*.py"),
     ]

@@ -21,12 +21,19 @@ from lab import processes
 from lab import virtualenv
 
 
-def run(management: str | None = None) -> None:
+def run(management: str | None = None, *, ha: bool = False) -> None:
     """Stop everything that was ever started from this checkout.
 
-    Or, of the management cluster of that name, its services alone.
+    Or, of the management cluster of that name, its services alone; or
+    Magnum's own programs and what they use alone.
     """
-    count = _services(management) if virtualenv.usable() else 0
+    count = _services(management, ha) if virtualenv.usable() else 0
+    if ha:
+        print(
+            f"RabbitMQ, MariaDB, Magnum's API and conductors are down: {count}"
+            " services stopped. The next 'up' starts Magnum in one process."
+        )
+        return
     if management is not None:
         print(
             f"Management cluster {management} is down:"
@@ -37,7 +44,7 @@ def run(management: str | None = None) -> None:
     print(f"The lab is down: {count} services stopped.")
 
 
-def _services(management: str | None) -> int:
+def _services(management: str | None, ha: bool) -> int:
     """Stop services by layers, newest first.
 
     Cluster API's managers stay until those who use them are gone: without
@@ -48,7 +55,7 @@ def _services(management: str | None) -> int:
     from lab import service
 
     layers = collections.defaultdict(list)
-    for one in registry.chosen(management):
+    for one in registry.chosen(management, only_ha=ha):
         layers[one.layer].append(one)
     count = 0
     for layer in sorted(layers, reverse=True):

@@ -34,6 +34,7 @@ from lab import virtualenv
 from lab.cloud import config
 from lab.cloud import databases
 from lab.cloud import services as openstack_services
+from lab.ha import everything as ha_services
 
 # What the catalogue is filled with, and the services that this takes.
 _IDENTITY = "catalogue: identity"
@@ -46,12 +47,14 @@ _FILLS = {
 }
 
 
-def run(management_cluster: str | None = None) -> None:
+def run(management_cluster: str | None = None, *, ha: bool = False) -> None:
     """Bring the lab up and say how to use it.
 
-    With one management cluster, and those that are in use or asked for.
+    With one management cluster, and those that are in use or asked for, and
+    with Magnum in one process, or as its own programs where these are.
     """
     started = time.monotonic()
+    ha = ha or registry.ha_in_use()
     wanted = registry.planes_in_use()
     if management_cluster is not None:
         asked = planes.named(management_cluster)
@@ -59,10 +62,14 @@ def run(management_cluster: str | None = None) -> None:
     for plane in wanted:
         _prepare(plane)
     config.write_all()
+    if ha:
+        ha_services.write()
+        # Its port is theirs.
+        openstack_services.magnum().stop()
     for one in registry.everything().values():
         if one.outdated:
             one.stop()
-    todo = _todo(wanted)
+    todo = _todo(wanted, ha)
     if todo:
         steps.run(todo, progress.Board(sys.stdout, len(todo)))
     count = len(registry.in_use())
@@ -80,12 +87,12 @@ def _prepare(plane: planes.Plane) -> None:
         manifests.write(plane)
 
 
-def _todo(wanted: list[planes.Plane]) -> list[steps.Step]:
+def _todo(wanted: list[planes.Plane], ha: bool) -> list[steps.Step]:
     """The steps that have something to do."""
     found = _databases()
     for plane in wanted:
         found += _management(plane)
-    return [*found, *_charts(), *_cloud()]
+    return [*found, *_charts(), *_cloud(ha)]
 
 
 def _start(
@@ -166,7 +173,7 @@ def _sync(name: str, say: steps.Say) -> None:
     stamps.write("tables", _database_stamp(name), config.home(name))
 
 
-def _cloud() -> list[steps.Step]:
+def _cloud(ha: bool) -> list[steps.Step]:
     *apis, magnum = openstack_services.services()
     found = []
     for one in apis:
@@ -189,9 +196,10 @@ def _cloud() -> list[steps.Step]:
         "driver's user",
     )
     names = (one.name for one in apis)
-    return found + _start(
-        magnum, [*names, *fills, *others, *management.managers(planes.FIRST)]
-    )
+    before = [*names, *fills, *others, *management.managers(planes.FIRST)]
+    if ha:
+        return found + ha_services.todo(before)
+    return found + _start(magnum, before)
 
 
 def _fill_stamp() -> str:

@@ -55,6 +55,8 @@ class ApartTest(unittest.TestCase):
         ports = [
             port
             for one in registry.everything().values()
+            # Which runs in the place of Magnum's own programs.
+            if one.name != "magnum"
             for port in one.ports
         ]
         self.assertEqual(sorted(set(ports)), sorted(ports))

@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""All that runs in the place of the one-process Magnum, and what it needs."""
+
+from collections.abc import Callable, Iterable
+
+from lab import service
+from lab import steps
+from lab.ha import magnum
+from lab.ha import mariadb
+from lab.ha import packages
+from lab.ha import rabbitmq
+
+_PACKAGES = "Debian packages"
+_FOLDER = "MariaDB's folder"
+_TABLES = "Magnum's tables"
+
+
+def services() -> list[service.Service]:
+    """All services, in the order of starting."""
+    return [mariadb.server(), *rabbitmq.services(), *magnum.services()]
+
+
+def write() -> None:
+    """Write their configuration."""
+    rabbitmq.write()
+    magnum.write()
+
+
+def todo(needs: Iterable[str]) -> list[steps.Step]:
+    """The steps that have something to do.
+
+    :param needs: what Magnum's programs need of the rest of the lab
+    """
+    found = []
+    if packages.missing():
+        found.append(_step(_PACKAGES, packages.install))
+    if not mariadb.ready():
+        found.append(_step(_FOLDER, mariadb.make, _PACKAGES))
+    database, epmd, broker, *programs = services()
+    wanted = [(database, [_FOLDER]), (epmd, [_PACKAGES])]
+    wanted.append((broker, [_PACKAGES, epmd.name]))
+    wanted += [(one, [*needs, _TABLES, broker.name]) for one in programs]
+    found += [
+        _step(one.name, one.start, *names)
+        for one, names in wanted
+        if not one.running
+    ]
+    if not (mariadb.ready() and magnum.tables_ready()):
+        found.append(_step(_TABLES, magnum.make_tables, database.name))
+    return found
+
+
+def _step(name: str, action: Callable[[], None], *needs: str) -> steps.Step:
+    return steps.Step(name, lambda say: action(), frozenset(needs))

@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Magnum's own programs: the API and three conductors."""
+
+import pathlib
+
+from lab import layout
+from lab import service
+from lab import stamps
+from lab import tools
+from lab import virtualenv
+from lab.cloud import config
+from lab.cloud import services as openstack_services
+from lab.ha import mariadb
+from lab.ha import rabbitmq
+
+API = "magnum-api"
+CONDUCTORS = tuple(f"magnum-conductor-{number}" for number in (1, 2, 3))
+_TABLES = "ha-tables"
+_COMMON = f"""\
+# Written anew by every "up".
+[DEFAULT]
+transport_url = {rabbitmq.url()}
+# A conductor that was asked to end goes on taking messages, answers none, and
+# never ends by itself.
+graceful_shutdown_timeout = 2
+[database]
+connection = {mariadb.url()}
+[api]
+host = 127.0.0.1
+port = {openstack_services.MAGNUM_PORT}
+workers = 2
+[conductor]
+workers = 1
+"""
+
+
+def write() -> None:
+    """Write what they have beside the one-process Magnum's options."""
+    _path("ha").write_text(_COMMON)
+    for name in (API, *CONDUCTORS):
+        host = name.removeprefix("magnum-")
+        _path(name).write_text(
+            f"[DEFAULT]\nhost = {host}\nlog_file = {layout.log(name)}\n"
+        )
+
+
+def _path(name: str) -> pathlib.Path:
+    return config.home("magnum") / f"{name}.conf"
+
+
+def tables_ready() -> bool:
+    """Whether the tables are those of the installed Magnum."""
+    return stamps.fresh(_TABLES, _tables(), mariadb.DATA)
+
+
+def _tables() -> str:
+    return stamps.fingerprint(files=[virtualenv.PACKAGES])
+
+
+def make_tables() -> None:
+    """Magnum's migrations; may be done again."""
+    tools.run(
+        [
+            layout.VENV / "bin" / "magnum-db-manage",
+            f"--config-file={config.path('magnum')}",
+            f"--config-file={_path('ha')}",
+            "upgrade",
+        ],
+        log=layout.log("magnum-tables"),
+    )
+    stamps.write(_TABLES, _tables(), mariadb.DATA)
+
+
+def services() -> list[service.Service]:
+    """The conductors, and the API."""
+    port = openstack_services.MAGNUM_PORT
+    return [
+        *(_service("magnum-conductor", name, 7) for name in CONDUCTORS),
+        _service(API, API, 8, port),
+    ]
+
+
+def _service(
+    program: str, name: str, layer: int, port: int | None = None
+) -> service.Service:
+    own = [config.path("magnum"), _path("ha"), _path(name)]
+    return service.Service(
+        name,
+        (
+            str(layout.VENV / "bin" / program),
+            *(f"--config-file={path}" for path in own),
+            f"--config-dir={config.overrides()}",
+        ),
+        layer=layer,
+        ports=(port,) if port else (),
+        probe=service.answers(f"http://127.0.0.1:{port}/") if port else None,
+        env={"PYTHONWARNINGS": "ignore"},
+        inputs=lambda: [*own, *openstack_services.of_magnum()],
+        grace=4.0,
+    )

@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The servers that come from Debian: RabbitMQ and MariaDB."""
+
+import os
+import pathlib
+import shutil
+
+from lab import environment
+from lab import errors
+from lab import layout
+from lab import tools
+
+# Debian's wrappers in /usr/sbin become the user rabbitmq; these do not.
+RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+MARIADB = pathlib.Path("/usr/sbin/mariadbd")
+_LOG = layout.log("debian-packages")
+
+
+def missing() -> list[str]:
+    """The packages that are not installed."""
+    programs = {"rabbitmq-server": RABBITMQ, "mariadb-server": MARIADB}
+    return [name for name, path in programs.items() if not path.exists()]
+
+
+def install() -> None:
+    """Install what is missing, which root alone can.
+
+    :raises LabError: we are not, or this is no Debian
+    """
+    names = missing()
+    command = "apt-get install -y --no-install-recommends " + " ".join(names)
+    if os.getuid() or not shutil.which("apt-get"):
+        raise errors.LabError(
+            f"not installed: {', '.join(names)}",
+            hint=f"As root: {command}",
+        )
+    env = environment.outside(DEBIAN_FRONTEND="noninteractive")
+    tools.run(["apt-get", "update", "-q"], log=_LOG, env=env)
+    tools.run(command.split(), log=_LOG, env=env)

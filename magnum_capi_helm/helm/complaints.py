@@ -40,7 +40,19 @@ _UNREACHABLE = (
     "connection reset by peer",
     "etcdserver",
     "failed calling webhook",
+    # Go's words for an answer that broke off, and for one that never came.
     "unexpected eof",
+    ": eof",
+    "broken pipe",
+    "client connection lost",
+    "no route to host",
+    # The API server's for: not now.
+    "is currently unable to handle the request",
+    "too many requests",
+    "unable to return a response in the time allotted",
+    "request did not complete within",
+    "has prevented the request from succeeding",
+    "the object has been modified",
 )
 _CHART_MISSING = re.compile(
     r"chart .*not found|404 not found|is not a valid chart repository"

@@ -56,7 +56,11 @@ OVERRIDE = LAB / "cloud" / "magnum" / "conf.d" / "test.conf"
 #: What is gone is that, too.
 _GOING = {"status": "DELETE_IN_PROGRESS"}
 #: Tests in these packages run one after the other, and nothing beside them.
-ALONE = tuple(f"{__package__}.{name}." for name in ("alone", "measured"))
+ALONE = (
+    f"{__package__}.alone.",
+    f"{__package__}.measured.",
+    "magnum_capi_helm.tests.chaos.",
+)
 
 
 class _Running:

@@ -97,6 +97,56 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         '"default.cluster.x-k8s.io": connect: no route to host',
     ),
     (
+        'Error: create: failed to create: Post "https://api": EOF',
+        exceptions.HelmUnreachable,
+        'create: failed to create: Post "https://api": EOF',
+    ),
+    (
+        "Error: the server is currently unable to handle the request",
+        exceptions.HelmUnreachable,
+        "the server is currently unable to handle the request",
+    ),
+    (
+        "Error: the server has received too many requests",
+        exceptions.HelmUnreachable,
+        "the server has received too many requests",
+    ),
+    (
+        "Error: unable to return a response in the time allotted",
+        exceptions.HelmUnreachable,
+        "unable to return a response in the time allotted",
+    ),
+    (
+        "Error: Timeout: request did not complete within 34s",
+        exceptions.HelmUnreachable,
+        "Timeout: request did not complete within 34s",
+    ),
+    (
+        'Error: an error ("") has prevented the request from succeeding',
+        exceptions.HelmUnreachable,
+        'an error ("") has prevented the request from succeeding',
+    ),
+    (
+        "Error: http2: client connection lost",
+        exceptions.HelmUnreachable,
+        "http2: client connection lost",
+    ),
+    (
+        "Error: write: broken pipe",
+        exceptions.HelmUnreachable,
+        "write: broken pipe",
+    ),
+    (
+        "Error: dial tcp 192.0.2.1:6443: connect: no route to host",
+        exceptions.HelmUnreachable,
+        "dial tcp 192.0.2.1:6443: connect: no route to host",
+    ),
+    (
+        'Error: clusters "c": the object has been modified',
+        exceptions.HelmUnreachable,
+        'clusters "c": the object has been modified',
+    ),
+    (
         'Error: UPGRADE FAILED: "demo-1" has no deployed releases',
         exceptions.HelmError,
         '"demo-1" has no deployed releases',

@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The proxy of the fault tests does what each fault says, and no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import requests
+
+from magnum_capi_helm.tests.chaos import faults
+from magnum_capi_helm.tests.chaos import proxy
+from magnum_capi_helm.tests.unit.management import server
+
+_CUT = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
+
+
+def _is_post(request: faults.Request) -> bool:
+    return request.method == "POST"
+
+
+class FaultsTest(server.ServerTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.upstream = self.server
+        self.proxy = proxy.Proxy(self.upstream.url)
+        self.addCleanup(self.proxy.close)
+
+    def post(self, session: requests.Session | None = None) -> Any:
+        return (session or requests).post(
+            f"{self.proxy.url}/things?x=1", json={"a": 1}, timeout=5
+        )
+
+    def served(self) -> int:
+        return len(self.upstream.requests)
+
+    def test_without_a_fault_it_is_as_if_it_were_not_there(self) -> None:
+        self.assertEqual({"code": 200}, self.post().json())
+        self.assertEqual([("POST", "/things?x=1")], self.upstream.requests)
+        self.assertEqual("8", self.upstream.headers[0]["Content-Length"])
+
+    def test_each_fault_hits_one_request_and_the_next_gets_through(
+        self,
+    ) -> None:
+        seen: list[str] = []
+
+        def act(request: faults.Request) -> None:
+            seen.append(request.path)
+
+        # What the client sees, and whether the request was served.
+        rows: list[tuple[faults.Fault, Any, int]] = [
+            (faults.delayed(0.01), 200, 1),
+            (faults.lost, None, 0),
+            (faults.unanswered, None, 1),
+            (faults.truncated, None, 1),
+            (faults.answered(503), 503, 0),
+            (faults.before(act), None, 0),
+            (faults.after(act), 200, 1),
+        ]
+        for fault, status, served in rows:
+            before = self.served()
+            rule = self.proxy.when(_is_post, fault)
+            if status is None:
+                self.assertRaises(_CUT, self.post)
+            else:
+                self.assertEqual(status, self.post().status_code)
+            self.assertTrue(rule.hit.is_set(), str(fault))
+            self.assertEqual(served, self.served() - before, str(fault))
+            self.assertEqual(200, self.post().status_code, str(fault))
+        self.assertEqual(["/things?x=1"] * 2, seen)
+
+    def test_other_requests_are_left_alone(self) -> None:
+        rule = self.proxy.when(_is_post, faults.lost)
+        answer = requests.get(f"{self.proxy.url}/things", timeout=5)
+        self.assertEqual(200, answer.status_code)
+        self.assertFalse(rule.hit.is_set())
+        self.proxy.recover()
+        self.assertEqual(200, self.post().status_code)
+
+    def test_while_it_is_away_nobody_listens(self) -> None:
+        session = requests.Session()
+        self.post(session)
+        with self.proxy.away():
+            self.assertRaises(_CUT, self.post, session)
+            self.assertRaises(_CUT, self.post)
+        self.assertEqual(200, self.post(session).status_code)

@@ -13,6 +13,7 @@
 """The command line."""
 
 import argparse
+from collections.abc import Callable
 
 from lab import planes
 from lab import predecessor
@@ -43,6 +44,21 @@ def parser() -> argparse.ArgumentParser:
         "--keep", action="store_true", help="leave the cluster running"
     )
     add("test", "run all tests of the project")
+    _single(add)
+    down = add("down", "stop all services")
+    part = down.add_mutually_exclusive_group()
+    _second(part, "stop the second management cluster alone")
+    part.add_argument(
+        "--ha",
+        action="store_true",
+        help="stop RabbitMQ, MariaDB, Magnum's API and conductors alone",
+    )
+    add("wipe", "stop all services and remove all state")
+    return top
+
+
+def _single(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    """The commands about services."""
     add("status", "show all services; exit code 0 when all run")
     logs = add("logs", "show the log of a service")
     logs.add_argument("service")
@@ -59,18 +75,9 @@ def parser() -> argparse.ArgumentParser:
         choices=[predecessor.VERSION],
         help="run Magnum with that release of the driver until its next start",
     )
-    down = add("down", "stop all services")
-    _second(down, "stop the second management cluster alone")
-    down.add_argument(
-        "--ha",
-        action="store_true",
-        help="stop RabbitMQ, MariaDB, Magnum's API and conductors alone",
-    )
-    add("wipe", "stop all services and remove all state")
-    return top
 
 
-def _second(command: argparse.ArgumentParser, text: str) -> None:
+def _second(command: argparse._ActionsContainer, text: str) -> None:
     command.add_argument(
         "--management", choices=[planes.SECOND.name], help=text
     )

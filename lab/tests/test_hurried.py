@@ -28,15 +28,11 @@ class HurriedTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         home = pathlib.Path(folder.name)
-        self.original, self.plane = home / "original", home / "plane"
+        self.original, self.plane = home / "capi@v1", home / "plane"
         self.result = home / "result"
-        for name, value in (
-            ("layout.HURRIED", self.result),
-            ("_SOURCES", self.result / "cluster-api"),
-        ):
-            patch = mock.patch(f"lab.hurried.{name}", value)
-            patch.start()
-            self.addCleanup(patch.stop)
+        patch = mock.patch("lab.hurried.layout.HURRIED", self.result)
+        patch.start()
+        self.addCleanup(patch.stop)
         self.plane.mkdir()
         (self.plane / "go.mod").write_text("module lab\n")
         (self.plane / "go.sum").write_text("sums\n")
@@ -52,7 +48,7 @@ class HurriedTest(unittest.TestCase):
 
     def test_one_line_of_a_copy_is_different(self) -> None:
         words = hurried.mode(self.original, self.plane)
-        copy = self.result / "cluster-api"
+        copy = self.result / "capi-v1"
         found = {
             str(path.relative_to(copy)): path.read_text()
             for path in copy.rglob("*")
@@ -66,6 +62,21 @@ class HurriedTest(unittest.TestCase):
             (self.result / "go.mod").read_text(),
         )
         self.assertEqual("sums\n", (self.result / "go.sum").read_text())
+
+    def test_of_another_release_nothing_old_is_left(self) -> None:
+        hurried.mode(self.original, self.plane)
+        self.original = self.original.rename(
+            self.original.with_name("capi@v2")
+        )
+        self.write("main.go", "package other\n")
+        hurried.mode(self.original, self.plane)
+        self.assertEqual(
+            ["capi-v2", "go.mod", "go.sum"],
+            sorted(path.name for path in self.result.iterdir()),
+        )
+        self.assertEqual(
+            "package other\n", (self.result / "capi-v2/main.go").read_text()
+        )
 
     def test_a_release_without_that_line_is_found_out(self) -> None:
         self.write(_WHERE, "something else\n")

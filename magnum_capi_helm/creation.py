@@ -195,6 +195,9 @@ def _finish(
             raise exceptions.CapiHelmError("the cluster was deleted")
         operation.apply(rt, row, rows_now, hold)
         return True
+    except exceptions.LeaseLost as error:
+        LOG.warning("Creating cluster %s: %s", cluster.uuid, error)
+        return False
     except exceptions.CapiHelmError as error:
         failure = error
     _leave(context, cluster, failure, resumable and failure.retriable)

@@ -154,3 +154,16 @@ class LeaseHeld(CapiHelmError):
     """Another conductor works on the cluster at this moment."""
 
     retriable = True
+
+
+class LeaseLost(LeaseHeld):
+    """This conductor stood still so long that another one took over.
+
+    It must write nothing more: not to the management cluster, and no status.
+
+    :param holder: who has the Lease now, where that is known
+    """
+
+    def __init__(self, release: str, holder: str | None = None) -> None:
+        by = f" by {holder}" if holder else ""
+        super().__init__(f"the Lease of {release} was taken over{by}")

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from magnum_capi_helm import fence
 from magnum_capi_helm import rows
 from magnum_capi_helm.status import cluster as cluster_status
 
@@ -192,4 +193,6 @@ def _set(row: Any, name: str, value: Any) -> None:
 
 def _save(row: Any) -> None:
     if row.obj_what_changed():
+        # It may say what was true before this conductor stood still.
+        fence.check()
         row.save()

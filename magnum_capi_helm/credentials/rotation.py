@@ -28,6 +28,7 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
 from magnum_capi_helm import kept
 from magnum_capi_helm import names
 from magnum_capi_helm import operation
@@ -189,4 +190,5 @@ def _save(row: Any, user_id: str) -> None:
     if row.status.endswith("_COMPLETE"):
         row.status = rows.Status.UPDATE_COMPLETE
         row.status_reason = None
+    fence.check()
     row.save()

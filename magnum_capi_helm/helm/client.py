@@ -34,6 +34,7 @@ from oslo_log import log
 import pyhelm3
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
 from magnum_capi_helm import spent
 from magnum_capi_helm.helm import complaints
 from magnum_capi_helm.helm import deadlines
@@ -78,6 +79,7 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
         argv = [*self._guard, self._executable, *map(str, command)]
         if self._kubeconfig:
             argv += ["--kubeconfig", str(self._kubeconfig)]
+        fence.check()
         try:
             process = subprocess.Popen(
                 argv,

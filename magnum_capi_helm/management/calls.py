@@ -26,6 +26,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import requests
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import discovery
 from magnum_capi_helm.management import exec_plugin
@@ -112,7 +113,10 @@ class Calls:
 
         :raises ManagementUnserved: a kind that must be there is not
             served, at least for now
+        :raises LeaseLost: it would write, and another conductor took over
         """
+        if method != "GET":
+            fence.check()
         plural = self._versions.plural(kind)
         url = f"{plural}/{name}" if name else plural
         for _ in range(2):

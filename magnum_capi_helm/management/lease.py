@@ -36,6 +36,7 @@ import uuid
 from oslo_log import log
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
 from magnum_capi_helm import names
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
@@ -46,6 +47,9 @@ LOG = log.getLogger(__name__)
 DURATION = 30
 #: Seconds between two renewals.
 PERIOD = 8
+#: Seconds after a renewal in which nobody else takes it, with some to spare
+#: for what is written at their end.
+SAFE = 20
 
 DELETE_MARK = "magnum.openstack.org/delete"
 
@@ -96,7 +100,8 @@ class Leases:
         )
         renewal.start()
         try:
-            yield hold
+            with fence.around(hold.confirm):
+                yield hold
         finally:
             hold.end(renewal)
             if hold.orphaned:
@@ -144,7 +149,7 @@ class Leases:
     def _take(
         self, namespace: str, release: str, labels: dict[str, str]
     ) -> Hold:
-        identity = self._identity()
+        identity, began = self._identity(), self._clock()
         found = self.read(namespace, release)
         if self.held(found):
             raise exceptions.LeaseHeld(f"another conductor works on {release}")
@@ -157,7 +162,7 @@ class Leases:
             raise exceptions.LeaseHeld(
                 f"another conductor works on {release}"
             ) from error
-        return Hold(self._management, found, identity)
+        return Hold(self._management, found, identity, self._clock, began)
 
     def _first(
         self, namespace: str, release: str, labels: dict[str, str]
@@ -183,25 +188,34 @@ class Leases:
             },
             "spec": _spec(identity),
         }
+        began = self._clock()
         made = self._management.create(kinds.LEASE, lease)
-        return Hold(self._management, made, identity)
+        return Hold(self._management, made, identity, self._clock, began)
 
     def _identity(self) -> str:
         return f"{self._holder}/{uuid.uuid4().hex[:8]}"
 
 
 class Hold:
-    """A Lease that this process holds."""
+    """A Lease that this process holds.
+
+    :param began: when it was asked for, by ``clock``
+    """
 
     def __init__(
         self,
         management: client.Client,
         lease: client.Object,
         identity: str,
+        clock: Callable[[], float],
+        began: float,
     ) -> None:
         self._management = management
         self._lease = lease
         self._identity = identity
+        self._clock = clock
+        self._renewed = began
+        self._renewing = threading.Lock()
         self._done = threading.Event()
         self.lost = False
         #: Set where the cluster turns out to be gone: nobody but the holder,
@@ -218,12 +232,21 @@ class Hold:
         """Renew until :meth:`end`; runs in a thread of its own."""
         while not self._done.wait(PERIOD):
             try:
-                self._renew(_spec(self._identity))
-            except exceptions.Conflict:
-                if not self._reread():
-                    return
+                self._renew_or_lose(_spec(self._identity))
+            except exceptions.LeaseLost as error:
+                LOG.warning("%s", error)
+                return
             except exceptions.CapiHelmError as error:
                 LOG.warning("Lease of %s not renewed: %s", self._name, error)
+
+    def confirm(self) -> None:
+        """Make sure that it is held for some seconds to come.
+
+        :raises LeaseLost: somebody else has taken it
+        :raises ManagementError: nobody can say whether
+        """
+        if self.lost or self._clock() >= self._renewed + SAFE:
+            self._renew_or_lose(_spec(self._identity))
 
     def end(self, renewal: threading.Thread) -> None:
         """Give the Lease back; a failure is left to its expiry."""
@@ -231,13 +254,10 @@ class Hold:
         renewal.join()
         if self.lost:
             return
-        free = {"holderIdentity": "", "renewTime": _now()}
         try:
-            try:
-                self._renew(free)
-            except exceptions.Conflict:
-                if self._reread():
-                    self._renew(free)
+            self._renew_or_lose({"holderIdentity": "", "renewTime": _now()})
+        except exceptions.LeaseLost as error:
+            LOG.warning("%s", error)
         except exceptions.CapiHelmError as error:
             LOG.warning("Lease of %s not given back: %s", self._name, error)
 
@@ -249,20 +269,37 @@ class Hold:
     def _namespace(self) -> str:
         return str(self._lease["metadata"]["namespace"])
 
+    def _renew_or_lose(self, spec: client.Object) -> None:
+        """Write ``spec``, unless it is another's by now.
+
+        :raises LeaseLost: it is
+        """
+        # What keeps it and what writes may wake up at once.
+        with self._renewing, fence.around(None):
+            if self.lost:
+                raise exceptions.LeaseLost(self._name)
+            try:
+                self._renew(spec)
+            except exceptions.Conflict:
+                self._reread()
+                self._renew(spec)
+
     def _renew(self, spec: client.Object) -> None:
+        # Counted from before the request: it may be served long before its
+        # answer is read.
+        began = self._clock()
         wanted = {**self._lease, "spec": {**self._lease["spec"], **spec}}
         self._lease = self._management.replace(kinds.LEASE, wanted)
+        self._renewed = began
 
-    def _reread(self) -> bool:
-        """Whether it is still ours: a mark changes the Lease as well."""
+    def _reread(self) -> None:
+        """Look whether it is still ours: a mark changes the Lease as well."""
         found = self._management.get(kinds.LEASE, self._namespace, self._name)
         holder = ((found or {}).get("spec") or {}).get("holderIdentity")
         if found is None or holder != self._identity:
-            LOG.warning("Lease of %s was taken by %s", self._name, holder)
             self.lost = True
-            return False
+            raise exceptions.LeaseLost(self._name, holder)
         self._lease = found
-        return True
 
 
 def marked_deleted_at(lease: client.Object | None) -> float | None:

@@ -67,6 +67,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "credentials.removal",
             "encryption_key",
             "faults",
+            "fence",
             "helm.*",
             "management.*",
             "outcome",

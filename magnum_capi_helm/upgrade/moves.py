@@ -22,6 +22,7 @@ from typing import Any
 
 from oslo_log import log
 
+from magnum_capi_helm import fence
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import rows
@@ -59,11 +60,13 @@ def _write(cluster: Any, moves: intent.Moves) -> None:
         if not rows.in_progress(each.status):
             each.status = rows.Status.UPDATE_IN_PROGRESS
         each.status_reason = None
+        fence.check()
         each.save()
     # The template last: what the groups had is known by the old one.
     cluster.cluster_template_id = moves.template
     cluster.status_reason = None
     if rows.action(cluster.status) != "DELETE":
         cluster.status = rows.Status.UPDATE_IN_PROGRESS
+    fence.check()
     cluster.save()
     LOG.info("cluster %s has template %s", cluster.uuid, moves.template)

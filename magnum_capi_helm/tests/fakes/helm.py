@@ -28,6 +28,7 @@ import re
 from typing import Any
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import chart as charts
@@ -87,6 +88,7 @@ class FakeHelm(repository.FakeRepository):
         within: float | None = None,
     ) -> float:
         """As the real one."""
+        fence.check()
         call = Call(release, _chart_version(chart), dict(values))
         self.upgrades.append(call)
         outcome = self._outcome()
@@ -115,6 +117,7 @@ class FakeHelm(repository.FakeRepository):
 
     def uninstall(self, release: str, namespace: str) -> float:
         """As the real one."""
+        fence.check()
         self.uninstalls.append(release)
         outcome = self._outcome()
         if outcome is Outcome.UNREACHABLE or not self._client.answers:

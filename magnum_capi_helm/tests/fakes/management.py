@@ -25,6 +25,7 @@ import json
 from typing import NamedTuple, TypeVar
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import items
@@ -32,6 +33,10 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
 
 T = TypeVar("T")
+
+
+#: Requests that change nothing.
+READS = ("get", "list", "scan", "watch")
 
 
 class Killed(BaseException):
@@ -74,6 +79,8 @@ class FakeManagement:
         self.unserved: set[kinds.Kind] = set()
         #: What RBAC refuses, as check spells it.
         self.refused: set[str] = set()
+        #: Called before each request.
+        self.before: Callable[[], None] = lambda: None
         self._faults: list[_Fault] = []
 
     # Faults
@@ -231,6 +238,9 @@ class FakeManagement:
     def _request(self, verb: str, kind: kinds.Kind, name: str = "") -> None:
         if self.dead:
             raise Killed
+        self.before()
+        if verb not in READS:
+            fence.check()
         request = Request(verb, kind.name, name)
         self.requests.append(request)
         for fault in self._faults:

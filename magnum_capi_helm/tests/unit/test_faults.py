@@ -43,6 +43,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "HelmUnreachable": (exception.MagnumException, 500, True),
     "ChartUnavailable": (exception.MagnumException, 500, False),
     "LeaseHeld": (exception.OperationInProgress, 400, True),
+    "LeaseLost": (exception.OperationInProgress, 400, True),
 }
 
 

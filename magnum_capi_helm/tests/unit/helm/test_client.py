@@ -28,6 +28,7 @@ import fixtures
 from oslotest import base
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
 from magnum_capi_helm import spent
 from magnum_capi_helm.helm import client
 
@@ -320,6 +321,16 @@ class ProcessTest(_HelmTest):
         )
         self._upgrade()
         self.assertNotEqual(os.getsid(0), int(self._noted("sid")))
+
+    def test_without_the_lease_none_is_started(self) -> None:
+        self._stub("touch started")
+
+        def refuse() -> None:
+            raise exceptions.LeaseLost("demo-1")
+
+        with fence.around(refuse):
+            self.assertRaises(exceptions.LeaseLost, self._upgrade)
+        self.assertFalse((self.home / "started").exists())
 
     def test_a_missing_helm_says_what_to_install(self) -> None:
         with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):

@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""No write for a cluster that somebody else may work on by now.
+
+A conductor may stand still between any two of its lines: its machine is
+paused, or starved. Its Lease runs out meanwhile and another conductor goes
+on; when it wakes up, its next write is one too many. So what writes asks here
+first, in the block that holds a Lease and in threads started from it
+(:class:`magnum_capi_helm.spent.Threads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import contextlib
+import contextvars
+
+_confirm: contextvars.ContextVar[Callable[[], None] | None]
+_confirm = contextvars.ContextVar("confirm", default=None)
+
+
+def check() -> None:
+    """Refuse to go on without the Lease of the block around, if any.
+
+    :raises LeaseLost: somebody else has it by now
+    :raises ManagementError: nobody can say who has it
+    """
+    confirm = _confirm.get()
+    if confirm is not None:
+        confirm()
+
+
+@contextlib.contextmanager
+def around(confirm: Callable[[], None] | None) -> Iterator[None]:
+    """Ask ``confirm`` before each write in the block.
+
+    :param confirm: raises unless the Lease is held; None: ask nobody
+    """
+    token = _confirm.set(confirm)
+    try:
+        yield
+    finally:
+        _confirm.reset(token)

@@ -35,6 +35,7 @@ from magnum_capi_helm import repair
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spent
+from magnum_capi_helm import unfinished
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
 from magnum_capi_helm.helm import releases
@@ -133,13 +134,16 @@ def _apply(
     changed = wanted_now is not found.wanted
     if changed:
         _keep(rt, cluster, rows_now, scope, wanted_now, found.parked)
-    seconds = rt.helm.upgrade(
-        scope[1],
-        scope[0],
-        rt.charts.ensure(wanted_now.chart),
-        values.stamped(wanted_now.values, wanted_now.fingerprint),
-        within=within,
-    )
+    chart = rt.charts.ensure(wanted_now.chart)
+    stamp = wanted_now.fingerprint
+    with unfinished.noted(rt, scope, revisions, stamp):
+        seconds = rt.helm.upgrade(
+            scope[1],
+            scope[0],
+            chart,
+            values.stamped(wanted_now.values, stamp),
+            within=within,
+        )
     # Asked for once more, or after a failure: helm alone does not look.
     if revisions and (not changed or repair.needed(revisions)):
         repair.repair(rt, scope)
@@ -155,34 +159,8 @@ def _read(
         known = pool.submit(kept.read, rt, scope)
         # Before any absence is believed.
         origin.check(rt, groups)
-    revisions = _usable(rt, scope, listed.result())
+    revisions = unfinished.settled(rt, scope, listed.result())
     return revisions, kept.base(rt, scope, revisions, known.result())
-
-
-def _usable(
-    rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    revisions: tuple[view.Revision, ...],
-) -> tuple[view.Revision, ...]:
-    """The revisions, of which a newest one whose helm is dead has failed.
-
-    :raises HelmBusy: the newest is pending and may still be worked on
-    """
-    newest = revisions[-1] if revisions else None
-    if newest is None or not newest.pending:
-        return revisions
-    if rt.pending.age(scope, newest) < rt.helm_deadline:
-        raise exceptions.HelmBusy(
-            f"helm: revision {newest.version} of {scope[1]} is {newest.status}"
-        )
-    LOG.warning(
-        "Giving up revision %d of %s: it is %s and nobody works on it",
-        newest.version,
-        scope[1],
-        newest.status,
-    )
-    releases.give_up(rt.management, *scope, newest.version)
-    return releases.revisions(rt.management, *scope)
 
 
 def planned(

@@ -75,6 +75,11 @@ class Runtime:
     pending: waits.FirstSeen = dataclasses.field(
         default_factory=waits.FirstSeen
     )
+    #: Revisions that a helm of this process began and did not end, and the
+    #: fingerprint of their values.
+    broken_off: dict[snapshot.Scope, tuple[int, str]] = dataclasses.field(
+        default_factory=dict
+    )
     behind: waits.FirstSeen = dataclasses.field(
         default_factory=waits.FirstSeen
     )
@@ -111,6 +116,7 @@ class Runtime:
 
     def forget(self, scope: snapshot.Scope) -> None:
         """Drop what this process knows of a release."""
+        self.broken_off.pop(scope, None)
         self.snapshots.forget(scope)
         self.health_snapshots.forget(scope)
         self.changing(scope)

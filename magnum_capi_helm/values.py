@@ -175,6 +175,12 @@ def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
     return result
 
 
+def stamp(values: topic.Values) -> str:
+    """The fingerprint that values were stamped with; empty: with none."""
+    annotations = values.get("clusterAnnotations") or {}
+    return str(annotations.get(INTENT_ANNOTATION) or "")
+
+
 def with_groups(
     values: topic.Values, rows: wanted.Rows, parked: intent.Parked
 ) -> topic.Values:

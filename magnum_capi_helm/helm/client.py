@@ -26,6 +26,7 @@ import copy
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 from typing import Any, TypeVar
@@ -101,6 +102,13 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
         if deadline.expired:
             raise exceptions.HelmUnreachable(
                 f"helm {command[0]} did not end within {self._deadline:.0f} s"
+            )
+        if process.returncode < 0:
+            # Who was killed, by the kernel for its memory or by a restart,
+            # has refused nothing.
+            name = signal.Signals(-process.returncode).name
+            raise exceptions.HelmUnreachable(
+                f"helm {command[0]} was killed ({name})"
             )
         if process.returncode:
             absent = b"release: not found" in err.lower()

@@ -46,6 +46,8 @@ _UNREACHABLE = (
     "broken pipe",
     "client connection lost",
     "no route to host",
+    # A token that has expired; somebody renews it.
+    "asked for the client to provide credentials",
     # The API server's for: not now.
     "is currently unable to handle the request",
     "too many requests",

@@ -109,6 +109,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "status_poll",
             "steady",
             "survey",
+            "unfinished",
             "upgrade.*",
             "waits",
         }

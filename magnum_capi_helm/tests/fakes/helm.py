@@ -50,6 +50,8 @@ class Outcome(enum.Enum):
     INTERRUPTED = "interrupted"
     #: All was done, but helm ran out of time before it could say so.
     LATE = "late"
+    #: helm was killed before any object was written; its conductor lives.
+    BROKEN_OFF = "broken off"
     #: helm and its conductor were killed before any object was written.
     KILLED = "killed"
 
@@ -170,6 +172,10 @@ class FakeHelm(repository.FakeRepository):
         if outcome is Outcome.KILLED:
             self._client.dead = True
             raise management.Killed
+        if outcome is Outcome.BROKEN_OFF:
+            raise exceptions.HelmUnreachable(
+                "helm upgrade was killed (SIGKILL)"
+            )
         if outcome in (Outcome.REFUSED, Outcome.INTERRUPTED):
             self._record(dataclasses.replace(revision, status="failed"))
         if outcome is Outcome.INTERRUPTED:

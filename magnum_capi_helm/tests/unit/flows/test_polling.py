@@ -21,6 +21,7 @@ from magnum_capi_helm.management import lease
 from magnum_capi_helm.tests.fakes import cluster_api
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.fakes import records
 from magnum_capi_helm.tests.unit.flows import base
 
 
@@ -326,6 +327,36 @@ class ApplyTest(PollTestCase):
         self.capi.settle()
         self.poll()
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+
+    def test_a_dead_helm_of_this_conductor_is_not_waited_for(self) -> None:
+        self.helm.outcomes = [helm.Outcome.BROKEN_OFF]
+        self.create()
+        self.assertEqual(["pending-install"], self.statuses_of_revisions())
+        self.assertEqual(
+            "helm upgrade was killed (SIGKILL)", self.row().status_reason
+        )
+        self.plane.clock.advance(11)
+        self.poll()
+        self.assertEqual(["failed", "deployed"], self.statuses_of_revisions())
+
+    def test_one_of_somebody_else_is(self) -> None:
+        self.helm.outcomes = [helm.Outcome.BROKEN_OFF]
+        self.create()
+        # Of the same number, with other values.
+        other = records.Revision(
+            release=base.RELEASE,
+            namespace=base.NAMESPACE,
+            version=1,
+            status="pending-install",
+            chart_version="0.27.0",
+            values={**self.helm.upgrades[0].values, "clusterAnnotations": {}},
+        ).record()
+        name = other["metadata"]["name"]
+        self.server.delete(kinds.SECRET, base.NAMESPACE, name)
+        self.server.create(kinds.SECRET, other)
+        self.plane.clock.advance(11)
+        self.poll()
+        self.assertEqual(["pending-install"], self.statuses_of_revisions())
 
     def test_a_pending_upgrade_is_given_up_and_applied_again(self) -> None:
         self.complete()

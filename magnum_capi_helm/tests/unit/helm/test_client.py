@@ -315,6 +315,12 @@ class ProcessTest(_HelmTest):
         self.assertIn("helm upgrade did not end within", str(error))
         self.assertTrue(_ends(int(self._noted("child"))))
 
+    def test_a_helm_that_was_killed_is_tried_again(self) -> None:
+        self._stub("kill -KILL $$")
+        error = self.assertRaises(exceptions.HelmUnreachable, self._upgrade)
+        self.assertEqual("helm upgrade was killed (SIGKILL)", str(error))
+        self.assertTrue(error.retriable)
+
     def test_helm_is_the_leader_of_its_own_session(self) -> None:
         self._stub(
             f"ps -o sid= -p $$ > sid; printf '%s' {shlex.quote(RELEASE)}"

@@ -102,6 +102,13 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         'create: failed to create: Post "https://api": EOF',
     ),
     (
+        "Error: the server has asked for the client to provide credentials "
+        "(post secrets)",
+        exceptions.HelmUnreachable,
+        "the server has asked for the client to provide credentials "
+        "(post secrets)",
+    ),
+    (
         "Error: the server is currently unable to handle the request",
         exceptions.HelmUnreachable,
         "the server is currently unable to handle the request",

@@ -1,0 +1,99 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Revisions that a helm began and did not end.
+
+helm refuses to work on a release whose newest revision is pending. Whoever
+finds one, with the Lease in hand, can't know whether a helm of somebody
+without a Lease (version 1.4.0, or a person at a shell) still works on it, and
+waits for as long as a helm may take. Of its own helms a conductor knows when
+they ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import runtime
+from magnum_capi_helm import values
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+Revisions = tuple[view.Revision, ...]
+
+
+@contextlib.contextmanager
+def noted(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    revisions: Revisions,
+    fingerprint: str,
+) -> Iterator[None]:
+    """Remember which revision the helm in the block began, if it broke off.
+
+    :param revisions: those before it
+    :param fingerprint: with which its values are stamped
+    """
+    try:
+        yield
+    except exceptions.HelmBusy:
+        # It began none.
+        raise
+    except exceptions.HelmError:
+        version = revisions[-1].version + 1 if revisions else 1
+        rt.broken_off[scope] = (version, fingerprint)
+        raise
+    rt.broken_off.pop(scope, None)
+
+
+def settled(
+    rt: runtime.Runtime, scope: snapshot.Scope, revisions: Revisions
+) -> Revisions:
+    """The revisions, of which a newest one whose helm is dead has failed.
+
+    :raises HelmBusy: the newest is pending and may still be worked on
+    """
+    newest = revisions[-1] if revisions else None
+    if newest is None or not newest.pending:
+        return revisions
+    age = rt.pending.age(scope, newest)
+    if age < rt.helm_deadline and not _broke_off(rt, scope, newest):
+        raise exceptions.HelmBusy(
+            f"helm: revision {newest.version} of {scope[1]} is {newest.status}"
+        )
+    LOG.warning(
+        "Giving up revision %d of %s: it is %s and nobody works on it",
+        newest.version,
+        scope[1],
+        newest.status,
+    )
+    releases.give_up(rt.management, *scope, newest.version)
+    return releases.revisions(rt.management, *scope)
+
+
+def _broke_off(
+    rt: runtime.Runtime, scope: snapshot.Scope, newest: view.Revision
+) -> bool:
+    """Whether a helm of this conductor began it, and has ended."""
+    version, fingerprint = rt.broken_off.get(scope, (0, ""))
+    if version != newest.version:
+        return False
+    found = releases.read(rt.management, *scope, version)
+    return bool(found and values.stamp(found.values) == fingerprint)

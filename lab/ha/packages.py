@@ -24,12 +24,18 @@ from lab import tools
 # Debian's wrappers in /usr/sbin become the user rabbitmq; these do not.
 RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 MARIADB = pathlib.Path("/usr/sbin/mariadbd")
+# For a conductor whose clock is off.
+FAKETIME = pathlib.Path("/usr/bin/faketime")
 _LOG = layout.log("debian-packages")
 
 
 def missing() -> list[str]:
     """The packages that are not installed."""
-    programs = {"rabbitmq-server": RABBITMQ, "mariadb-server": MARIADB}
+    programs = {
+        "rabbitmq-server": RABBITMQ,
+        "mariadb-server": MARIADB,
+        "faketime": FAKETIME,
+    }
     return [name for name, path in programs.items() if not path.exists()]
 
 

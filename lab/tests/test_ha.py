@@ -112,6 +112,7 @@ class PackagesTest(_LabCase):
     def test_who_is_not_root_is_told_what_to_install(self) -> None:
         self.replace(packages, "MARIADB", self.folder / "none")
         self.replace(packages, "RABBITMQ", self.folder)
+        self.replace(packages, "FAKETIME", self.folder)
         self.replace(os, "getuid", lambda: 1000)
         with self.assertRaises(errors.LabError) as caught:
             packages.install()

@@ -69,6 +69,8 @@ class Proxy:
         self._trust = trust
         self._rules: list[Rule] = []
         self._lock = threading.Lock()
+        self._coming = threading.Lock()
+        self._away = 0
         self._open: set[socket.socket] = set()
         self._server = self._listen(0)
         self.port = int(self._server.server_address[1])
@@ -99,12 +101,21 @@ class Proxy:
 
     @contextlib.contextmanager
     def away(self) -> Any:
-        """Nobody listens, and open connections are cut."""
-        self.close()
+        """Nobody listens, and open connections are cut.
+
+        When several are at it, until the last one is done.
+        """
+        with self._coming:
+            self._away += 1
+            if self._away == 1:
+                self.close()
         try:
             yield
         finally:
-            self._server = self._listen(self.port)
+            with self._coming:
+                self._away -= 1
+                if not self._away:
+                    self._server = self._listen(self.port)
 
     def close(self) -> None:
         """Listen no more, and cut what is open."""

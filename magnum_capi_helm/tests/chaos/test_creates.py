@@ -18,6 +18,7 @@ from collections.abc import Callable
 import re
 from typing import Any
 
+from magnum_capi_helm.tests.chaos import case
 from magnum_capi_helm.tests.chaos import faults
 from magnum_capi_helm.tests.chaos import proxy
 from magnum_capi_helm.tests.functional import base
@@ -96,19 +97,9 @@ class FaultsTest(base.LabCase):
 
     def _between(self) -> proxy.Proxy:
         """A proxy between Magnum and the management cluster."""
-        pki = base.LAB / "pki"
-        text = (base.LAB / "driver-kubeconfig").read_text()
-        (server,) = re.findall(r"server: (\S+)", text)
-        between = proxy.Proxy(
-            server,
-            proxy.Trust(
-                pki / "apiserver.crt", pki / "apiserver.key", pki / "ca.crt"
-            ),
+        between, kubeconfig = case.before_kubernetes(
+            self, base.LAB / "driver-kubeconfig"
         )
-        self.addCleanup(between.close)
-        kubeconfig = base.LAB / "faults.kubeconfig"
-        kubeconfig.write_text(text.replace(server, between.url))
-        self.addCleanup(kubeconfig.unlink)
         self.configure(
             kubeconfig_file=str(kubeconfig),
             # A helm that broke off leaves a revision that is waited for, for

@@ -117,6 +117,16 @@ def lab(*words: str) -> str:
     )
 
 
+def write_override(sections: Mapping[str, Mapping[str, str]]) -> None:
+    """Options for the next start of Magnum."""
+    lines = []
+    for section, options in sections.items():
+        lines.append(f"[{section}]")
+        lines += [f"{name} = {value}" for name, value in options.items()]
+    OVERRIDE.parent.mkdir(parents=True, exist_ok=True)
+    OVERRIDE.write_text("\n".join([*lines, ""]))
+
+
 def keystone_session(cloud: str) -> session.Session:
     """A session of one of the lab's users, logged in with a password."""
     clouds = yaml.safe_load((LAB / "clouds.yaml").read_text())["clouds"]
@@ -231,12 +241,7 @@ class LabCase(base.BaseTestCase):
     ) -> None:
         """Restart Magnum with other options, until the test ends."""
         refuse_in_company("another configuration")
-        lines = []
-        for section, options in sections.items():
-            lines.append(f"[{section}]")
-            lines += [f"{name} = {value}" for name, value in options.items()]
-        OVERRIDE.parent.mkdir(parents=True, exist_ok=True)
-        OVERRIDE.write_text("\n".join([*lines, ""]))
+        write_override(sections)
         self.addCleanup(self.reset)
         lab("restart", "magnum")
 

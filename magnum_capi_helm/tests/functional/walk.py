@@ -58,11 +58,17 @@ class Model:
     :param templates: of clusters, by version of Kubernetes; under "" one
         whose image has none
     :param prefix: of the clusters' names
+    :param size: clusters that live at the same time
     """
 
     def __init__(
-        self, seed: int, templates: dict[str, str], prefix: str
+        self,
+        seed: int,
+        templates: dict[str, str],
+        prefix: str,
+        size: int = CLUSTERS,
     ) -> None:
+        self._size = size
         self._random = random.Random(seed)  # noqa: S311 (no secret)
         self._requests = walk_requests.Requests(
             self._random, templates, prefix
@@ -88,7 +94,7 @@ class Model:
         :param idle: UUIDs of clusters that nothing goes on with
         """
         make = self._requests
-        if len(self.living) < CLUSTERS and self._random.random() < 0.5:
+        if len(self.living) < self._size and self._random.random() < 0.5:
             return make.create()
         pool = self._pool(idle)
         if not pool:

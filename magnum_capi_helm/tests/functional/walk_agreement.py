@@ -111,7 +111,7 @@ class Agreement:
         groups: dict[str, Any],
         what: str,
     ) -> None:
-        live = self._live(kinds.CONTROL_PLANE, release)
+        live = self.live(kinds.CONTROL_PLANE, release)
         self.check(len(live) == 1, f"{what}: {len(live)} control planes")
         for each in live:
             spec = view.spec_of(each)
@@ -132,14 +132,15 @@ class Agreement:
             view.name_of(each).removeprefix(f"{release}-"): (
                 view.spec_of(each)["replicas"]
             )
-            for each in self._live(kinds.MACHINE_DEPLOYMENT, release)
+            for each in self.live(kinds.MACHINE_DEPLOYMENT, release)
         }
         self.check(wanted == found, f"{what}: {wanted} is {found}")
-        machines = len(self._live(kinds.MACHINE, release))
+        machines = len(self.live(kinds.MACHINE, release))
         total = sum(found.values()) + groups["default-master"]["node_count"]
         self.check(machines == total, f"{what}: {machines} machines, {total}")
 
-    def _live(self, kind: kinds.Kind, release: str) -> list[client.Object]:
+    def live(self, kind: kinds.Kind, release: str) -> list[client.Object]:
+        """Objects of one kind of a cluster."""
         selector = f"cluster.x-k8s.io/cluster-name={release}"
         return self._plane.list(kind, self._namespace, selector)
 
@@ -154,9 +155,9 @@ class Agreement:
         masters = groups["default-master"]["image_id"]
         servers = {
             view.name_of(each): view.spec_of(each)["image"]
-            for each in self._live(kinds.OPENSTACK_MACHINE, release)
+            for each in self.live(kinds.OPENSTACK_MACHINE, release)
         }
-        for each in self._live(kinds.MACHINE, release):
+        for each in self.live(kinds.MACHINE, release):
             spec = view.spec_of(each)
             owner = view.labels_of(each).get(
                 "cluster.x-k8s.io/deployment-name", ""

@@ -14,11 +14,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import requests
 
 from magnum_capi_helm.tests.chaos import faults
+from magnum_capi_helm.tests.chaos import keystone
+from magnum_capi_helm.tests.chaos import processes
 from magnum_capi_helm.tests.chaos import proxy
 from magnum_capi_helm.tests.unit.management import server
 
@@ -94,3 +97,29 @@ class FaultsTest(server.ServerTest):
             self.assertRaises(_CUT, self.post, session)
             self.assertRaises(_CUT, self.post)
         self.assertEqual(200, self.post(session).status_code)
+
+    def test_it_is_back_when_the_last_of_two_absences_is_over(self) -> None:
+        with self.proxy.away():
+            with self.proxy.away():
+                pass
+            self.assertRaises(_CUT, self.post)
+        self.assertEqual(200, self.post().status_code)
+
+    def test_who_asks_is_known_by_the_connection(self) -> None:
+        seen: list[int | None] = []
+
+        def look(request: faults.Request) -> None:
+            seen.append(processes.asking(request.port, self.proxy.port))
+
+        self.proxy.when(_is_post, faults.after(look))
+        self.post()
+        self.assertEqual([os.getpid()], seen)
+
+    def test_keystone_says_that_it_is_where_its_proxy_is(self) -> None:
+        between = keystone.Proxy(f"{self.upstream.url}/v3")
+        self.addCleanup(between.close)
+        self.assertEqual(f"http://127.0.0.1:{between.port}/v3", between.url)
+        text = f'{{"url": "{self.upstream.url}"}}'.encode()
+        between.when(lambda _: True, lambda *_: faults.Answer(200, (), text))
+        found = requests.get(f"{between.url}/auth/catalog", timeout=5).json()
+        self.assertEqual({"url": f"http://127.0.0.1:{between.port}"}, found)

@@ -1,0 +1,176 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Tests with Magnum as operators run it: its API and three conductors."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import pathlib
+import re
+from typing import Any
+import urllib.parse
+
+from keystoneauth1 import adapter
+import pymysql
+
+from magnum_capi_helm import names
+from magnum_capi_helm.tests.chaos import conductors
+from magnum_capi_helm.tests.chaos import keystone
+from magnum_capi_helm.tests.chaos import processes
+from magnum_capi_helm.tests.chaos import proxy
+from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import walk_agreement
+
+#: Seconds for helm. What a dead helm leaves is waited for so long.
+HELM_SECONDS = 60
+RESULTS = base.LAB / "chaos.jsonl"
+
+
+class HighlyAvailableCase(base.LabCase):
+    """Three conductors behind proxies, until the test ends."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        base.refuse_in_company("three conductors")
+        self.between = self._before_kubernetes()
+        self.identity = keystone.Proxy(base.KEYSTONE)
+        self.addCleanup(self.identity.close)
+        self.conductors = conductors.Conductors(lambda: self.between.port)
+        self._start()
+        self.agreement = walk_agreement.Agreement(
+            self.plane, self.namespace, self._images()
+        )
+
+    def _before_kubernetes(self) -> proxy.Proxy:
+        found, self.kubeconfig = before_kubernetes(
+            self, base.LAB / "driver-kubeconfig"
+        )
+        return found
+
+    def _start(self) -> None:
+        identity = {
+            "auth_url": self.identity.url,
+            "www_authenticate_uri": self.identity.url,
+        }
+        sections = {
+            "capi_helm": {
+                "kubeconfig_file": str(self.kubeconfig),
+                "helm_timeout": str(HELM_SECONDS),
+            },
+            "keystone_auth": identity,
+            "keystone_authtoken": identity,
+            "quotas": {"max_clusters_per_project": "100"},
+        }
+        base.write_override(sections)
+        self.addCleanup(base.OVERRIDE.unlink)
+        # The cleanups before it delete clusters, through the conductors.
+        self.addCleanup(base.lab, "down", "--ha")
+        base.lab("up", "--ha")
+        self.addCleanup(self.settle)
+
+    def settle(self) -> None:
+        """No faults any more, and everybody is there again."""
+        self.between.recover()
+        self.identity.recover()
+        self.conductors.recover()
+
+    def made(self, cluster: str) -> None:
+        """It is deleted after the test, if it is still there."""
+        self._clusters.append(cluster)
+        self.addCleanup(self._clean_up, cluster)
+
+    # Looking
+
+    def _images(self) -> dict[str, str]:
+        """Versions of Kubernetes by ID, and by name, of their images."""
+        glance = adapter.Adapter(self.magnum.session, service_type="image")
+        listed = glance.get("/v2/images").json()["images"]
+        return {
+            each[key]: f"v{each['kube_version'].removeprefix('v')}"
+            for each in listed
+            if each.get("kube_version")
+            for key in ("id", "name")
+        }
+
+    def left_of_cluster(self, uuid: str) -> list[str]:
+        """What there is of a cluster whose row is gone."""
+        # What every name of the release has of the UUID.
+        mark = names.release("", uuid).rpartition("-")[2]
+        return [
+            *self.left_of(mark),
+            *(each["name"] for each in self.credentials_of(uuid)),
+            *self._server_groups(mark),
+        ]
+
+    def _server_groups(self, mark: str) -> list[str]:
+        nova = adapter.Adapter(
+            self.magnum.session,
+            service_type="compute",
+            default_microversion="2.64",
+        )
+        listed = nova.get("/os-server-groups").json()["server_groups"]
+        return [each["name"] for each in listed if mark in each["name"]]
+
+    def certificates(self) -> int:
+        """How many certificates and keys Magnum's database has."""
+        with self._database() as database, database.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM x509keypair")
+            row: Any = cursor.fetchone()
+            return int(row[0])
+
+    def _database(self) -> Any:
+        path = base.LAB / "cloud" / "magnum" / "ha.conf"
+        options = configparser.ConfigParser(interpolation=None)
+        options.read(path)
+        url = urllib.parse.urlsplit(options["database"]["connection"])
+        return pymysql.connect(
+            host=url.hostname or "",
+            port=url.port or 0,
+            user=url.username or "",
+            password=url.password or "",
+            database=url.path.removeprefix("/"),
+        )
+
+    def helms(self) -> list[str]:
+        """helm processes that are there."""
+        return [processes.command(e) for e in processes.helms(str(base.LAB))]
+
+
+def before_kubernetes(
+    test: base.LabCase, kubeconfig: pathlib.Path
+) -> tuple[proxy.Proxy, pathlib.Path]:
+    """A proxy before the management cluster, and a kubeconfig of it."""
+    pki = base.LAB / "pki"
+    text = kubeconfig.read_text()
+    (server,) = re.findall(r"server: (\S+)", text)
+    found = proxy.Proxy(
+        server,
+        proxy.Trust(
+            pki / "apiserver.crt", pki / "apiserver.key", pki / "ca.crt"
+        ),
+    )
+    test.addCleanup(found.close)
+    path = base.LAB / "faults.kubeconfig"
+    path.touch(0o600)
+    path.write_text(text.replace(server, found.url))
+    test.addCleanup(path.unlink)
+    return found, path
+
+
+def keep(rows: list[dict[str, Any]]) -> None:
+    """Add rows to what the table of the documentation is made from."""
+    with RESULTS.open("a") as stream:
+        for each in rows:
+            stream.write(f"{json.dumps(each)}\n")

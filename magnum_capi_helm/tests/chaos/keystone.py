@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A proxy in front of Keystone."""
+
+from __future__ import annotations
+
+import dataclasses
+import urllib.parse
+
+from magnum_capi_helm.tests.chaos import faults
+from magnum_capi_helm.tests.chaos import proxy
+
+
+class Proxy(proxy.Proxy):
+    """Whoever logs in here is told to come back here.
+
+    :param url: of Keystone, with the path
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urllib.parse.urlsplit(url)
+        self._path = parts.path
+        self._real = f"{parts.scheme}://{parts.netloc}".encode()
+        super().__init__(self._real.decode())
+
+    @property
+    def url(self) -> str:
+        """With the path."""
+        return f"{super().url}{self._path}"
+
+    def answer(
+        self, request: faults.Request, forward: faults.Forward
+    ) -> faults.Answer:
+        """With the proxy's address in the catalogue, and everywhere else."""
+        found = super().answer(request, forward)
+        here = super().url.encode()
+        return dataclasses.replace(
+            found, body=found.body.replace(self._real, here)
+        )

@@ -1,0 +1,320 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""One cluster from its creation to its deletion, with a fault each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import contextlib
+import dataclasses
+import time
+from typing import Any
+
+from keystoneauth1 import exceptions as ka_exceptions
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.chaos import columns
+from magnum_capi_helm.tests.chaos import faults
+from magnum_capi_helm.tests.chaos import proxy
+from magnum_capi_helm.tests.chaos import steps
+from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import walk_agreement
+from magnum_capi_helm.tests.functional import walk_requests
+
+#: How an operation ended.
+DONE, FAILED, LOST, STUCK = "done", "failed", "lost", "stuck"
+#: Seconds between two looks: a crowd looks, and conductors answer.
+PAUSE = 3.0
+#: Seconds that an operation may take, faults included.
+PATIENCE = 400
+#: Seconds after which a request that left no trace is lost.
+TRACE = 100
+_GROUP = "extra"
+_ROTATIONS = {"OpenStack-API-Version": "container-infra 1.12"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """How one operation ended, with one fault at one step.
+
+    :param seconds: until it ended, the fault included
+    :param reason: what the user reads, where it failed
+    """
+
+    operation: str
+    step: str
+    fault: str
+    ended: str
+    seconds: float
+    reason: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    """What all clusters share.
+
+    :param templates: of the cluster, and of its upgrade
+    :param made: is told the UUID of each cluster
+    :param left_of: what there is of a cluster whose row is gone
+    """
+
+    magnum: base.Magnum
+    agreement: walk_agreement.Agreement
+    templates: tuple[str, str]
+    unique: Callable[[str], str]
+    left_of: Callable[[str], list[str]]
+    made: Callable[[str], None]
+    credentials_of: Callable[[str], list[dict[str, Any]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """What befalls a cluster.
+
+    :param table: operations and their steps
+    :param number: which step of each operation it meets the fault at
+    """
+
+    between: proxy.Proxy
+    table: dict[str, tuple[steps.Step, ...]]
+    column: columns.Column
+    fault: faults.Fault
+    number: int
+
+
+class Story:
+    """One cluster."""
+
+    def __init__(self, scene: Scene, plot: Plot) -> None:
+        self._scene = scene
+        self._plot = plot
+        self._name = self._uuid = ""
+        self._credentials: list[str] = []
+        self._model = walk_requests.Cluster("", {1}, {})
+        self.cells: list[Cell] = []
+
+    def run(self) -> None:
+        """All operations; each one that failed is asked for again."""
+        for operation, choice in self._plot.table.items():
+            step = choice[self._plot.number % len(choice)]
+            before = self._machines()
+            self._prepare(operation)
+            cell = self._meet(operation, step)
+            self.cells.append(cell)
+            print(self._name, cell, flush=True)
+            if cell.ended == STUCK:
+                return
+            if cell.ended != DONE:
+                self._again(operation)
+            self._compare(operation, before)
+
+    def _meet(self, operation: str, step: steps.Step) -> Cell:
+        """One operation, with the fault at one step."""
+        rule = self._plot.between.when(
+            step.asks(self._called), self._plot.fault
+        )
+        began = time.monotonic()
+        ended, reason = self._ask(operation, rule.hit.is_set)
+        # It is over, or it never comes.
+        rule.times = 0
+        if not rule.hit.is_set() and ended != LOST:
+            ended, reason = STUCK, f"never reached: {ended} {reason}"
+        seconds = round(time.monotonic() - began, 1)
+        fault = self._plot.column.name
+        return Cell(operation, step.name, fault, ended, seconds, reason)
+
+    def _called(self) -> str:
+        """What requests call the cluster, as a pattern."""
+        if self._plot.table is steps.KUBERNETES:
+            return rf"{self._name}-\w{{12}}"
+        return "|".join([self._uuid or "not yet", *self._credentials])
+
+    # Asking
+
+    def _prepare(self, operation: str) -> None:
+        if operation == "create":
+            self._name, self._uuid = self._scene.unique("chaos"), ""
+        found = self._scene.credentials_of(self._uuid) if self._uuid else []
+        self._credentials = [each["id"] for each in found]
+
+    def _ask(self, operation: str, met: Callable[[], bool]) -> tuple[str, str]:
+        """Ask for an operation, and wait; how it ended, and why."""
+        refusal = self._send(operation)
+        if refusal or operation == "rotate":
+            return (FAILED, refusal) if refusal else (DONE, "")
+        began = time.monotonic()
+        while time.monotonic() < began + PATIENCE * base.SLOWER:
+            time.sleep(PAUSE)
+            found = self._found()
+            ended = self._ended(operation, found)
+            if ended == DONE:
+                return DONE, ""
+            if ended == FAILED and met():
+                return FAILED, self._why(found)
+            traceless = ended and not met()
+            if traceless and time.monotonic() > began + TRACE * base.SLOWER:
+                return LOST, str(found)
+        return STUCK, str(self._found())
+
+    def _again(self, operation: str) -> None:
+        """What the user does after a failure. There are no faults any more."""
+        if operation == "create":
+            self._delete_failed()
+            self._prepare(operation)
+        ended, reason = self._ask(operation, lambda: True)
+        what = f"{self._name} {self.cells[-1]}: again: {ended} {reason}"
+        self._scene.agreement.check(ended == DONE, what)
+
+    def _send(self, operation: str) -> str:
+        """The request; why it was refused."""
+        method, path, body, headers = self._request(operation)
+        answer = self._scene.magnum.send(method, path, body, headers)
+        if answer.status_code >= 300:
+            return f"{answer.status_code} {answer.text[:300]}"
+        if operation == "create":
+            self._uuid = answer.json()["uuid"]
+            self._scene.made(self._uuid)
+            self._model = walk_requests.Cluster(
+                self._uuid, {1}, {"default-worker": {1}}
+            )
+        return ""
+
+    def _request(self, operation: str) -> tuple[str, str, Any, dict[str, str]]:
+        cluster, (old, new) = f"/clusters/{self._uuid}", self._scene.templates
+        if operation == "create":
+            body: Any = {
+                "name": self._name,
+                "cluster_template_id": old,
+                "node_count": 1,
+            }
+            return "POST", "/clusters", body, {}
+        if operation == "resize":
+            self._model.counts["default-worker"] = {2}
+            path = f"{cluster}/actions/resize"
+            return "POST", path, {"node_count": 2}, {}
+        if operation == "add group":
+            self._model.counts[_GROUP] = {1}
+            body = {
+                "name": _GROUP,
+                "flavor_id": "m1.worker",
+                "node_count": 1,
+                "min_node_count": 0,
+            }
+            return "POST", f"{cluster}/nodegroups", body, {}
+        if operation == "delete group":
+            return "DELETE", f"{cluster}/nodegroups/{_GROUP}", None, {}
+        if operation == "upgrade":
+            body = {"cluster_template": new, "max_batch_size": 1}
+            return "POST", f"{cluster}/actions/upgrade", body, {}
+        if operation == "rotate":
+            return "PATCH", f"/credentials/{self._uuid}", None, _ROTATIONS
+        return "DELETE", cluster, None, {}
+
+    # Looking
+
+    def _found(self) -> dict[str, Any] | None:
+        """The cluster with its groups; None when it is gone."""
+        magnum = self._scene.magnum
+        try:
+            row = magnum.find(self._uuid)
+            if row is None:
+                return None
+            return {**row, "groups": magnum.nodegroups(self._uuid)}
+        except ka_exceptions.NotFound:
+            return None
+        except (ka_exceptions.BadRequest, ka_exceptions.HttpError):
+            # Magnum's API can't show one that has lost its groups' rows.
+            return {"status": "?_IN_PROGRESS", "groups": {}}
+
+    def _ended(self, operation: str, found: dict[str, Any] | None) -> str:
+        """How it ended; empty while it goes on."""
+        if found is None:
+            return DONE if operation == "delete" else FAILED
+        groups = found["groups"]
+        states = {found["status"], *(g["status"] for g in groups.values())}
+        if any(each.endswith("_IN_PROGRESS") for each in states):
+            return ""
+        if any(each.endswith("_FAILED") for each in states):
+            return FAILED
+        took = self._took(operation, found, groups)
+        return DONE if took else FAILED
+
+    def _took(
+        self, operation: str, found: dict[str, Any], groups: dict[str, Any]
+    ) -> bool:
+        """Whether the rows say what was asked for."""
+        if operation == "resize":
+            return bool(groups["default-worker"]["node_count"] == 2)
+        if operation == "upgrade":
+            template = found["cluster_template_id"]
+            return bool(template == self._scene.templates[1])
+        if operation == "add group":
+            return _GROUP in groups
+        if operation == "delete group":
+            return _GROUP not in groups
+        return operation == "create"
+
+    def _why(self, found: dict[str, Any] | None) -> str:
+        """The reasons that the user reads."""
+        if found is None:
+            return "the cluster is gone"
+        rows = [found, *found["groups"].values()]
+        reasons = {str(each["status_reason"] or "") for each in rows}
+        text = " | ".join(sorted(reasons - {""}))
+        what = f"{self._name} {found['status']}: no reason"
+        self._scene.agreement.check(text, what)
+        return text
+
+    def _machines(self) -> set[str]:
+        """Of the control plane, and of the group that stays."""
+        if not self._uuid:
+            return set()
+        listed = self._scene.agreement.live(kinds.MACHINE, self._release())
+        names = map(view.name_of, listed)
+        return {each for each in names if f"-{_GROUP}-" not in each}
+
+    def _release(self) -> str:
+        return f"{self._name}-{self._uuid.replace('-', '')[-12:]}"
+
+    def _compare(self, operation: str, before: set[str]) -> None:
+        """Nothing is there, missing or replaced that nobody asked for."""
+        check = self._scene.agreement.check
+        what = f"{self._name} after {self.cells[-1]}"
+        if operation == "delete":
+            left = self._scene.left_of(self._uuid)
+            check(not left, f"{what}: left {left}")
+            return
+        row = self._scene.magnum.find(self._uuid)
+        groups = self._scene.magnum.nodegroups(self._uuid)
+        if row is None:
+            check(None, f"{what}: it is lost")
+            return
+        self._scene.agreement.compare(self._model, row, groups)
+        if operation not in ("create", "upgrade"):
+            gone = before - self._machines()
+            check(not gone, f"{what}: replaced {gone}")
+        if operation == "delete group":
+            del self._model.counts[_GROUP]
+
+    def _delete_failed(self) -> None:
+        """A create that failed leaves a row, which the user deletes."""
+        with contextlib.suppress(ka_exceptions.NotFound):
+            self._scene.magnum.call("DELETE", f"/clusters/{self._uuid}")
+        ended = time.monotonic() + PATIENCE * base.SLOWER
+        while self._found() is not None and time.monotonic() < ended:
+            time.sleep(base.POLL)
+        left = self._scene.left_of(self._uuid)
+        what = f"{self._name} {self.cells[-1]}: left {left}"
+        self._scene.agreement.check(not left, what)

@@ -1,0 +1,190 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The same faults with this driver and with magnum-capi-helm 1.4.0.
+
+Both in the lab's one-process Magnum. How they end with 1.4.0 is printed and
+kept for the documentation; only of this driver is anything demanded.
+"""
+
+from __future__ import annotations
+
+from concurrent import futures
+import dataclasses
+import json
+import time
+from typing import Any
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.chaos import case
+from magnum_capi_helm.tests.chaos import columns
+from magnum_capi_helm.tests.chaos import conductors
+from magnum_capi_helm.tests.chaos import endings
+from magnum_capi_helm.tests.chaos import proxy
+from magnum_capi_helm.tests.chaos import steps
+from magnum_capi_helm.tests.functional import base
+
+RESULTS = base.LAB / "chaos-compared.jsonl"
+#: Seconds after which nothing more is expected of an operation.
+PATIENCE = 300
+_PREDECESSOR = "1.4.0"
+#: Operation, number of its step, fault.
+_ROWS = (
+    ("create", 0, "500"),
+    ("create", 0, "unanswered"),
+    ("create", 2, "lost"),
+    ("create", 3, "503"),
+    ("create", 3, "truncated"),
+    ("delete", 1, "503"),
+    ("delete", 2, "lost"),
+    # This one hits all the others, which are in the middle of their work.
+    ("create", 3, "killed after"),
+)
+
+
+class ComparedCase(base.LabCase):
+    """All clusters at once."""
+
+    driver = ""
+    between: proxy.Proxy
+    conductors: conductors.Conductors
+
+    def live(self) -> list[endings.Ending]:
+        """A cluster for each row."""
+        self.template_ = self.template()
+        self.called: dict[str, str] = {}
+        with futures.ThreadPoolExecutor(len(_ROWS)) as pool:
+            found = list(pool.map(self._meet, _ROWS))
+        self.conductors.recover()
+        self.between.recover()
+        with futures.ThreadPoolExecutor(len(_ROWS)) as pool:
+            list(pool.map(self._leave, found))
+        with RESULTS.open("a") as stream:
+            for _, ending in found:
+                print(ending, flush=True)
+                stream.write(f"{json.dumps(dataclasses.asdict(ending))}\\n")
+        return [ending for _, ending in found]
+
+    def _meet(self, row: tuple[str, int, str]) -> tuple[str, endings.Ending]:
+        operation, number, name = row
+        step = steps.KUBERNETES[operation][number]
+        ending = endings.Ending(self.driver, operation, step.name, name)
+        called = self.unique("same")
+        (column,) = [e for e in columns.COLUMNS if e.name == name]
+        fault = column.make(self.conductors, self.between)
+
+        def arm() -> None:
+            self.between.when(step.asks(lambda: rf"{called}-\\w{{12}}"), fault)
+
+        if operation == "create":
+            arm()
+        body = {
+            "name": called,
+            "cluster_template_id": self.template_,
+            "node_count": 1,
+        }
+        uuid = str(self.magnum.call("POST", "/clusters", body)["uuid"])
+        self.called[uuid] = called
+        self._clusters.append(uuid)
+        self.addCleanup(self._clean_up, uuid)
+        began = time.monotonic()
+        self._wait(uuid, ending)
+        if operation == "delete":
+            arm()
+            began = time.monotonic()
+            self.magnum.send("DELETE", f"/clusters/{uuid}", None, {})
+            self._wait(uuid, ending)
+        ending.seconds = round(time.monotonic() - began)
+        return uuid, ending
+
+    def _wait(self, uuid: str, ending: endings.Ending) -> None:
+        """Until it is settled, or nobody waits any longer."""
+        over = time.monotonic() + PATIENCE
+        while time.monotonic() < over:
+            time.sleep(base.POLL)
+            answer = self.magnum.send("GET", f"/clusters/{uuid}", None, {})
+            found: dict[str, Any] = (
+                answer.json() if answer.status_code < 300 else {}
+            )
+            if answer.status_code == 404:
+                ending.status, ending.reason = "gone", ""
+                return
+            ending.status = found.get("status", ending.status)
+            ending.reason = found.get("status_reason") or ""
+            if ending.status.endswith(("_COMPLETE", "_FAILED")):
+                return
+
+    def _leave(self, found: tuple[str, endings.Ending]) -> None:
+        """The user deletes it, and again; what is left then."""
+        uuid, ending = found
+        waiting = dataclasses.replace(ending)
+        for _ in range(3):
+            self.magnum.send("DELETE", f"/clusters/{uuid}", None, {})
+            self._wait(uuid, waiting)
+            if waiting.status == "gone":
+                break
+        else:
+            ending.left.append(f"the row, {waiting.status}")
+        ending.left += [each["name"] for each in self.credentials_of(uuid)]
+        ending.left += [
+            f"{kind.name} {each['metadata']['name']}"
+            for kind in (kinds.CLUSTER, kinds.SECRET)
+            for each in self.plane.list(kind, self.namespace)
+            if each["metadata"]["name"].startswith(f"{self.called[uuid]}-")
+        ]
+
+
+class SameTest(ComparedCase):
+    """This driver."""
+
+    driver = "this driver"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.between, kubeconfig = case.before_kubernetes(
+            self, base.LAB / "driver-kubeconfig"
+        )
+        self.conductors = conductors.Conductors(lambda: self.between.port)
+        self.configure(kubeconfig_file=str(kubeconfig), helm_timeout="60")
+
+    def test_each_ends_and_leaves_nothing(self) -> None:
+        for each in self.live():
+            self.assertRegex(each.status, "gone|_COMPLETE|_FAILED", str(each))
+            self.assertEqual([], each.left, str(each))
+
+
+class PredecessorTest(ComparedCase):
+    """1.4.0."""
+
+    driver = _PREDECESSOR
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.between, kubeconfig = case.before_kubernetes(
+            self, base.LAB / "kubeconfig"
+        )
+        self.conductors = conductors.Conductors(
+            lambda: self.between.port, ("restart", "--driver", _PREDECESSOR)
+        )
+        # The last of its configuration files.
+        options = base.LAB / "cloud" / "magnum" / "predecessor.conf"
+        text = options.read_text()
+        self.addCleanup(base.lab, "restart", "magnum")
+        self.addCleanup(options.write_text, text)
+        options.write_text(
+            text.replace(str(base.LAB / "kubeconfig"), str(kubeconfig))
+        )
+        base.lab("restart", "magnum", "--driver", _PREDECESSOR)
+
+    def test_how_each_ends(self) -> None:
+        self.assertEqual(len(_ROWS), len(self.live()))

@@ -1,0 +1,130 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Each step of each operation meets each fault.
+
+The rows go into the documentation: :mod:`magnum_capi_helm.tests.chaos.table`.
+``CHAOS_FAULTS`` chooses some of the faults, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent import futures
+import dataclasses
+import os
+
+from magnum_capi_helm.tests.chaos import case
+from magnum_capi_helm.tests.chaos import columns
+from magnum_capi_helm.tests.chaos import proxy
+from magnum_capi_helm.tests.chaos import steps
+from magnum_capi_helm.tests.chaos import story
+
+_CHOSEN = (os.environ.get("CHAOS_FAULTS") or "").split(",")
+#: Each operation has at most so many steps.
+STEPS = 4
+#: How many clusters live at once.
+CROWD = 8
+
+
+class MatrixCase(case.HighlyAvailableCase):
+    """Crowds of clusters, one after the other."""
+
+    def live(self, crowds: Iterable[list[story.Plot]]) -> None:
+        """All clusters of all crowds; nothing may be lost or left."""
+        certificates = self.certificates()
+        scene = story.Scene(
+            self.magnum,
+            self.agreement,
+            (self.template(), self.template(image_id="ubuntu-v1.35.1")),
+            self.unique,
+            self.left_of_cluster,
+            self.made,
+            self.credentials_of,
+        )
+        cells: list[story.Cell] = []
+        for plots in crowds:
+            cells += self._crowd([story.Story(scene, each) for each in plots])
+        stuck = [each for each in cells if each.ended == story.STUCK]
+        self.assertEqual([], stuck)
+        self.assertEqual([], self.agreement.wrong)
+        self.assertEqual(certificates, self.certificates())
+        self.until(lambda: not self.helms(), 60, "a helm is left")
+
+    def _crowd(self, stories: list[story.Story]) -> list[story.Cell]:
+        try:
+            with futures.ThreadPoolExecutor(len(stories)) as pool:
+                for done in [pool.submit(each.run) for each in stories]:
+                    done.result()
+        finally:
+            self.settle()
+        cells = [cell for each in stories for cell in each.cells]
+        case.keep([dataclasses.asdict(each) for each in cells])
+        return cells
+
+    def plot(
+        self,
+        between: proxy.Proxy,
+        table: dict[str, tuple[steps.Step, ...]],
+        column: columns.Column,
+        number: int,
+    ) -> story.Plot:
+        """A cluster with a fault."""
+        fault = column.make(self.conductors, between)
+        return story.Plot(between, table, column, fault, number)
+
+
+class KubernetesTest(MatrixCase):
+    """Between the conductors and the management cluster."""
+
+    def test_each_operation_ends_and_nothing_is_lost_or_left(self) -> None:
+        self.live(
+            [
+                self.plot(self.between, steps.KUBERNETES, column, number)
+                for column in some
+                for number in range(STEPS)
+            ]
+            for some in _crowds(_chosen())
+        )
+
+
+class KeystoneTest(MatrixCase):
+    """Between the conductors and Keystone."""
+
+    def test_each_credential_is_made_once_and_goes(self) -> None:
+        quiet = [each for each in _chosen() if not each.alone]
+        self.live(
+            [
+                [
+                    self.plot(self.identity, steps.KEYSTONE, column, 0)
+                    for column in quiet
+                ]
+            ]
+        )
+
+
+def _chosen() -> list[columns.Column]:
+    if _CHOSEN == [""]:
+        return list(columns.COLUMNS)
+    return [each for each in columns.COLUMNS if each.name in _CHOSEN]
+
+
+def _crowds(
+    chosen: Iterable[columns.Column],
+) -> list[list[columns.Column]]:
+    """What hits other clusters has a crowd of its own."""
+    chosen = list(chosen)
+    quiet = [each for each in chosen if not each.alone]
+    size = CROWD // STEPS
+    found = [quiet[at : at + size] for at in range(0, len(quiet), size)]
+    return [*found, *([each] for each in chosen if each.alone)]

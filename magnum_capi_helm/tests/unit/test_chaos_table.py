@@ -1,0 +1,127 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Steps of operations, as the requests that they are; and their table."""
+
+from __future__ import annotations
+
+from oslotest import base
+
+from magnum_capi_helm.tests.chaos import endings
+from magnum_capi_helm.tests.chaos import faults
+from magnum_capi_helm.tests.chaos import steps
+from magnum_capi_helm.tests.chaos import story
+from magnum_capi_helm.tests.chaos import table
+
+_SECRETS = "/api/v1/namespaces/magnum-1/secrets"
+_APIS = "/apis/cluster.x-k8s.io/v1beta2/namespaces/magnum-1"
+_RELEASE = "web-0123456789ab"
+_RECORD = f"sh.helm.release.v1.{_RELEASE}"
+
+#: Operation, number of the step, a request that it is.
+_REQUESTS = (
+    ("create", 0, "PATCH", f"{_SECRETS}/{_RELEASE}-cloud-credentials?a=b", ""),
+    ("create", 1, "PATCH", f"{_SECRETS}/{_RELEASE}-intent?a=b", ""),
+    ("create", 2, "POST", f"{_SECRETS}?a=b", f'{{"name":"{_RECORD}.v1"}}'),
+    ("create", 3, "POST", f"{_APIS}/clusters?a=b", f'"name":"{_RELEASE}"'),
+    ("resize", 3, "PUT", f"{_SECRETS}/{_RECORD}.v12?a=b", ""),
+    (
+        "delete group",
+        1,
+        "DELETE",
+        f"{_APIS}/machinedeployments/{_RELEASE}-extra",
+        "",
+    ),
+    ("delete", 1, "DELETE", f"{_APIS}/clusters/{_RELEASE}", ""),
+    ("delete", 2, "DELETE", f"{_SECRETS}/{_RECORD}.v3", ""),
+)
+
+
+class StepsTest(base.BaseTestCase):
+    def test_each_request_is_its_step_of_its_cluster_alone(self) -> None:
+        for operation, number, method, path, body in _REQUESTS:
+            step = steps.KUBERNETES[operation][number]
+            request = faults.Request(method, path, body.encode(), 1)
+            what = f"{operation} {step}"
+            mine = step.asks(lambda: r"web-\w{12}")
+            self.assertTrue(mine(request), what)
+            other = step.asks(lambda: r"other-\w{12}")
+            self.assertFalse(other(request), what)
+            read = faults.Request("GET", path, b"", 1)
+            self.assertFalse(mine(read), what)
+
+
+class TableTest(base.BaseTestCase):
+    def test_the_last_run_counts_and_what_was_not_run_is_left_out(
+        self,
+    ) -> None:
+        lease, intent, *_ = (each.name for each in steps.KUBERNETES["resize"])
+        cells = [
+            story.Cell("resize", lease, "lost", story.STUCK, 400),
+            story.Cell("resize", lease, "lost", story.DONE, 21.4),
+            story.Cell("resize", intent, "lost", story.FAILED, 3, "why"),
+            story.Cell("resize", intent, "500", story.DONE, 9),
+            story.Cell("resize", "no helm", "", story.DONE, 50, "is gone"),
+        ]
+        ended = [
+            endings.Ending("ours", "create", "Lease", "lost", "DONE", "", 3),
+            endings.Ending(
+                "old", "create", "Lease", "lost", "STUCK", "?", 300, ["a", "b"]
+            ),
+        ]
+        self.assertEqual(_TABLE, table.tables(cells, ended))
+
+
+_TABLE = """\
+.. Written by "python3 -m magnum_capi_helm.tests.chaos.table".
+
+4 operations with a fault: 3 done, 1 failed with a reason and done when asked \
+again, 0 lost by Magnum, 0 stuck.
+
+.. list-table:: Requests to the management cluster
+   :header-rows: 1
+   :stub-columns: 1
+
+   * - Step
+     - lost
+     - 500
+   * - resize: the Lease is taken
+     - 21
+     -
+   * - resize: what is wanted is stored
+     - failed 3
+     - 9
+
+.. list-table:: While a cluster is resized
+   :header-rows: 1
+   :widths: 40 15 45
+
+   * - What happens
+     - Done after, s
+     - The user reads
+   * - no helm
+     - 50
+     - is gone
+
+.. list-table:: The same faults with magnum-capi-helm 1.4.0
+   :header-rows: 1
+
+   * - Step
+     - Fault
+     - ours
+     - old
+   * - create: Lease
+     - lost
+     - ``DONE`` after 3 s
+     - ``STUCK`` after 300 s: ?; left behind: a, b
+"""

@@ -22,6 +22,7 @@ import signal
 import sys
 from typing import Any
 
+from bench import kinds
 from lab import environment
 from lab import layout
 
@@ -94,6 +95,7 @@ def _add_run(commands: Any) -> None:
     run.add_argument(
         "--in-progress", type=_numbers, default=(1, 10, 100, 1000)
     )
+    run.add_argument("--kinds", type=_words, default=kinds.ALL)
     run.add_argument("--runs", type=int, default=3)
     run.add_argument("--ticks", type=int, default=1)
     run.add_argument("--spacing", type=float, default=_SPACING)
@@ -119,7 +121,11 @@ def _run(given: argparse.Namespace) -> int:
     unknown = set(given.drivers) - set(drivers.NAMES)
     if unknown:
         raise SystemExit(f"--drivers {unknown}: known are {drivers.NAMES}")
+    strange = set(given.kinds) - set(kinds.ALL)
+    if strange:
+        raise SystemExit(f"--kinds {strange}: known are {kinds.ALL}")
     plan = measuring.Plan(
+        kinds=given.kinds,
         clusters=given.clusters,
         in_progress=given.in_progress,
         names=given.drivers,

@@ -15,6 +15,7 @@
 
 HEALTH = "health"
 STATUS = "status"
+ALL = (HEALTH, STATUS)
 TICK = "tick"
 HOOKS = "hooks"
 NEW = "new"

@@ -34,6 +34,7 @@ from bench import population
 class Plan:
     """What is measured.
 
+    :param kinds: of ticks
     :param clusters: sizes of the population for health ticks, rising
     :param in_progress: clusters in progress for status ticks
     :param runs: new processes of each driver
@@ -41,6 +42,7 @@ class Plan:
     :param spacing: seconds between the ends and beginnings of ticks
     """
 
+    kinds: tuple[str, ...]
     clusters: tuple[int, ...]
     in_progress: tuple[int, ...]
     names: tuple[str, ...]
@@ -55,12 +57,14 @@ def run(plan: Plan, say: Callable[[str], None]) -> int:
     wrong = 0
     with population.running(say, {}) as made:
         for size in sorted(plan.clusters):
+            if kinds.HEALTH not in plan.kinds:
+                break
             made.become(size)
             say(f"{size} clusters")
             wrong += _runs(plan, say, kinds.HEALTH, size, 0)
         size = max(plan.clusters)
         for count in plan.in_progress:
-            if count > size:
+            if count > size or kinds.STATUS not in plan.kinds:
                 continue
             made.become(size, in_progress=count)
             say(f"{count} of {size} clusters in progress")

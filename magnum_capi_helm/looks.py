@@ -120,25 +120,28 @@ class Look:
         return found is not None and not view.deleting(found)
 
     @property
-    def overdue(self) -> bool:
-        """Whether the operation has taken longer than it may.
+    def left(self) -> float:
+        """Seconds until the operation has taken longer than it may.
 
         A create counts from the row's creation and has the user's time-out.
         An update counts from the last change of the release; one that did
         not reach the release yet, from when this process first saw it.
         """
         if rows.action(self.row.status) == "CREATE":
-            return create_overdue(self.row)
-        if self.undecided:
-            return False
+            return create_left(self.row)
         limit = float(conf.CONF.capi_helm.operation_timeout * 60)
-        if not limit:
-            return False
+        if self.undecided or not limit:
+            return math.inf
         if self.behind:
             looks = (self.wanted.fingerprint(), self.upgraded)
-            return self.rt.behind.age(self.scope, looks) > limit
+            return limit - self.rt.behind.age(self.scope, looks)
         newest = self.seen.newest
-        return newest is not None and time.time() - newest.modified > limit
+        return newest.modified + limit - time.time() if newest else math.inf
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the operation has taken longer than it may."""
+        return self.left < 0
 
     @property
     def matters(self) -> bool:
@@ -213,10 +216,10 @@ def _expected(
     return found.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
 
 
-def create_overdue(cluster: Any) -> bool:
-    """Whether a create has taken longer than its user or operator allows."""
+def create_left(cluster: Any) -> float:
+    """Seconds until a create takes longer than user or operator allow."""
     minutes = cluster.create_timeout or conf.CONF.capi_helm.operation_timeout
     if not minutes or cluster.created_at is None:
-        return False
+        return math.inf
     now = datetime.datetime.now(datetime.timezone.utc)
-    return bool(now - cluster.created_at > datetime.timedelta(minutes=minutes))
+    return float(60 * minutes - (now - cluster.created_at).total_seconds())

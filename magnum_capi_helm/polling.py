@@ -59,8 +59,8 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     if not cluster.stack_id:
         if rows.doomed(cluster):
             outcome.save_deleting(cluster)
-        elif rows.in_progress(cluster.status) and looks.create_overdue(
-            cluster
+        elif (
+            rows.in_progress(cluster.status) and looks.create_left(cluster) < 0
         ):
             outcome.save_failed(
                 cluster, rows.all_groups(cluster), _NEVER_STARTED
@@ -87,7 +87,7 @@ def _only_told(
     outcome.save_facts(cluster, look.nodegroups, look.verdict)
     if look.steady:
         looks_now = (rows.looks(cluster), look.version)
-        rt.waiting.keep(look.scope, looks_now, True)
+        rt.waiting.keep(look.scope, looks_now, True, look.left)
     return True
 
 

@@ -45,9 +45,10 @@ from magnum_capi_helm.status import health
 #: Magnum asks for the status every ten seconds. Health: every minute.
 _STATUS_AGAIN = 30.0
 _HEALTH_AGAIN = 300.0
-#: Seconds until an operation that does not move is judged anew, by rows and
-#: by the clock, and health that does not change.
-_WAITING = 60.0
+#: Seconds until an operation that does not move is judged anew, by rows that
+#: a handler wrote whose conductor died before it told the management cluster;
+#: and health that does not change.
+_WAITING = 300.0
 _HEALTHY = 900.0
 
 _JUDGES = 16

@@ -21,6 +21,7 @@ have changed, and some things are a matter of time.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+import math
 import random
 import threading
 import time
@@ -64,9 +65,19 @@ class Steady(Generic[T]):
         """Whether there is anything to recall."""
         return scope in self._found
 
-    def keep(self, scope: snapshot.Scope, looks: Hashable, found: T) -> None:
-        """Remember what was found."""
-        until = self._clock() + self._seconds * (0.5 + self._spread())
+    def keep(
+        self,
+        scope: snapshot.Scope,
+        looks: Hashable,
+        found: T,
+        at_most: float = math.inf,
+    ) -> None:
+        """Remember what was found.
+
+        :param at_most: seconds, where time alone will change it
+        """
+        seconds = self._seconds * (0.5 + self._spread())
+        until = self._clock() + min(seconds, at_most)
         with self._lock:
             self._found[scope] = (looks, until, found)
             if self._clock() >= self._sweep:

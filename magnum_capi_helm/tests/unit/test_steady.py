@@ -47,6 +47,13 @@ class SteadyTest(base.BaseTestCase):
         self.now += 0.1
         self.assertIsNone(self.steady.recall(SCOPE, "looks"))
 
+    def test_what_time_alone_changes_ends_in_time(self) -> None:
+        self.steady.keep(SCOPE, "looks", "found", 5.0)
+        self.now += 4.9
+        self.assertEqual("found", self.steady.recall(SCOPE, "looks"))
+        self.now += 0.1
+        self.assertIsNone(self.steady.recall(SCOPE, "looks"))
+
     def test_what_was_found_together_does_not_end_together(self) -> None:
         spread = iter((0.0, 1.0))
         found: steady.Steady[str] = steady.Steady(

@@ -148,8 +148,13 @@ class StatusTest(_SteadyTest):
         self.assertEqual("CREATE_COMPLETE", self.row().status)
 
     def test_what_only_the_clock_changes_is_noticed_in_time(self) -> None:
-        self.backdate(minutes=61)
+        # Six seconds are left.
+        self.backdate(minutes=59.9)
         self.plane.clock.advance(61)
+        self.poll()
+        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+        self.backdate(minutes=60.1)
+        self.plane.clock.advance(7)
         self.poll()
         self.assertEqual("CREATE_FAILED", self.row().status)
 

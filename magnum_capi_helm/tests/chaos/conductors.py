@@ -157,5 +157,6 @@ def _wake(pid: int) -> None:
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
+    """To all of a service, which has a manager and a worker; or of a helm."""
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
+        os.killpg(os.getpgid(pid), number)

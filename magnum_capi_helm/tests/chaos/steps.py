@@ -71,10 +71,10 @@ def _deployed(version: str) -> Step:
     )
 
 
-_LEASE = Step("the Lease is taken", "PUT", r"/leases/{}\?")
-_INTENT = Step("what is wanted is stored", "PATCH", r"/secrets/{}-intent\?")
+_LEASE = Step("the Lease is taken", "PUT", r"/leases/{}\b")
+_INTENT = Step("what is wanted is stored", "PATCH", r"/secrets/{}-intent\b")
 _CREDENTIAL = Step(
-    "the credential is stored", "PATCH", r"/secrets/{}-cloud-credentials\?"
+    "the credential is stored", "PATCH", r"/secrets/{}-cloud-credentials\b"
 )
 
 #: Requests to the management cluster, by operation, in the order in which a
@@ -114,7 +114,7 @@ KUBERNETES: dict[str, tuple[Step, ...]] = {
     ),
     "rotate": (_LEASE, _CREDENTIAL),
     "delete": (
-        Step("the Lease says so", "PATCH", r"/leases/{}\?"),
+        Step("the Lease says so", "PATCH", r"/leases/{}\b"),
         Step("helm: the Cluster goes", "DELETE", r"/clusters/{}\b"),
         Step(
             "helm: the revision goes",

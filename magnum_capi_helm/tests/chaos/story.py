@@ -27,6 +27,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.chaos import columns
 from magnum_capi_helm.tests.chaos import faults
+from magnum_capi_helm.tests.chaos import orders
 from magnum_capi_helm.tests.chaos import proxy
 from magnum_capi_helm.tests.chaos import steps
 from magnum_capi_helm.tests.functional import base
@@ -41,8 +42,6 @@ PAUSE = 3.0
 PATIENCE = 400
 #: Seconds after which a request that left no trace is lost.
 TRACE = 100
-_GROUP = "extra"
-_ROTATIONS = {"OpenStack-API-Version": "container-infra 1.12"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,6 +150,7 @@ class Story:
 
     def _ask(self, operation: str, met: Callable[[], bool]) -> tuple[str, str]:
         """Ask for an operation, and wait; how it ended, and why."""
+        before = (self._found() if self._uuid else None) or {}
         refusal = self._send(operation)
         if refusal or operation == "rotate":
             return (FAILED, refusal) if refusal else (DONE, "")
@@ -161,10 +161,14 @@ class Story:
             ended = self._ended(operation, found)
             if ended == DONE:
                 return DONE, ""
-            if ended == FAILED and met():
+            # What failed before is not what fails now.
+            changed = (found or {}).get("updated_at") != before.get(
+                "updated_at"
+            )
+            if ended == FAILED and changed and met():
                 return FAILED, self._why(found)
-            traceless = ended and not met()
-            if traceless and time.monotonic() > began + TRACE * base.SLOWER:
+            # Complete, or failed, as it was: some look just before it begins.
+            if ended and time.monotonic() > began + TRACE * base.SLOWER:
                 return LOST, str(found)
         return STUCK, str(self._found())
 
@@ -179,48 +183,21 @@ class Story:
 
     def _send(self, operation: str) -> str:
         """The request; why it was refused."""
-        method, path, body, headers = self._request(operation)
-        answer = self._scene.magnum.send(method, path, body, headers)
+        asked = orders.order(
+            operation, self._name, self._uuid, self._scene.templates
+        )
+        if operation in orders.COUNTS:
+            group, count = orders.COUNTS[operation]
+            self._model.counts[group] = {count}
+        answer = self._scene.magnum.send(*asked)
         if answer.status_code >= 300:
             return f"{answer.status_code} {answer.text[:300]}"
         if operation == "create":
             self._uuid = answer.json()["uuid"]
             self._scene.made(self._uuid)
-            self._model = walk_requests.Cluster(
-                self._uuid, {1}, {"default-worker": {1}}
-            )
+            counts = {"default-worker": {1}}
+            self._model = walk_requests.Cluster(self._uuid, {1}, counts)
         return ""
-
-    def _request(self, operation: str) -> tuple[str, str, Any, dict[str, str]]:
-        cluster, (old, new) = f"/clusters/{self._uuid}", self._scene.templates
-        if operation == "create":
-            body: Any = {
-                "name": self._name,
-                "cluster_template_id": old,
-                "node_count": 1,
-            }
-            return "POST", "/clusters", body, {}
-        if operation == "resize":
-            self._model.counts["default-worker"] = {2}
-            path = f"{cluster}/actions/resize"
-            return "POST", path, {"node_count": 2}, {}
-        if operation == "add group":
-            self._model.counts[_GROUP] = {1}
-            body = {
-                "name": _GROUP,
-                "flavor_id": "m1.worker",
-                "node_count": 1,
-                "min_node_count": 0,
-            }
-            return "POST", f"{cluster}/nodegroups", body, {}
-        if operation == "delete group":
-            return "DELETE", f"{cluster}/nodegroups/{_GROUP}", None, {}
-        if operation == "upgrade":
-            body = {"cluster_template": new, "max_batch_size": 1}
-            return "POST", f"{cluster}/actions/upgrade", body, {}
-        if operation == "rotate":
-            return "PATCH", f"/credentials/{self._uuid}", None, _ROTATIONS
-        return "DELETE", cluster, None, {}
 
     # Looking
 
@@ -241,15 +218,14 @@ class Story:
     def _ended(self, operation: str, found: dict[str, Any] | None) -> str:
         """How it ended; empty while it goes on."""
         if found is None:
-            return DONE if operation == "delete" else FAILED
+            return DONE if operation == "delete" else LOST
         groups = found["groups"]
         states = {found["status"], *(g["status"] for g in groups.values())}
         if any(each.endswith("_IN_PROGRESS") for each in states):
             return ""
         if any(each.endswith("_FAILED") for each in states):
             return FAILED
-        took = self._took(operation, found, groups)
-        return DONE if took else FAILED
+        return DONE if self._took(operation, found, groups) else LOST
 
     def _took(
         self, operation: str, found: dict[str, Any], groups: dict[str, Any]
@@ -261,9 +237,9 @@ class Story:
             template = found["cluster_template_id"]
             return bool(template == self._scene.templates[1])
         if operation == "add group":
-            return _GROUP in groups
+            return orders.GROUP in groups
         if operation == "delete group":
-            return _GROUP not in groups
+            return orders.GROUP not in groups
         return operation == "create"
 
     def _why(self, found: dict[str, Any] | None) -> str:
@@ -283,7 +259,7 @@ class Story:
             return set()
         listed = self._scene.agreement.live(kinds.MACHINE, self._release())
         names = map(view.name_of, listed)
-        return {each for each in names if f"-{_GROUP}-" not in each}
+        return {each for each in names if f"-{orders.GROUP}-" not in each}
 
     def _release(self) -> str:
         return f"{self._name}-{self._uuid.replace('-', '')[-12:]}"
@@ -306,7 +282,7 @@ class Story:
             gone = before - self._machines()
             check(not gone, f"{what}: replaced {gone}")
         if operation == "delete group":
-            del self._model.counts[_GROUP]
+            del self._model.counts[orders.GROUP]
 
     def _delete_failed(self) -> None:
         """A create that failed leaves a row, which the user deletes."""

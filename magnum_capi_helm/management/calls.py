@@ -30,6 +30,7 @@ from magnum_capi_helm import fence
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import discovery
 from magnum_capi_helm.management import exec_plugin
+from magnum_capi_helm.management import insistence
 from magnum_capi_helm.management import kinds
 
 T = TypeVar("T")
@@ -124,7 +125,13 @@ class Calls:
             if not version:
                 break
             answer = self._send(
-                method, version, url, namespace=namespace or None, **options
+                method,
+                version,
+                url,
+                # Of what is listed and watched the next poll asks again.
+                insist=bool(name),
+                namespace=namespace or None,
+                **options,
             )
             if not answers.is_unserved(answer):
                 if answer.status_code == requests.codes.not_found:
@@ -141,11 +148,20 @@ class Calls:
         )
 
     def _send(
-        self, method: str, version: str, url: str = "", **options: Any
+        self,
+        method: str,
+        version: str,
+        url: str = "",
+        *,
+        insist: bool = False,
+        **options: Any,
     ) -> Any:
         connection = self._connected()
+        ask = functools.partial(
+            connection.request, method, version, url, **options
+        )
         try:
-            return connection.request(method, version, url, **options)
+            return insistence.insisted(method, ask) if insist else ask()
         except exec_plugin.PluginError as error:
             raise exceptions.ManagementUnreachable(
                 f"{self._who} {connection.server} can't be asked: {error}"

@@ -59,7 +59,7 @@ def _pending(version: str) -> Step:
     return Step(
         "helm: a new revision",
         "POST",
-        rf"/secrets\?.*{_RECORD}{{}}\.v{version}\b",
+        rf"/secrets\b.*{_RECORD}{{}}\.v{version}\b",
     )
 
 
@@ -84,7 +84,7 @@ KUBERNETES: dict[str, tuple[Step, ...]] = {
         _CREDENTIAL,
         _INTENT,
         _pending("1"),
-        Step("helm: the Cluster", "POST", r"/clusters\?.*{}"),
+        Step("helm: the Cluster", "POST", r"/clusters\b.*{}"),
     ),
     "resize": (
         _LEASE,
@@ -95,7 +95,7 @@ KUBERNETES: dict[str, tuple[Step, ...]] = {
     "add group": (
         _INTENT,
         _pending(r"\d+"),
-        Step("helm: the group", "POST", r"/machinedeployments\?.*{}-extra"),
+        Step("helm: the group", "POST", r"/machinedeployments\b.*{}-extra"),
     ),
     "delete group": (
         _INTENT,

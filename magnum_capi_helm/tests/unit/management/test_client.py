@@ -17,12 +17,14 @@ import json
 import threading
 from typing import Any
 
+import fixtures
 from oslotest import base
 import requests
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
+from magnum_capi_helm.management import insistence
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.management import api
 
@@ -38,6 +40,12 @@ def over(
 
 
 class GetTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(
+            fixtures.MockPatchObject(insistence, "PAUSES", (0.0, 0.0))
+        )
+
     def test_one_of_several_is_called_by_its_name(self) -> None:
         rows: list[tuple[api.Answer | Exception, str]] = [
             (
@@ -85,7 +93,9 @@ class GetTest(base.BaseTestCase):
         }
         found = {}
         for code in rows:
-            management, _ = over(api.status(code, "words of the server"))
+            # Asked three times, where another answer may come.
+            answer = api.status(code, "words of the server")
+            management, _ = over(*[answer] * 3)
             error = self.assertRaises(
                 exceptions.CapiHelmError,
                 management.get,
@@ -124,7 +134,7 @@ class GetTest(base.BaseTestCase):
     def test_a_refusal_that_is_no_json(self) -> None:
         bodies: list[Any] = ["<html>", "[]", None, {}]
         for body in bodies:
-            management, _ = over(api.Answer(502, body, "Bad Gateway"))
+            management, _ = over(*[api.Answer(502, body, "Bad Gateway")] * 3)
             error = self.assertRaises(
                 exceptions.ManagementUnreachable,
                 management.get,

@@ -165,5 +165,6 @@ class LeaseLost(LeaseHeld):
     """
 
     def __init__(self, release: str, holder: str | None = None) -> None:
+        self.holder = holder
         by = f" by {holder}" if holder else ""
         super().__init__(f"the Lease of {release} was taken over{by}")

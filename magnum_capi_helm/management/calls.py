@@ -129,7 +129,7 @@ class Calls:
                 version,
                 url,
                 # Of what is listed and watched the next poll asks again.
-                insist=bool(name),
+                insist=bool(name) or method == "POST",
                 namespace=namespace or None,
                 **options,
             )
@@ -161,7 +161,7 @@ class Calls:
             connection.request, method, version, url, **options
         )
         try:
-            return insistence.insisted(method, ask) if insist else ask()
+            return insistence.insisted(ask) if insist else ask()
         except exec_plugin.PluginError as error:
             raise exceptions.ManagementUnreachable(
                 f"{self._who} {connection.server} can't be asked: {error}"

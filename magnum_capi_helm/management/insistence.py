@@ -16,6 +16,10 @@ An API server that restarts, or a balancer before it, cuts connections and
 answers 503 for a moment; one with too much to do answers 429 and says when to
 come again. Who gives up at that refuses a user for nothing. client-go, and so
 every other client of Kubernetes, asks again, too.
+
+Reads, patches of whole values and deletions are the same when done twice. An
+object that is made or replaced twice is a conflict, and whoever makes one has
+to see whether it is its own.
 """
 
 from __future__ import annotations
@@ -26,9 +30,6 @@ from typing import Any
 
 import requests
 
-#: Reads, server-side apply, merge patches of whole values, deletions: doing
-#: them twice is doing them once.
-_HARMLESS = frozenset({"GET", "PATCH", "DELETE"})
 #: Seconds between tries.
 PAUSES = (0.2, 1.0)
 #: Longest wait that the server may ask for.
@@ -37,16 +38,13 @@ _PASSING = frozenset({429, 500, 502, 503, 504})
 
 
 def insisted(
-    method: str,
-    ask: Callable[[], Any],
-    sleep: Callable[[float], None] = time.sleep,
+    ask: Callable[[], Any], sleep: Callable[[float], None] = time.sleep
 ) -> Any:
     """The answer to ``ask``, the last one of three tries.
 
-    :param method: of HTTP: what may have been done is not done again
     :raises requests.RequestException: as the last try
     """
-    for pause in PAUSES if method in _HARMLESS else ():
+    for pause in PAUSES:
         try:
             answer = ask()
         except requests.Timeout:

@@ -93,8 +93,7 @@ class Leases:
         :raises ManagementError: an orphaned one can't be removed
         """
         self.wanted((namespace, release))
-        lease = self._first(namespace, release, labels) if new else None
-        hold = lease or self._take(namespace, release, labels)
+        hold = self._take(namespace, release, labels, new=new)
         renewal = threading.Thread(
             target=hold.keep, name=f"lease-{release}", daemon=True
         )
@@ -147,50 +146,33 @@ class Leases:
         self._seen.pop((namespace, names.lease(release)), None)
 
     def _take(
-        self, namespace: str, release: str, labels: dict[str, str]
-    ) -> Hold:
-        identity, began = self._identity(), self._clock()
-        found = self.read(namespace, release)
-        if self.held(found):
-            raise exceptions.LeaseHeld(f"another conductor works on {release}")
-        try:
-            if found is None:
-                return self._make(namespace, release, labels, identity)
-            found["spec"] = {**(found.get("spec") or {}), **_spec(identity)}
-            found = self._management.replace(kinds.LEASE, found)
-        except exceptions.Conflict as error:
-            raise exceptions.LeaseHeld(
-                f"another conductor works on {release}"
-            ) from error
-        return Hold(self._management, found, identity, self._clock, began)
-
-    def _first(
-        self, namespace: str, release: str, labels: dict[str, str]
-    ) -> Hold | None:
-        """One that was just made; None: there is one already."""
-        try:
-            return self._make(namespace, release, labels, self._identity())
-        except exceptions.Conflict:
-            return None
-
-    def _make(
         self,
         namespace: str,
         release: str,
         labels: dict[str, str],
-        identity: str,
+        *,
+        new: bool = False,
     ) -> Hold:
-        lease = {
-            "metadata": {
-                "name": names.lease(release),
-                "namespace": namespace,
-                "labels": labels,
-            },
-            "spec": _spec(identity),
-        }
-        began = self._clock()
-        made = self._management.create(kinds.LEASE, lease)
-        return Hold(self._management, made, identity, self._clock, began)
+        identity, began = self._identity(), self._clock()
+        found = None if new else self.read(namespace, release)
+        if self.held(found):
+            raise exceptions.LeaseHeld(f"another conductor works on {release}")
+        meta = {"name": names.lease(release), "namespace": namespace}
+        lease = found or {"metadata": {**meta, "labels": labels}}
+        lease["spec"] = {**(lease.get("spec") or {}), **_spec(identity)}
+        write = self._management.replace if found else self._management.create
+        try:
+            taken = write(kinds.LEASE, lease)
+        except exceptions.Conflict as error:
+            # In the way may be our own, of a first try whose answer was lost.
+            taken = self.read(namespace, release) or {}
+            if (taken.get("spec") or {}).get("holderIdentity") != identity:
+                if new:
+                    return self._take(namespace, release, labels)
+                raise exceptions.LeaseHeld(
+                    f"another conductor works on {release}"
+                ) from error
+        return Hold(self._management, taken, identity, self._clock, began)
 
     def _identity(self) -> str:
         return f"{self._holder}/{uuid.uuid4().hex[:8]}"
@@ -257,7 +239,9 @@ class Hold:
         try:
             self._renew_or_lose({"holderIdentity": "", "renewTime": _now()})
         except exceptions.LeaseLost as error:
-            LOG.warning("%s", error)
+            # Nobody has it after a first try whose answer was lost.
+            if error.holder:
+                LOG.warning("%s", error)
         except exceptions.CapiHelmError as error:
             LOG.warning("Lease of %s not given back: %s", self._name, error)
 

@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""A driver that does nothing, for what Magnum itself takes.
+"""Puts a driver that does nothing in the place of this one.
 
 It is found as any other: by an entry point, in a distribution of its own
 that lies in the lab's environment for as long as it is wanted.
@@ -21,63 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import datetime
 import pathlib
 import shutil
-from typing import Any
-
-from magnum.drivers.common import driver
 
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional.measured import nothing_driver
 
-#: Seconds that a cluster of a crowd is in progress.
-SECONDS = 240
-#: What the names of those begin with.
-CROWD = "crowd"
 _NAME = "lab_nothing"
 #: Of the driver in whose place it is.
 _REAL = "k8s_capi_helm_v1"
-
-
-class Driver(driver.Driver):
-    """Clusters are complete some minutes after they were asked for."""
-
-    provides = ({"server_type": "vm", "os": "ubuntu", "coe": "kubernetes"},)
-
-    def create_cluster(self, context: Any, cluster: Any, _: Any) -> None:
-        """Nothing."""
-        cluster.stack_id = cluster.uuid
-
-    def delete_cluster(self, context: Any, cluster: Any) -> None:
-        """Nothing."""
-
-    def update_cluster_status(self, context: Any, cluster: Any) -> None:
-        """What is in progress ends, after a while or at once."""
-        if cluster.status == "DELETE_IN_PROGRESS":
-            status = "DELETE_COMPLETE"
-        elif _due(cluster):
-            status = "CREATE_COMPLETE"
-        else:
-            return
-        for group in cluster.nodegroups:
-            group.status = status
-            group.save()
-        cluster.status = status
-        cluster.save()
-
-    def _refuse(self, *_: Any, **__: Any) -> None:
-        raise NotImplementedError
-
-    update_cluster = resize_cluster = upgrade_cluster = _refuse
-    create_nodegroup = update_nodegroup = delete_nodegroup = _refuse
-    create_federation = update_federation = delete_federation = _refuse
-
-
-def _due(cluster: Any) -> bool:
-    if not cluster.name.startswith(CROWD):
-        return True
-    now = datetime.datetime.now(cluster.created_at.tzinfo)
-    return bool((now - cluster.created_at).total_seconds() > SECONDS)
 
 
 @contextlib.contextmanager
@@ -95,7 +47,7 @@ def installed() -> Iterator[dict[str, str]]:
             f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: 1\n"
         )
         (home / "entry_points.txt").write_text(
-            f"[magnum.drivers]\n{_NAME} = {__name__}:Driver\n"
+            f"[magnum.drivers]\n{_NAME} = {nothing_driver.__name__}:Driver\n"
         )
         yield {"disabled_drivers": _REAL}
     finally:

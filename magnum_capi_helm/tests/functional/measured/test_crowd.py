@@ -29,6 +29,7 @@ from keystoneauth1 import exceptions as ka_exceptions
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import beside
 from magnum_capi_helm.tests.functional.measured import nothing
+from magnum_capi_helm.tests.functional.measured import nothing_driver
 
 #: As many as are made at once: ``LAB_CROWD``.
 CROWD = int(os.environ.get("LAB_CROWD") or 6)
@@ -107,7 +108,7 @@ class CrowdCase(base.LabCase):
         """All of them, asked for side by side."""
         bodies = [
             {
-                "name": self.unique(nothing.CROWD),
+                "name": self.unique(nothing_driver.CROWD),
                 "cluster_template_id": template,
                 "node_count": 1,
             }

@@ -19,6 +19,8 @@ import json
 import threading
 from typing import Any
 
+import requests
+
 from magnum_capi_helm.management import client
 from magnum_capi_helm.tests.fakes import selectors
 
@@ -102,6 +104,8 @@ class Memory:
         self.served = served
         #: Called with method and path before each answer.
         self.before: Callable[[str, str], None] = lambda method, path: None
+        #: Methods whose next request is served, and its answer lost.
+        self.unheard: set[str] = set()
 
     def client(self) -> client.Client:
         return client.Client(lambda: self)
@@ -132,7 +136,11 @@ class Memory:
         with self._lock:
             if method == "GET" and not name:
                 return self._list(plural, namespace, options, version)
-            return self._one(method, (plural, namespace, name), options)
+            found = self._one(method, (plural, namespace, name), options)
+        if method in self.unheard:
+            self.unheard.remove(method)
+            raise requests.ConnectionError("cut")
+        return found
 
     def _list(
         self,

@@ -17,11 +17,13 @@ import threading
 from typing import Any
 from unittest import mock
 
+import fixtures
 from oslotest import base
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
 from magnum_capi_helm import spent
+from magnum_capi_helm.management import insistence
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.tests.unit.management import api
@@ -291,6 +293,33 @@ class RenewalTest(_LeaseTest):
             self._drain(self.renewed)
             self._wait(self.renewed)
             self.assertFalse(hold.lost)
+
+
+class UnheardTest(_LeaseTest):
+    """A request is served, and its answer lost: it is made once more."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(
+            fixtures.MockPatchObject(insistence, "PAUSES", (0.0, 0.0))
+        )
+
+    def test_one_that_is_made_or_taken_is_held(self) -> None:
+        for method, new in (("POST", True), ("PUT", False)):
+            self.api.unheard.add(method)
+            leases = self._leases()
+            with leases.hold(NAMESPACE, RELEASE, LABELS, new=new) as hold:
+                self.assertEqual(set(), self.api.unheard)
+                self._refused(self._leases("two"))
+                hold.confirm()
+            self.assertEqual("", self._live()["spec"]["holderIdentity"])
+
+    def test_one_that_is_given_back_is_free(self) -> None:
+        with self._hold(self._leases()):
+            self.api.unheard.add("PUT")
+        self.assertEqual("", self._live()["spec"]["holderIdentity"])
+        with self._hold(self._leases("two")):
+            pass
 
 
 class StandstillTest(_LeaseTest):

@@ -136,11 +136,11 @@ class Memory:
         with self._lock:
             if method == "GET" and not name:
                 return self._list(plural, namespace, options, version)
-            found = self._one(method, (plural, namespace, name), options)
+            answer = self._one(method, (plural, namespace, name), options)
         if method in self.unheard:
             self.unheard.remove(method)
             raise requests.ConnectionError("cut")
-        return found
+        return answer
 
     def _list(
         self,

@@ -94,7 +94,8 @@ def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
 
 def _create(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     """Create it; the release, unless its creation goes on with the polls."""
-    plan = _plan(rt, context, cluster)
+    with rt.planning.turn():
+        plan = _plan(rt, context, cluster)
     if not plan.has_namespace:
         rt.management.apply(
             kinds.NAMESPACE, {"metadata": {"name": plan.namespace}}

@@ -45,6 +45,10 @@ from magnum_capi_helm.status import health
 #: Magnum asks for the status every ten seconds. Health: every minute.
 _STATUS_AGAIN = 30.0
 _HEALTH_AGAIN = 300.0
+#: How many creates are planned at a time, and seconds that one waits for it:
+#: nobody waits for its answer, but others for theirs.
+_PLANNERS = 3
+_PATIENCE = 30.0
 #: Seconds until an operation that does not move is judged anew, by rows that
 #: a handler wrote whose conductor died before it told the management cluster;
 #: and health that does not change.
@@ -102,6 +106,10 @@ class Runtime:
     #: and each has all objects of a cluster decoded while it judges.
     judging: threading.Semaphore = dataclasses.field(
         default_factory=lambda: threading.Semaphore(_JUDGES)
+    )
+    #: Creates that are planned at the same time.
+    planning: waits.Courtesy = dataclasses.field(
+        default_factory=lambda: waits.Courtesy(_PLANNERS, _PATIENCE)
     )
     #: Operations that go on as they did.
     waiting: steady.Steady[bool] = dataclasses.field(

@@ -17,8 +17,10 @@ All of it is of one process, and by its own monotonic clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+import contextlib
 import random
+import threading
 import time
 
 from magnum_capi_helm.management import snapshot
@@ -50,6 +52,32 @@ class Backoff:
     def succeeded(self, scope: snapshot.Scope) -> None:
         """Start afresh."""
         self._next.pop(scope, None)
+
+
+class Courtesy:
+    """Lets in a few at a time, and nobody waits for long.
+
+    Python runs one thread at a time: fifty that compute leave next to
+    nothing to the one that answers a user. Who can't get in for too long
+    goes on all the same, since what the others wait for may be away.
+
+    :param places: for how many
+    :param patience: seconds
+    """
+
+    def __init__(self, places: int, patience: float) -> None:
+        self._free = threading.Semaphore(places)
+        self._patience = patience
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for a place, and keep it in the block."""
+        placed = self._free.acquire(timeout=self._patience)
+        try:
+            yield
+        finally:
+            if placed:
+                self._free.release()
 
 
 class FirstSeen:

@@ -170,7 +170,7 @@ def before_kubernetes(
 
 
 def keep(rows: list[dict[str, Any]]) -> None:
-    """Add rows to what the table of the documentation is made from."""
+    """Add rows to what the table is made from."""
     with RESULTS.open("a") as stream:
         for each in rows:
             stream.write(f"{json.dumps(each)}\n")

@@ -37,7 +37,7 @@ _Make = Callable[[conductors.Conductors, proxy.Proxy], faults.Fault]
 class Column:
     """A fault.
 
-    :param text: as the documentation says it
+    :param text: as the table says it
     :param alone: whether it hits other clusters, too
     """
 

@@ -28,7 +28,7 @@ _RECORD = r"sh\.helm\.release\.v1\."
 class Step:
     """One of them.
 
-    :param name: as the documentation says it
+    :param name: as the table says it
     :param pattern: of the path and what is sent, a line each; ``{}`` is the
         cluster, as that API calls it
     """

@@ -204,7 +204,7 @@ def clock_off(place: Place) -> Iterator[None]:
             place.conductors.start(name)
 
 
-#: As the documentation says them.
+#: As the table says them.
 FAULTS: dict[str, Fault] = {
     "helm is not installed for 40 s": no_helm,
     "helm hangs, and never ends": helm_hangs,

@@ -11,7 +11,7 @@
 # under the License.
 
 
-"""The table of faults in the documentation, from what the tests kept.
+"""Tables of faults and how they ended, from what the tests kept.
 
 ``python3 -m magnum_capi_helm.tests.chaos.table``, after the tests.
 """
@@ -31,7 +31,6 @@ from magnum_capi_helm.tests.chaos import story
 _CHECKOUT = pathlib.Path(__file__).parents[3]
 RESULTS = _CHECKOUT / ".lab" / "chaos.jsonl"
 COMPARED = _CHECKOUT / ".lab" / "chaos-compared.jsonl"
-TARGET = _CHECKOUT / "doc" / "source" / "admin" / "faults-measured.inc"
 #: Characters of a reason.
 _LONGEST = 120
 _HEAD = """\
@@ -150,7 +149,7 @@ def _row(words: Sequence[str]) -> Iterable[str]:
 
 
 def main() -> None:
-    """Write it anew."""
+    """Print them."""
     source = pathlib.Path(sys.argv[1]) if sys.argv[1:] else RESULTS
     lines = source.read_text().splitlines()
     cells = [story.Cell(**json.loads(each)) for each in lines]
@@ -158,7 +157,7 @@ def main() -> None:
     if COMPARED.exists():
         lines = COMPARED.read_text().splitlines()
         ended = [endings.Ending(**json.loads(each)) for each in lines]
-    TARGET.write_text(tables(cells, ended))
+    print(tables(cells, ended))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@
 """The same faults with this driver and with magnum-capi-helm 1.4.0.
 
 Both in the lab's one-process Magnum. How they end with 1.4.0 is printed and
-kept for the documentation; only of this driver is anything demanded.
+kept for a table; only of this driver is anything demanded.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 
 """Each step of each operation meets each fault.
 
-The rows go into the documentation: :mod:`magnum_capi_helm.tests.chaos.table`.
+What comes out becomes a table: :mod:`magnum_capi_helm.tests.chaos.table`.
 ``CHAOS_FAULTS`` chooses some of the faults, by name.
 """
 

@@ -13,7 +13,7 @@
 
 """A resize while something is missing that conductors need.
 
-The rows go into the documentation, as those of ``test_matrix``.
+The rows go into a table, as those of ``test_matrix``.
 """
 
 from __future__ import annotations

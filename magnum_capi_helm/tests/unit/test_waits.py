@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Waiting for a place, but not for long."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+from oslotest import base
+
+from magnum_capi_helm import waits
+
+
+class CourtesyTest(base.BaseTestCase):
+    def test_who_finds_no_place_waits_for_one(self) -> None:
+        courtesy = waits.Courtesy(2, patience=5.0)
+        inside = threading.Semaphore(0)
+
+        def go_in() -> None:
+            with courtesy.turn():
+                inside.release()
+
+        with contextlib.ExitStack() as places:
+            for _ in range(2):
+                places.enter_context(courtesy.turn())
+            third = threading.Thread(target=go_in)
+            third.start()
+            self.assertFalse(inside.acquire(timeout=0.05))
+        self.assertTrue(inside.acquire(timeout=5))
+        third.join()
+
+    def test_nobody_waits_for_long(self) -> None:
+        courtesy = waits.Courtesy(1, patience=0.01)
+        with courtesy.turn():
+            # Another one is in its place, and keeps it.
+            with courtesy.turn():
+                pass
+            with courtesy.turn():
+                pass
+
+    def test_who_fails_leaves_the_place(self) -> None:
+        courtesy = waits.Courtesy(1, patience=5.0)
+        for _ in range(2):
+            with contextlib.suppress(ValueError), courtesy.turn():
+                raise ValueError

@@ -103,18 +103,19 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
             raise exceptions.HelmUnreachable(
                 f"helm {command[0]} did not end within {self._deadline:.0f} s"
             )
-        if process.returncode < 0:
-            # Who was killed, by the kernel for its memory or by a restart,
-            # has refused nothing.
-            name = signal.Signals(-process.returncode).name
-            raise exceptions.HelmUnreachable(
-                f"helm {command[0]} was killed ({name})"
-            )
+        _check_alive(command[0], process.returncode)
         if process.returncode:
             absent = b"release: not found" in err.lower()
             kind = pyhelm3.ReleaseNotFoundError if absent else pyhelm3.Error
             raise kind(process.returncode, b"", err)
         return bytes(out)
+
+
+def _check_alive(what: str, code: int) -> None:
+    """Whoever is killed, for its memory for instance, has refused nothing."""
+    if code < 0:
+        name = signal.Signals(-code).name
+        raise exceptions.HelmUnreachable(f"helm {what} was killed ({name})")
 
 
 def _dies_with_parent() -> list[str]:

@@ -134,15 +134,22 @@ class Calls:
                 **options,
             )
             if not answers.is_unserved(answer):
-                if answer.status_code == requests.codes.not_found:
-                    return None
                 what = f"{method} {kind.name} {name}".strip()
-                answers.raise_for(answer, what, self._who)
-                return answer
+                return self._checked(answer, what)
             self._versions.forget(kind)
         if kind.optional:
             return None
-        raise exceptions.ManagementUnserved(
+        raise self._unserved(kind)
+
+    def _checked(self, answer: Any, what: str) -> Any:
+        """The answer, or None when there is no such object."""
+        if answer.status_code == requests.codes.not_found:
+            return None
+        answers.raise_for(answer, what, self._who)
+        return answer
+
+    def _unserved(self, kind: kinds.Kind) -> exceptions.ManagementUnserved:
+        return exceptions.ManagementUnserved(
             f"{self._who} serves no {kind.name} of "
             f"{kind.group or 'the core group'}: is its provider installed?"
         )

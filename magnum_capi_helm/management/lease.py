@@ -94,9 +94,8 @@ class Leases:
         """
         self.wanted((namespace, release))
         hold = self._take(namespace, release, labels, new=new)
-        renewal = threading.Thread(
-            target=hold.keep, name=f"lease-{release}", daemon=True
-        )
+        name = f"lease-{release}"
+        renewal = threading.Thread(target=hold.keep, name=name, daemon=True)
         renewal.start()
         try:
             with fence.around(hold.confirm):
@@ -154,9 +153,10 @@ class Leases:
         new: bool = False,
     ) -> Hold:
         identity, began = self._identity(), self._clock()
+        busy = exceptions.LeaseHeld(f"another conductor works on {release}")
         found = None if new else self.read(namespace, release)
         if self.held(found):
-            raise exceptions.LeaseHeld(f"another conductor works on {release}")
+            raise busy
         meta = {"name": names.lease(release), "namespace": namespace}
         lease = found or {"metadata": {**meta, "labels": labels}}
         lease["spec"] = {**(lease.get("spec") or {}), **_spec(identity)}
@@ -169,9 +169,7 @@ class Leases:
             if (taken.get("spec") or {}).get("holderIdentity") != identity:
                 if new:
                     return self._take(namespace, release, labels)
-                raise exceptions.LeaseHeld(
-                    f"another conductor works on {release}"
-                ) from error
+                raise busy from error
         return Hold(self._management, taken, identity, self._clock, began)
 
     def _identity(self) -> str:
@@ -179,10 +177,7 @@ class Leases:
 
 
 class Hold:
-    """A Lease that this process holds.
-
-    :param began: when it was asked for, by ``clock``
-    """
+    """A Lease that this process holds, asked for when ``began``."""
 
     def __init__(
         self,
@@ -194,6 +189,8 @@ class Hold:
     ) -> None:
         self._management = management
         self._lease = lease
+        self._name = str(lease["metadata"]["name"])
+        self._namespace = str(lease["metadata"]["namespace"])
         self._identity = identity
         self._clock = clock
         self._renewed = began
@@ -244,14 +241,6 @@ class Hold:
                 LOG.warning("%s", error)
         except exceptions.CapiHelmError as error:
             LOG.warning("Lease of %s not given back: %s", self._name, error)
-
-    @property
-    def _name(self) -> str:
-        return str(self._lease["metadata"]["name"])
-
-    @property
-    def _namespace(self) -> str:
-        return str(self._lease["metadata"]["namespace"])
 
     def _renew_or_lose(self, spec: client.Object) -> None:
         """Write ``spec``, unless it is another's by now.

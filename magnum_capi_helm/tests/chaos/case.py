@@ -22,7 +22,6 @@ import re
 from typing import Any
 import urllib.parse
 
-from keystoneauth1 import adapter
 import pymysql
 
 from magnum_capi_helm import names
@@ -50,7 +49,9 @@ class HighlyAvailableCase(base.LabCase):
         self.conductors = conductors.Conductors(lambda: self.between.port)
         self._start()
         self.agreement = walk_agreement.Agreement(
-            self.plane, self.namespace, self._images()
+            self.plane,
+            self.namespace,
+            walk_agreement.images(self.magnum.session),
         )
 
     def _before_kubernetes(self) -> proxy.Proxy:
@@ -93,17 +94,6 @@ class HighlyAvailableCase(base.LabCase):
 
     # Looking
 
-    def _images(self) -> dict[str, str]:
-        """Versions of Kubernetes by ID, and by name, of their images."""
-        glance = adapter.Adapter(self.magnum.session, service_type="image")
-        listed = glance.get("/v2/images").json()["images"]
-        return {
-            each[key]: f"v{each['kube_version'].removeprefix('v')}"
-            for each in listed
-            if each.get("kube_version")
-            for key in ("id", "name")
-        }
-
     def left_of_cluster(self, uuid: str) -> list[str]:
         """What there is of a cluster whose row is gone."""
         # What every name of the release has of the UUID.
@@ -111,17 +101,8 @@ class HighlyAvailableCase(base.LabCase):
         return [
             *self.left_of(mark),
             *(each["name"] for each in self.credentials_of(uuid)),
-            *self._server_groups(mark),
+            *walk_agreement.server_groups(self.magnum.session, mark),
         ]
-
-    def _server_groups(self, mark: str) -> list[str]:
-        nova = adapter.Adapter(
-            self.magnum.session,
-            service_type="compute",
-            default_microversion="2.64",
-        )
-        listed = nova.get("/os-server-groups").json()["server_groups"]
-        return [each["name"] for each in listed if mark in each["name"]]
 
     def certificates(self) -> int:
         """How many certificates and keys Magnum's database has."""

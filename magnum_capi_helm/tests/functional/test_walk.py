@@ -24,7 +24,6 @@ import secrets
 import time
 
 from cryptography import x509
-from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
 import psycopg2
 
@@ -51,8 +50,10 @@ class WalkTest(base.LabCase):
         super().setUp()
         self.path: list[str] = []
         self.prefix = self.unique("walk")
+        images = walk_agreement.images(self.magnum.session)
+        self.assertIn(walk_requests.NEW, images.values())
         self.agreement = walk_agreement.Agreement(
-            self.plane, self.namespace, self._images()
+            self.plane, self.namespace, images
         )
         self.addOnException(
             lambda _: print(f"WALK_SEED={SEED}", *self.path, sep="\n")
@@ -162,7 +163,7 @@ class WalkTest(base.LabCase):
         return [
             *self.left_of(mark),
             *(each["name"] for each in self.credentials_of(cluster.uuid)),
-            *self._server_groups(mark),
+            *walk_agreement.server_groups(self.magnum.session, mark),
         ]
 
     def _compare(self, cluster: walk_requests.Cluster) -> None:
@@ -172,19 +173,6 @@ class WalkTest(base.LabCase):
             return
         groups = self.magnum.nodegroups(cluster.uuid)
         self.agreement.compare(cluster, row, groups)
-
-    def _images(self) -> dict[str, str]:
-        """Versions of Kubernetes by ID, and by name, of their images."""
-        glance = adapter.Adapter(self.magnum.session, service_type="image")
-        listed = glance.get("/v2/images").json()["images"]
-        versions = {
-            each[key]: f"v{each['kube_version'].removeprefix('v')}"
-            for each in listed
-            if each.get("kube_version")
-            for key in ("id", "name")
-        }
-        self.assertIn(walk_requests.NEW, versions.values())
-        return versions
 
     def _certificates(self) -> list[str]:
         """What Magnum stores for clusters of this walk."""
@@ -197,15 +185,6 @@ class WalkTest(base.LabCase):
         return [
             uuid for uuid, pem in rows if self.prefix in _issuer(pem.encode())
         ]
-
-    def _server_groups(self, mark: str) -> list[str]:
-        nova = adapter.Adapter(
-            self.magnum.session,
-            service_type="compute",
-            default_microversion="2.64",
-        )
-        listed = nova.get("/os-server-groups").json()["server_groups"]
-        return [each["name"] for each in listed if mark in each["name"]]
 
     def _sweep(self) -> None:
         """Delete what is still there, whatever happened."""

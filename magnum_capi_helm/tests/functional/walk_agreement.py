@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from keystoneauth1 import adapter
+
 from magnum_capi_helm import names
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
@@ -176,3 +178,27 @@ class Agreement:
     def _of_server(self, image: dict[str, Any]) -> str:
         """The version in the image of a server."""
         return self._images.get(str(image.get("id")), str(image))
+
+
+def images(keystone: Any) -> dict[str, str]:
+    """Versions of Kubernetes by ID, and by name, of their images.
+
+    :param keystone: a session
+    """
+    glance = adapter.Adapter(keystone, service_type="image")
+    listed = glance.get("/v2/images").json()["images"]
+    return {
+        each[key]: f"v{each['kube_version'].removeprefix('v')}"
+        for each in listed
+        if each.get("kube_version")
+        for key in ("id", "name")
+    }
+
+
+def server_groups(keystone: Any, mark: str) -> list[str]:
+    """Names of server groups that have ``mark`` in them."""
+    nova = adapter.Adapter(
+        keystone, service_type="compute", default_microversion="2.64"
+    )
+    listed = nova.get("/os-server-groups").json()["server_groups"]
+    return [each["name"] for each in listed if mark in each["name"]]

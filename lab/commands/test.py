@@ -34,6 +34,15 @@ _BUILD_LOG = layout.log("build")
 _QUICK = "quick"
 _SLOW = "functional"
 _COUNT = re.compile(r"^ - (Passed|Failed): (\d+)", re.MULTILINE)
+# What stestr prints of a failed test as it goes, up to the next test.
+_FAILED = re.compile(
+    r"^\{\d+\} (\S+)[^\n]* FAILED$(.*?)(?=^\{\d+\} |^=+$)",
+    re.MULTILINE | re.DOTALL,
+)
+_TRACEBACK = "Captured traceback:"
+_SECTION = "\nCaptured "
+# Lines of a traceback that are shown again: its end is what counts.
+_SHOWN = 25
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +53,7 @@ class Result:
     code: int
     passed: int = 0
     failed: int = 0
+    failures: tuple[str, ...] = ()
 
 
 def count(text: str) -> tuple[int, int]:
@@ -52,6 +62,16 @@ def count(text: str) -> tuple[int, int]:
     for word, number in _COUNT.findall(text):
         numbers[word] += int(number)
     return numbers["Passed"], numbers["Failed"]
+
+
+def failures(text: str) -> tuple[str, ...]:
+    """Each failed test in what stestr printed: its name, then its reason."""
+    found = []
+    for name, printed in _FAILED.findall(text):
+        reason = printed.partition(_TRACEBACK)[2].partition(_SECTION)[0]
+        lines = reason.strip("~\n").splitlines()
+        found.append("\n".join([name, *lines[-_SHOWN:]]))
+    return tuple(found)
 
 
 def run() -> int:
@@ -150,10 +170,15 @@ def _tox(name: str) -> Result:
     for line in child.stdout or ():
         print(line, end="", flush=True)
         lines.append(line)
-    return Result(name, child.wait(), *count("".join(lines)))
+    text = "".join(lines)
+    return Result(name, child.wait(), *count(text), failures(text))
 
 
 def _report(results: list[Result]) -> int:
+    """Failures once more: thousands of lines may lie behind them."""
+    for result in results:
+        for failure in result.failures:
+            print(f"\n=== failed in {result.name}: {failure}")
     print()
     for result in results:
         verdict = "failed" if result.code else "passed"

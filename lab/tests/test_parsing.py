@@ -58,6 +58,25 @@ class StestrTest(unittest.TestCase):
         )
         self.assertEqual((15, 2), test_command.count(text))
 
+    def test_failed_tests_are_found_with_the_end_of_their_reason(self) -> None:
+        text = (
+            "{0} a.B.test_fine [0.1s] ... ok\n\nCaptured stderr:\n~~\n"
+            "    Traceback (most recent call last):\n    Noise\n\n"
+            "{1} a.B.test_bad [0.2s] ... FAILED\n\nCaptured stdout:\n~~\n"
+            "    much\n\nCaptured traceback:\n~~~~\n"
+            "    AssertionError: 1 != 2\n\nCaptured pythonlogging:\n~~\n"
+            "    DEBUG much more\n\n"
+            "{1} a.B.test_worse [0.2s] ... FAILED\n\n"
+            "======\nTotals\n"
+        )
+        self.assertEqual(
+            (
+                "a.B.test_bad\n    AssertionError: 1 != 2",
+                "a.B.test_worse",
+            ),
+            test_command.failures(text),
+        )
+
     def test_nothing_was_run(self) -> None:
         self.assertEqual((0, 0), test_command.count("ruff: all fine\n"))
 

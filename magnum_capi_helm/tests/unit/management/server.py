@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import http.server
 import json
 import pathlib
@@ -46,8 +47,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        # Who asked may have given up by now.
+        with contextlib.suppress(ConnectionError):
+            self.end_headers()
+            self.wfile.write(body)
 
     do_GET = do_PATCH = do_POST = do_DELETE = _answer  # noqa: N815
 

@@ -38,13 +38,13 @@ class Column:
     """A fault.
 
     :param text: as the table says it
-    :param alone: whether it hits other clusters, too
+    :param crowd: of those that it hits, too; empty when it hits none
     """
 
     name: str
     text: str
     make: _Make
-    alone: bool = False
+    crowd: str = ""
 
 
 def _plain(fault: faults.Fault) -> _Make:
@@ -97,24 +97,24 @@ COLUMNS = (
         "killed",
         "who asks, the conductor or its helm, is killed before it is served",
         lambda killers, between: faults.before(killers.kill_asking),
-        alone=True,
+        crowd="killed",
     ),
     Column(
         "killed after",
         "the conductor is killed once it is served",
         lambda killers, between: faults.after(killers.kill),
-        alone=True,
+        crowd="killed",
     ),
     Column(
         "frozen",
         f"the conductor is frozen for {FROZEN:.0f} s once it is served",
         lambda killers, between: faults.after(killers.freeze(FROZEN)),
-        alone=True,
+        crowd="frozen",
     ),
     Column(
         "away",
         f"the API is away for {AWAY:.0f} s from this request on",
         lambda killers, between: _away(between),
-        alone=True,
+        crowd="away",
     ),
 )

@@ -36,6 +36,8 @@ from magnum_capi_helm.tests.functional import walk_requests
 
 #: How an operation ended.
 DONE, FAILED, LOST, STUCK = "done", "failed", "lost", "stuck"
+#: The fault had no occasion: the step is not what it was taken for.
+UNMET = "unmet"
 #: Seconds between two looks: a crowd looks, and conductors answer.
 PAUSE = 3.0
 #: Seconds that an operation may take, faults included.
@@ -99,7 +101,7 @@ class Story:
     def __init__(self, scene: Scene, plot: Plot) -> None:
         self._scene = scene
         self._plot = plot
-        self._name = self._uuid = ""
+        self.name = self._uuid = ""
         self._credentials: list[str] = []
         self._model = walk_requests.Cluster("", {1}, {})
         self.cells: list[Cell] = []
@@ -112,10 +114,10 @@ class Story:
             self._prepare(operation)
             cell = self._meet(operation, step)
             self.cells.append(cell)
-            print(self._name, cell, flush=True)
+            print(self.name, cell, flush=True)
             if cell.ended == STUCK:
                 return
-            if cell.ended != DONE:
+            if cell.ended in (FAILED, LOST):
                 self._again(operation)
             self._compare(operation, before)
 
@@ -128,8 +130,8 @@ class Story:
         ended, reason = self._ask(operation, rule.hit.is_set)
         # It is over, or it never comes.
         rule.times = 0
-        if not rule.hit.is_set() and ended != LOST:
-            ended, reason = STUCK, f"never reached: {ended} {reason}"
+        if not rule.hit.is_set() and ended == DONE:
+            ended, reason = UNMET, "the step was never reached"
         seconds = round(time.monotonic() - began, 1)
         fault = self._plot.column.name
         return Cell(operation, step.name, fault, ended, seconds, reason)
@@ -137,14 +139,14 @@ class Story:
     def _called(self) -> str:
         """What requests call the cluster, as a pattern."""
         if self._plot.table is steps.KUBERNETES:
-            return rf"{self._name}-\w{{12}}"
+            return rf"{self.name}-\w{{12}}"
         return "|".join([self._uuid or "not yet", *self._credentials])
 
     # Asking
 
     def _prepare(self, operation: str) -> None:
         if operation == "create":
-            self._name, self._uuid = self._scene.unique("chaos"), ""
+            self.name, self._uuid = self._scene.unique("chaos"), ""
         found = self._scene.credentials_of(self._uuid) if self._uuid else []
         self._credentials = [each["id"] for each in found]
 
@@ -178,13 +180,13 @@ class Story:
             self._delete_failed()
             self._prepare(operation)
         ended, reason = self._ask(operation, lambda: True)
-        what = f"{self._name} {self.cells[-1]}: again: {ended} {reason}"
+        what = f"{self.name} {self.cells[-1]}: again: {ended} {reason}"
         self._scene.agreement.check(ended == DONE, what)
 
     def _send(self, operation: str) -> str:
         """The request; why it was refused."""
         asked = orders.order(
-            operation, self._name, self._uuid, self._scene.templates
+            operation, self.name, self._uuid, self._scene.templates
         )
         if operation in orders.COUNTS:
             group, count = orders.COUNTS[operation]
@@ -249,7 +251,7 @@ class Story:
         rows = [found, *found["groups"].values()]
         reasons = {str(each["status_reason"] or "") for each in rows}
         text = " | ".join(sorted(reasons - {""}))
-        what = f"{self._name} {found['status']}: no reason"
+        what = f"{self.name} {found['status']}: no reason"
         self._scene.agreement.check(text, what)
         return text
 
@@ -262,12 +264,12 @@ class Story:
         return {each for each in names if f"-{orders.GROUP}-" not in each}
 
     def _release(self) -> str:
-        return f"{self._name}-{self._uuid.replace('-', '')[-12:]}"
+        return f"{self.name}-{self._uuid.replace('-', '')[-12:]}"
 
     def _compare(self, operation: str, before: set[str]) -> None:
         """Nothing is there, missing or replaced that nobody asked for."""
         check = self._scene.agreement.check
-        what = f"{self._name} after {self.cells[-1]}"
+        what = f"{self.name} after {self.cells[-1]}"
         if operation == "delete":
             left = self._scene.left_of(self._uuid)
             check(not left, f"{what}: left {left}")
@@ -292,5 +294,5 @@ class Story:
         while self._found() is not None and time.monotonic() < ended:
             time.sleep(base.POLL)
         left = self._scene.left_of(self._uuid)
-        what = f"{self._name} {self.cells[-1]}: left {left}"
+        what = f"{self.name} {self.cells[-1]}: left {left}"
         self._scene.agreement.check(not left, what)

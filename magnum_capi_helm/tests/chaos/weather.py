@@ -93,7 +93,7 @@ class Weather(beside.Beside):
     def _hit(
         self, between: proxy.Proxy, asks: Callable[[faults.Request], bool]
     ) -> None:
-        quiet = [each for each in columns.COLUMNS if not each.alone]
+        quiet = [each for each in columns.COLUMNS if not each.crowd]
         column = self._dice.choice(quiet)
         self.seen[f"  {column.name}"] += 1
         between.when(asks, column.make(self._killers, between))

@@ -20,11 +20,7 @@ environment: a proxy or CA bundle meant for OpenStack must not apply here.
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from typing import Any
-import weakref
 
 import pykube
 import pykube.exceptions
@@ -36,6 +32,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import spent
 from magnum_capi_helm.management import exec_plugin
 from magnum_capi_helm.management import kubeconfig
+from magnum_capi_helm.management import memory_files
 
 #: As many as Magnum has worker threads (oslo.messaging's default).
 POOL = 64
@@ -72,10 +69,8 @@ class Connection:
         option: str = kubeconfig.OPTION,
     ) -> None:
         document = kubeconfig.load(path, option)
-        directory = tempfile.mkdtemp(prefix="magnum-capi-helm-")
-        # Only the process that made the keys removes them, not its forks.
-        weakref.finalize(self, _remove, directory, os.getpid())
-        config = _usable(kubeconfig.externalise(document, directory), path)
+        self._files = memory_files.Files()
+        config = _usable(kubeconfig.externalise(document, self._files), path)
         adapter = pykube.http.KubernetesHTTPAdapter(
             config,
             pool_connections=1,
@@ -99,10 +94,10 @@ class Connection:
         self._api = pykube.HTTPClient(
             config, timeout=timeout, http_adapter=adapter
         )
-        self._prepare(config, directory)
+        self._prepare(config)
         self.server: str = config.cluster["server"]
 
-    def _prepare(self, config: pykube.KubeConfig, directory: str) -> None:
+    def _prepare(self, config: pykube.KubeConfig) -> None:
         """What pykube-ng does not take from the kubeconfig, or too much."""
         session = self._api.session
         session.trust_env = False
@@ -111,7 +106,7 @@ class Connection:
         if token_file := config.user.get("tokenFile"):
             session.auth = _TokenFile(token_file)
         if plugin := config.user.pop("exec", None):
-            session.auth = exec_plugin.Plugin(plugin, session, directory)
+            session.auth = exec_plugin.Plugin(plugin, session, self._files)
 
     def request(
         self, method: str, version: str, url: str = "", **options: Any
@@ -139,8 +134,3 @@ def _usable(document: dict[str, Any], path: str) -> pykube.KubeConfig:
             "take: set its current-context"
         ) from error
     return config
-
-
-def _remove(directory: str, pid: int) -> None:
-    if os.getpid() == pid:
-        shutil.rmtree(directory, ignore_errors=True)

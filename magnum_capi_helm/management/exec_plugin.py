@@ -26,7 +26,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import pathlib
 import subprocess
 import threading
 import time
@@ -36,6 +35,7 @@ from oslo_log import log as logging
 import requests
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import memory_files
 
 LOG = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Plugin(requests.auth.AuthBase):
 
     :param config: ``exec`` of the kubeconfig's user
     :param session: gets the client certificate, when the plugin gives one
-    :param directory: where a client certificate may be written
+    :param files: of the session; a client certificate is one of them
     :raises NotConfigured: a plugin that can't be run by a service
     """
 
@@ -64,12 +64,14 @@ class Plugin(requests.auth.AuthBase):
         self,
         config: dict[str, Any],
         session: requests.Session,
-        directory: str,
+        files: memory_files.Files,
     ) -> None:
         _check(config)
         self._config = config
         self._session = session
-        self._directory = pathlib.Path(directory)
+        self._files = files
+        #: Of the certificate before this one: requests may still need it.
+        self._before: tuple[str, ...] = ()
         self._lock = threading.Lock()
         self._token = ""
         self._until = 0.0
@@ -120,11 +122,7 @@ class Plugin(requests.auth.AuthBase):
         until = self._end(found.get("expirationTimestamp"))
         self._runs += 1
         if certificate and key:
-            # urllib3 knows connections by the names of these files.
-            self._session.cert = (
-                self._write(f"exec-{self._runs}.crt", certificate),
-                self._write(f"exec-{self._runs}.key", key),
-            )
+            self._present(certificate, key)
         self._until = until
 
     def _end(self, text: Any) -> float:
@@ -141,11 +139,19 @@ class Plugin(requests.auth.AuthBase):
             ) from None
         return end.timestamp() - _EARLY
 
-    def _write(self, name: str, text: str) -> str:
-        path = self._directory / name
-        path.touch(mode=0o600, exist_ok=False)
-        path.write_text(text, encoding="utf-8")
-        return str(path)
+    def _present(self, certificate: str, key: str) -> None:
+        """The client certificate of all connections from now on.
+
+        urllib3 knows connections by the paths of these files, and keeps
+        those of one pair alone: the paths are others than the last ones.
+        """
+        present = tuple(self._session.cert or ())
+        self._session.cert = (
+            self._files.write("exec.crt", certificate.encode()),
+            self._files.write("exec.key", key.encode()),
+        )
+        self._files.forget(self._before)
+        self._before = present
 
     def _run(self) -> dict[str, Any]:
         command = [self._config["command"], *(self._config.get("args") or ())]

@@ -22,13 +22,13 @@ from __future__ import annotations
 import base64
 import binascii
 import copy
-import os
 import pathlib
 from typing import Any
 
 import yaml
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import memory_files
 
 #: Where a kubeconfig is configured, unless it is one of several.
 OPTION = "[capi_helm] kubeconfig_file"
@@ -62,41 +62,39 @@ def load(path: str, option: str = OPTION) -> dict[str, Any]:
         raise exceptions.NotConfigured(
             f"{path} is not a kubeconfig: {hint} cluster"
         )
-    for _, body in _bodies(document):
+    for body in _bodies(document):
         for key in (*_PATHS, "tokenFile"):
             if value := body.get(key):
                 body[key] = str(file.parent / value)
     return document
 
 
-def externalise(document: dict[str, Any], directory: str) -> dict[str, Any]:
-    """A copy whose inline certificates and keys are files in ``directory``.
+def externalise(
+    document: dict[str, Any], files: memory_files.Files
+) -> dict[str, Any]:
+    """A copy whose inline certificates and keys are among ``files``.
 
     :raises NotConfigured: a ``*-data`` value is not base64
     """
     document = copy.deepcopy(document)
-    for number, (kind, body) in enumerate(_bodies(document)):
+    for body in _bodies(document):
         for key in _PATHS:
             data = body.pop(f"{key}-data", None)
             if not data:
                 continue
-            target = os.path.join(directory, f"{kind}-{number}-{key}")
             try:
                 content = base64.b64decode(data, validate=False)
             except (binascii.Error, ValueError) as error:
                 raise exceptions.NotConfigured(
                     f"the kubeconfig's {key}-data is not base64"
                 ) from error
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            with os.fdopen(os.open(target, flags, 0o600), "wb") as sink:
-                sink.write(content)
-            body[key] = target
+            body[key] = files.write(key, content)
     return document
 
 
-def _bodies(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _bodies(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [
-        (kind, entry[kind])
+        entry[kind]
         for kind in ("cluster", "user")
         for entry in document.get(f"{kind}s") or []
         if isinstance(entry.get(kind), dict)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import stat
 import tempfile
 import threading
 import time
@@ -212,12 +211,15 @@ class KubeconfigTest(server.ServerTest):
                 exceptions.NotConfigured, connection.Connection, path, SHORT
             )
 
-    def test_files_of_keys_go_with_the_connection(self) -> None:
+    def test_keys_are_in_no_directory_and_go_with_the_connection(self) -> None:
         key = {"client-key-data": "aHVudGVyMg==", "token": "t"}
-        connected = self.connect(user=key)
         temporary = pathlib.Path(tempfile.gettempdir())
-        (directory,) = temporary.glob("magnum-capi-helm-*")
-        self.assertEqual(0o700, stat.S_IMODE(directory.stat().st_mode))
-        self.assertEqual(1, len(list(directory.iterdir())))
-        del connected
-        self.assertFalse(directory.exists())
+        before = set(temporary.rglob("*"))
+        connected = self.connect(user=key)
+        user = connected._api.config.user
+        path = pathlib.Path(user["client-key"].filename())
+        self.assertEqual("hunter2", path.read_text())
+        new = set(temporary.rglob("*")) - before
+        self.assertNotIn("hunter2", [each.read_text() for each in new])
+        del connected, user
+        self.assertFalse(path.exists())

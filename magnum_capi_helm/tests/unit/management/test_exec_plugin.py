@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import os
 import pathlib
@@ -149,6 +150,28 @@ class PluginTest(_Plugin):
         self.assertEqual("KEY", pathlib.Path(key).read_text())
         mode = stat.S_IMODE(os.stat(key).st_mode)
         self.assertEqual(0o600, mode)
+
+    def test_certificates_that_are_over_are_closed(self) -> None:
+        self.gives(
+            clientCertificateData="CERT",
+            clientKeyData="KEY",
+            expirationTimestamp=hours(0.01),
+        )
+        connected = self.with_plugin()
+        pairs = []
+        descriptors = set()
+        for _ in range(6):
+            self.ask(connected)
+            pairs.append(connected._api.session.cert)
+            descriptors.add(len(os.listdir("/proc/self/fd")))
+        # urllib3 knows connections by these paths.
+        self.assertTrue(
+            all(one != next_ for one, next_ in itertools.pairwise(pairs))
+        )
+        self.assertGreaterEqual(max(descriptors) - min(descriptors), 2)
+        self.assertLessEqual(max(descriptors) - min(descriptors), 4)
+        for path in (*pairs[-1], *pairs[-2]):
+            self.assertIn(pathlib.Path(path).read_text(), ("CERT", "KEY"))
 
 
 class FailureTest(_Plugin):

@@ -25,6 +25,7 @@ import yaml
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kubeconfig
+from magnum_capi_helm.management import memory_files
 
 KEY = "-----BEGIN PRIVATE KEY-----hunter2"
 ENCODED = base64.b64encode(KEY.encode()).decode()
@@ -116,13 +117,17 @@ class LoadTest(_KubeconfigTest):
 
 
 class ExternaliseTest(_KubeconfigTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.files = memory_files.Files()
+
     def test_inline_keys_become_files_of_the_owner_alone(self) -> None:
         before = document(
             **{"client-key-data": ENCODED, "client-certificate-data": ENCODED}
         )
         ca = base64.b64encode(b"the CA").decode()
         before["clusters"][0]["cluster"]["certificate-authority-data"] = ca
-        after = kubeconfig.externalise(before, str(self.home))
+        after = kubeconfig.externalise(before, self.files)
         user = after["users"][0]["user"]
         cluster = after["clusters"][0]["cluster"]
         self.assertEqual({"client-key", "client-certificate"}, set(user))
@@ -135,26 +140,17 @@ class ExternaliseTest(_KubeconfigTest):
         for path, content in files.items():
             self.assertEqual(content, pathlib.Path(path).read_text())
             self.assertEqual(0o600, stat.S_IMODE(os.stat(path).st_mode))
-            self.assertEqual(str(self.home), os.path.dirname(path))
+        self.assertEqual([], list(self.home.iterdir()))
 
     def test_the_document_given_stays_as_it_is(self) -> None:
         before = document(**{"client-key-data": ENCODED})
-        kubeconfig.externalise(before, str(self.home))
+        kubeconfig.externalise(before, self.files)
         self.assertEqual(document(**{"client-key-data": ENCODED}), before)
 
     def test_paths_stay_paths_and_tokens_stay_tokens(self) -> None:
         before = document(**{"client-key": "/etc/key.pem", "token": "t"})
-        self.assertEqual(
-            before, kubeconfig.externalise(before, str(self.home))
-        )
+        self.assertEqual(before, kubeconfig.externalise(before, self.files))
         self.assertEqual([], list(self.home.iterdir()))
-
-    def test_a_file_that_is_already_there_is_not_trusted(self) -> None:
-        before = document(**{"client-key-data": ENCODED})
-        kubeconfig.externalise(before, str(self.home))
-        self.assertRaises(
-            FileExistsError, kubeconfig.externalise, before, str(self.home)
-        )
 
     def test_data_that_is_no_base64_names_the_key_alone(self) -> None:
         before = document(**{"client-key-data": "hunter2"})
@@ -162,7 +158,7 @@ class ExternaliseTest(_KubeconfigTest):
             exceptions.NotConfigured,
             kubeconfig.externalise,
             before,
-            str(self.home),
+            self.files,
         )
         self.assertEqual(
             "the kubeconfig's client-key-data is not base64", str(error)

@@ -49,6 +49,7 @@ def write() -> None:
     """Write what they have beside the one-process Magnum's options."""
     _path("ha").write_text(_COMMON)
     for name in (API, *CONDUCTORS):
+        _temporary(name).mkdir(parents=True, exist_ok=True)
         host = name.removeprefix("magnum-")
         _path(name).write_text(
             f"[DEFAULT]\nhost = {host}\nlog_file = {layout.log(name)}\n"
@@ -57,6 +58,11 @@ def write() -> None:
 
 def _path(name: str) -> pathlib.Path:
     return config.home("magnum") / f"{name}.conf"
+
+
+def _temporary(name: str) -> pathlib.Path:
+    """Where a process has its temporary files: none may stay there."""
+    return layout.STATE / "temporary" / name
 
 
 def tables_ready() -> bool:
@@ -105,7 +111,7 @@ def _service(
         layer=layer,
         ports=(port,) if port else (),
         probe=service.answers(f"http://127.0.0.1:{port}/") if port else None,
-        env={"PYTHONWARNINGS": "ignore"},
+        env={"PYTHONWARNINGS": "ignore", "TMPDIR": str(_temporary(name))},
         inputs=lambda: [*own, *openstack_services.of_magnum()],
         grace=4.0,
     )

@@ -124,6 +124,13 @@ class HighlyAvailableCase(base.LabCase):
             database=url.path.removeprefix("/"),
         )
 
+    def assert_nothing_left(self) -> None:
+        """No helm of the conductors, and no temporary file."""
+        self.until(lambda: not self.helms(), 60, "a helm is left")
+        folder = base.LAB / "temporary"
+        files = [str(e) for e in folder.rglob("*") if not e.is_dir()]
+        self.assertEqual([], files)
+
     def helms(self) -> list[str]:
         """helm processes that are there."""
         return [processes.command(e) for e in processes.helms(str(base.LAB))]

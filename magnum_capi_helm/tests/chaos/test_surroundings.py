@@ -64,7 +64,7 @@ class SurroundingsTest(case.HighlyAvailableCase):
             self._compare(count)
             self.assertEqual(masters, self._masters(), name)
             self.settle()
-        self.until(lambda: not self.helms(), 60, "a helm is left")
+        self.assert_nothing_left()
 
     def _ask(self, count: int) -> None:
         """Until somebody takes it: the user tries again after an error."""

@@ -84,7 +84,7 @@ class WanderingTest(case.HighlyAvailableCase):
         print("lost by Magnum:", *self.lost, sep="\n  ")
         self.assertEqual([], self.agreement.wrong, f"WALK_SEED={SEED}")
         self.assertEqual(certificates, self.certificates())
-        self.until(lambda: not self.helms(), 60, "a helm is left")
+        self.assert_nothing_left()
 
     # Walking
 

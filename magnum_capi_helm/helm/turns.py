@@ -101,10 +101,13 @@ class Turns:
 
     def _take(self, patience: float) -> None:
         with self._changed:
+            # Who does not wait takes nothing from those who do: one of them
+            # was told of a free turn, and is not awake yet.
+            others = 0 if patience else self._urgent
             self._urgent += 1
             try:
                 free = self._changed.wait_for(
-                    lambda: self._running < self._number, patience
+                    lambda: self._running + others < self._number, patience
                 )
             finally:
                 self._urgent -= 1

@@ -55,7 +55,7 @@ _ALL = 45.0
 #: What helm is given at least; else it is left to the polls.
 _HELM = 15.0
 #: How long it waits for its turn. helm runs twice, and the user waits.
-_PATIENCE = 20.0
+_PATIENCE = 30.0
 
 
 def upgrade(

@@ -75,9 +75,10 @@ class RefusalsTest(base.LabCase):
         keystone = adapter.Adapter(
             self.magnum.session, service_type="identity"
         )
+        # Its roles are named: those of a token are not always his.
+        wanted = {"name": self.unique("ac"), "roles": [{"name": "member"}]}
         made = keystone.post(
-            url,
-            json={"application_credential": {"name": self.unique("ac")}},
+            url, json={"application_credential": wanted}
         ).json()["application_credential"]
         self.addCleanup(keystone.delete, f"{url}/{made['id']}")
         auth = v3.ApplicationCredential(

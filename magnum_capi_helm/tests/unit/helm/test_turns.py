@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+import time
 
 from oslotest import base
 
@@ -153,6 +154,26 @@ class TurnsTest(base.BaseTestCase):
             self.assertEqual([], self.due)
         self._work_off()
         self.assertEqual(["a"], self.done)
+
+    def test_who_does_not_wait_takes_no_turn_from_who_does(self) -> None:
+        one = self._turns(1)
+        had = threading.Event()
+
+        def wait() -> None:
+            with one.turn(patience=10):
+                had.set()
+
+        one._take(0)
+        waits = threading.Thread(target=wait)
+        waits.start()
+        self.addCleanup(waits.join)
+        while not one._urgent:
+            time.sleep(0.001)
+        # The one that waits is told, and can't move yet.
+        with one._changed:
+            one._hand_on()
+            self.assertRaises(exceptions.NoTurn, one.turn().__enter__)
+        self.assertTrue(had.wait(10))
 
     def test_patience_ends(self) -> None:
         one = self._turns(1)

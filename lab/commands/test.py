@@ -39,6 +39,11 @@ _FAILED = re.compile(
     r"^\{\d+\} (\S+)[^\n]* FAILED$(.*?)(?=^\{\d+\} |^=+$)",
     re.MULTILINE | re.DOTALL,
 )
+# A command of tox, with its folder and process.
+_ENDED = re.compile(
+    r"^\S+: exit (?!0 )\d+ \([\d.]+ seconds\) \S+> (.*?)(?: pid=\d+)?$",
+    re.MULTILINE,
+)
 _TRACEBACK = "Captured traceback:"
 _SECTION = "\nCaptured "
 # Lines of a traceback that are shown again: its end is what counts.
@@ -65,8 +70,8 @@ def count(text: str) -> tuple[int, int]:
 
 
 def failures(text: str) -> tuple[str, ...]:
-    """Each failed test in what stestr printed: its name, then its reason."""
-    found = []
+    """What failed, in what tox printed: commands, and tests with reasons."""
+    found = [f"the command {command}" for command in _ENDED.findall(text)]
     for name, printed in _FAILED.findall(text):
         reason = printed.partition(_TRACEBACK)[2].partition(_SECTION)[0]
         lines = reason.strip("~\n").splitlines()

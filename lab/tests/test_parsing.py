@@ -77,6 +77,15 @@ class StestrTest(unittest.TestCase):
             test_command.failures(text),
         )
 
+    def test_commands_that_failed_are_found(self) -> None:
+        text = (
+            "quick: exit 1 (2.40 seconds) /src/x> doc8 README.rst pid=12241\n"
+            "quick: exit 0 (0.20 seconds) /src/x> ruff check . pid=12242\n"
+        )
+        self.assertEqual(
+            ("the command doc8 README.rst",), test_command.failures(text)
+        )
+
     def test_nothing_was_run(self) -> None:
         self.assertEqual((0, 0), test_command.count("ruff: all fine\n"))
 

@@ -110,6 +110,7 @@ _TEMPLATE_FIELDS = (
     "insecure_registry",
     "apiserver_port",
 )
+_PROXIES = ("http_proxy", "https_proxy")
 _CLUSTER_FIELDS = ("name", "keypair", "fixed_network", "fixed_subnet")
 _GROUP_PARTS = ("name", "label", "node label", "node label's value", "taint")
 
@@ -156,7 +157,8 @@ def _label(
 ) -> str:
     """A label of the template, perhaps around a value that is allowed."""
     name = chance.choice(features.LABELS).name
-    allowed = str(harmless["labels"].pop(name, ""))
+    # It stays in the harmless request: another label may need it.
+    allowed = str(harmless["labels"].get(name, ""))
     forms = (text(chance), allowed + text(chance), text(chance) + allowed)
     hostile["labels"][name] = chance.choice(forms)
     return name
@@ -174,6 +176,9 @@ def _field(
 ) -> str:
     name = chance.choice(_TEMPLATE_FIELDS)
     harmless.pop(name, None)
+    if name in _PROXIES:
+        # With any proxy there are files that else are not there.
+        harmless[name] = "http://proxy.example.org:3128"
     hostile[name] = text(chance)
     return name
 

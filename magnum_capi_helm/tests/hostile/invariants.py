@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 import re
 from typing import Any
 
@@ -31,6 +31,8 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
 #: Maps whose keys a tenant may choose, by the last part of their path.
 _FREE_KEYS = frozenset({"nodeLabels"})
+#: And those whose keys labels called ``*_options`` give: they are flags.
+_FLAGS = frozenset({"extraArgs", "kubeletExtraArgs"})
 #: Made from the UUID, which a request's file makes from the name.
 _DERIVED = frozenset({"magnum_cluster_uuid"})
 
@@ -52,12 +54,18 @@ def leaves(values: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def problems(
-    release: str, values: dict[str, Any], harmless: dict[str, Any]
+    release: str,
+    values: dict[str, Any],
+    harmless: dict[str, Any],
+    where: Collection[str] = (),
 ) -> Iterator[str]:
     """What is wrong with the values of a hostile request.
 
     :param harmless: the values of the same request without what is hostile
+    :param where: the fields that are hostile
     """
+    flags = any(each.endswith("_options") for each in where)
+    free = _FREE_KEYS | _FLAGS if flags else _FREE_KEYS
     if not _NAME.fullmatch(release):
         yield f"the release is called {release!r}"
     if yaml.safe_load(yaml.safe_dump(values)) != values:
@@ -67,25 +75,29 @@ def problems(
             yield f"a group is called {group['name']!r}"
     found, before = dict(leaves(values)), dict(leaves(harmless))
     for path, item in found.items():
-        yield from _of_leaf(path, item)
-        if (path not in before or before[path] != item) and not _own(
-            path, item
-        ):
+        yield from _of_leaf(path, item, free)
+        own = _own(path, item, release) or (
+            flags and not _FLAGS.isdisjoint(path[-2:-1])
+        )
+        if (path not in before or before[path] != item) and not own:
             yield f"{'.'.join(path)} became {item!r:.60}"
     for path in before.keys() - found.keys():
         yield f"{'.'.join(path)} is gone"
 
 
-def _of_leaf(path: Path, item: Any) -> Iterator[str]:
+def _of_leaf(path: Path, item: Any, free: Collection[str]) -> Iterator[str]:
     for number, key in enumerate(path):
-        if _hostile(key) and path[number - 1] not in _FREE_KEYS:
+        if _hostile(key) and path[number - 1] not in free:
             yield f"{key!r:.60} is a key of {'.'.join(path[:number])}"
     if path[0] == "addons" and _TEMPLATE.search(str(item)):
         yield f"{'.'.join(path)} is a template: {item!r:.60}"
 
 
-def _own(path: Path, item: Any) -> bool:
-    return path[-1] in _DERIVED or _hostile(item) or any(map(_hostile, path))
+def _own(path: Path, item: Any, release: str) -> bool:
+    # What a name becomes may have lost the mark.
+    if path[-1] in _DERIVED or str(item).startswith(f"{release}-"):
+        return True
+    return _hostile(item) or any(map(_hostile, path))
 
 
 def _hostile(item: Any) -> bool:

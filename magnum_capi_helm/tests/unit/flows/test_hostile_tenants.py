@@ -84,7 +84,9 @@ class HostileTenantsTest(base.BaseTestCase):
             _, harmless = self._values(request.harmless)
             wrong += [
                 (request.where, problem)
-                for problem in invariants.problems(release, values, harmless)
+                for problem in invariants.problems(
+                    release, values, harmless, request.where
+                )
             ]
         print(f"{_INPUTS} hostile requests: {dict(outcomes)}")
         self.assertEqual([], wrong)

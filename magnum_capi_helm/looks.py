@@ -110,9 +110,17 @@ class Look:
 
     @property
     def drifted(self) -> bool:
-        """Whether live objects may not be what their manifest says."""
-        return repair.needed(self.seen.revisions) or repair.miscounted(
-            self.seen, self.wanted
+        """Whether live objects may not be what their manifest says.
+
+        helm takes no notice of what it could not delete (``Update`` in
+        ``pkg/kube/client.go``): such a group lives on, in no manifest.
+        """
+        return (
+            repair.needed(self.seen.revisions)
+            or repair.miscounted(self.seen, self.wanted)
+            or any(
+                self._there(each.chart_name) for each in self.wanted.leaving
+            )
         )
 
     def _there(self, name: str) -> bool:

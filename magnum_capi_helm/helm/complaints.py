@@ -56,6 +56,8 @@ _UNREACHABLE = (
     "has prevented the request from succeeding",
     "the object has been modified",
 )
+#: All that the API server says of a token that has expired meanwhile.
+_UNAUTHORIZED = re.compile(r"\bunauthorized$")
 _CHART_MISSING = re.compile(
     r"chart .*not found|404 not found|is not a valid chart repository"
     r"|failed to fetch|no chart name found|path .* not found"
@@ -93,6 +95,8 @@ def translated(what: str, stderr: bytes) -> exceptions.HelmError:
     if _BUSY.search(folded):
         return exceptions.HelmBusy(message)
     if any(each in folded for each in _UNREACHABLE):
+        return exceptions.HelmUnreachable(message)
+    if what != "pull" and _UNAUTHORIZED.search(folded):
         return exceptions.HelmUnreachable(message)
     if what == "pull" or _CHART_MISSING.search(folded):
         return exceptions.ChartUnavailable(message)

@@ -50,6 +50,8 @@ class Outcome(enum.Enum):
     INTERRUPTED = "interrupted"
     #: All was done, but helm ran out of time before it could say so.
     LATE = "late"
+    #: Nothing was deleted: the requests were lost, and helm does not mind.
+    LEFT = "left"
     #: helm was killed before any object was written; its conductor lives.
     BROKEN_OFF = "broken off"
     #: helm and its conductor were killed before any object was written.
@@ -188,7 +190,11 @@ class FakeHelm(repository.FakeRepository):
             )
         deployed = [each for each in history if each["status"] == "deployed"]
         base = (deployed or history)[-1]["objects"] if history else []
-        self._write(base, revision.objects())
+        wanted = revision.objects()
+        kept = {_identity(each) for each in wanted}
+        if outcome is Outcome.LEFT:
+            base = [each for each in base if _identity(each) in kept]
+        self._write(base, wanted)
         for each in deployed:
             self._supersede(revision.namespace, each["name"])
         self._record(dataclasses.replace(revision, status="deployed"))

@@ -74,7 +74,11 @@ class Agreement:
         self._versions(release, groups, what)
 
     def _released(self, release: str, what: str) -> None:
-        """The newest revision is deployed, and is the only one."""
+        """The newest revision is deployed, and none is pending.
+
+        An older one may say so, too: helm takes no notice when it can't mark
+        it, and counts the newest (``pkg/storage/storage.go``).
+        """
         records = self._plane.list(
             kinds.SECRET, self._namespace, f"owner=helm,name={release}"
         )
@@ -82,8 +86,10 @@ class Agreement:
             (int(labels["version"]), labels["status"])
             for labels in map(view.labels_of, records)
         ]
-        deployed = [v for v, state in states if state == "deployed"]
-        self.check(deployed == [max(states)[0]], f"{what}: revisions {states}")
+        right = max(states)[1] == "deployed" and not any(
+            state.startswith("pending") for _, state in states
+        )
+        self.check(right, f"{what}: revisions {states}")
 
     def _asked(
         self, cluster: walk_requests.Cluster, groups: dict[str, Any], what: str

@@ -497,10 +497,14 @@ class FlowTestCase(base.DbTestCase):
 
     def replicas(self, group: str = "default-worker") -> int:
         """Wanted machines of the live MachineDeployment."""
+        return int(self.deployment(group)["spec"]["replicas"])
+
+    def deployment(self, group: str) -> dict[str, Any]:
+        """The live MachineDeployment of a group."""
         name = names.machine_deployment(RELEASE, group)
         found = self.server.get(kinds.MACHINE_DEPLOYMENT, NAMESPACE, name)
         assert found is not None
-        return int(found["spec"]["replicas"])
+        return found
 
 
 #: Keys of the Secret of an intent when nothing is parked there.

@@ -27,6 +27,7 @@ from magnum_capi_helm import nodegroup_creation
 from magnum_capi_helm import outcome
 from magnum_capi_helm import server_groups
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.flows import base
 
 
@@ -54,6 +55,20 @@ class DeleteTest(base.NodegroupTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertIsNone(self.row().status_reason)
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
+
+    def test_what_helm_could_not_delete_is_deleted_by_a_poll(self) -> None:
+        self.helm.outcomes = [helm.Outcome.LEFT]
+        self.remove("gpu")
+        runs = len(self.helm.upgrades)
+        self.assertTrue(self.deployment("gpu"))
+        self.settle()
+        self.assertRaises(AssertionError, self.deployment, "gpu")
+        self.assertEqual(runs, len(self.helm.upgrades))
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.capi.remove_group("gpu")
+        self.settle()
+        self.assertNotIn("gpu", self.groups())
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
 
     def test_it_does_not_come_back_with_a_resize_of_another(self) -> None:
         self.remove("gpu")

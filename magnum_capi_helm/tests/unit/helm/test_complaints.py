@@ -109,6 +109,11 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         "(post secrets)",
     ),
     (
+        "Error: create: failed to create: Unauthorized",
+        exceptions.HelmUnreachable,
+        "create: failed to create: Unauthorized",
+    ),
+    (
         "Error: the server is currently unable to handle the request",
         exceptions.HelmUnreachable,
         "the server is currently unable to handle the request",

@@ -56,6 +56,8 @@ class Look:
     verdict: cluster_status.Verdict
     #: What was last wanted; read in a thorough look.
     known: intent.Intent | None = None
+    #: Names of the manifest's addons; read in a thorough look.
+    expected: frozenset[str] = frozenset()
     #: Of all objects in ``seen``.
     version: Hashable = None
     #: Whether the same objects will always amount to this.
@@ -113,11 +115,13 @@ class Look:
         """Whether live objects may not be what their manifest says.
 
         helm takes no notice of what it could not delete (``Update`` in
-        ``pkg/kube/client.go``): such a group lives on, in no manifest.
+        ``pkg/kube/client.go``): such a group or addon lives on, in no
+        manifest.
         """
         return (
             repair.needed(self.seen.revisions)
             or repair.miscounted(self.seen, self.wanted)
+            or repair.stray_addons(self.seen, self.scope, self.expected)
             or any(
                 self._there(each.chart_name) for each in self.wanted.leaving
             )
@@ -189,13 +193,14 @@ def of(
     rows_now, nodegroups = rows.read(row)
     seen = sighting.decode()
     rows_now = rows_now.known_as(seen.group_names())
+    expected = _expected(rt, scope, seen) if thorough else frozenset()
     judge = functools.partial(
         cluster_status.verdict,
         seen,
         rows_now,
         autoscaled=seen.autoscaled(),
         required=conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
-        expected=_expected(rt, scope, seen) if thorough else frozenset(),
+        expected=expected,
     )
     verdict = judge(now=time.time())
     return Look(
@@ -207,6 +212,7 @@ def of(
         seen,
         verdict,
         known=kept.read(rt, scope).wanted if thorough else None,
+        expected=expected,
         version=sighting.version,
         lasting=verdict == judge(now=math.inf),
     )

@@ -19,7 +19,7 @@ only what differs is written (``drift``). Only under the Lease.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 import dataclasses
 from typing import TypeAlias
 
@@ -74,6 +74,19 @@ def miscounted(seen: view.View, rows_now: wanted.Rows) -> bool:
     return any(
         live is not None and view.spec_of(live).get("replicas") != count
         for live, count in workers + plane
+    )
+
+
+def stray_addons(
+    seen: view.View, scope: snapshot.Scope, expected: Collection[str]
+) -> bool:
+    """Whether an addon is there that helm made and the manifest has not.
+
+    :param expected: names of the manifest's addons; empty: they are not known
+    """
+    return bool(expected) and any(
+        view.name_of(each) not in expected and _of_helm(each, scope)
+        for each in seen.addons
     )
 
 
@@ -186,7 +199,7 @@ def _try(what: str, write: Callable[..., object], *args: object) -> None:
 def _remove_strays(
     rt: runtime.Runtime, scope: snapshot.Scope, manifest: _Manifest
 ) -> None:
-    """Remove what a failed revision made and no manifest has.
+    """Remove what a failed revision made, or helm could not delete.
 
     Never what the chart keeps: machines are made from templates of older
     revisions. They go with the Cluster.

@@ -180,6 +180,9 @@ class RepairTest(RepairTestCase):
         self.assertEqual([], self.server.names(kinds.CONTROL_PLANE))
 
 
+_POLICY = "helm.sh/resource-policy"
+
+
 class StraysTest(RepairTestCase):
     """Objects that a failed revision made."""
 
@@ -202,7 +205,7 @@ class StraysTest(RepairTestCase):
     def test_those_that_helm_made_for_us_go(self) -> None:
         self.failed_revision()
         other = {"meta.helm.sh/release-name": "other"}
-        keep = {"helm.sh/resource-policy": "keep"}
+        keep = {_POLICY: "keep"}
         self.stray(kinds.MACHINE_DEPLOYMENT, "stray")
         self.stray(kinds.HELM_RELEASE, "stray")
         self.stray(kinds.MANIFESTS, "kept", **keep)
@@ -216,6 +219,20 @@ class StraysTest(RepairTestCase):
         )
         templates = self.server.names(kinds.OPENSTACK_MACHINE_TEMPLATE)
         self.assertIn("older", templates)
+
+    def test_an_addon_that_helm_could_not_delete_goes_before_the_end(
+        self,
+    ) -> None:
+        self.stray(kinds.HELM_RELEASE, "stray")
+        self.stray(kinds.MANIFESTS, "kept", **{_POLICY: "keep"})
+        self.resize(3)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.assertNotIn("stray", self.server.names(kinds.HELM_RELEASE))
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertIn("kept", self.server.names(kinds.MANIFESTS))
 
 
 class SameCountTest(RepairTestCase):

@@ -69,7 +69,7 @@ class Proxy:
         self._trust = trust
         self._rules: list[Rule] = []
         self._lock = threading.Lock()
-        self._coming = threading.Lock()
+        self._coming = threading.Condition()
         self._away = 0
         self._open: set[socket.socket] = set()
         self._server = self._listen(0)
@@ -98,6 +98,12 @@ class Proxy:
         """No faults any more."""
         with self._lock:
             self._rules.clear()
+        self.back()
+
+    def back(self) -> None:
+        """Wait until somebody listens."""
+        with self._coming:
+            self._coming.wait_for(lambda: not self._away)
 
     @contextlib.contextmanager
     def away(self) -> Any:
@@ -116,6 +122,7 @@ class Proxy:
                 self._away -= 1
                 if not self._away:
                     self._server = self._listen(self.port)
+                    self._coming.notify_all()
 
     def close(self) -> None:
         """Listen no more, and cut what is open."""

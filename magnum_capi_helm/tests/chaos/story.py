@@ -26,6 +26,7 @@ from keystoneauth1 import exceptions as ka_exceptions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.chaos import columns
+from magnum_capi_helm.tests.chaos import endings
 from magnum_capi_helm.tests.chaos import faults
 from magnum_capi_helm.tests.chaos import orders
 from magnum_capi_helm.tests.chaos import proxy
@@ -34,32 +35,16 @@ from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import walk_agreement
 from magnum_capi_helm.tests.functional import walk_requests
 
-#: How an operation ended.
-DONE, FAILED, LOST, STUCK = "done", "failed", "lost", "stuck"
-#: The fault had no occasion: the step is not what it was taken for.
-UNMET = "unmet"
 #: Seconds between two looks: a crowd looks, and conductors answer.
 PAUSE = 3.0
 #: Seconds that an operation may take, faults included.
 PATIENCE = 400
+#: Seconds that the last step of all may come after what the user sees.
+LATE = 10
+#: Seconds that what is being removed may be there when the row is gone.
+LEAVING = 60
 #: Seconds after which a request that left no trace is lost.
 TRACE = 100
-
-
-@dataclasses.dataclass(frozen=True)
-class Cell:
-    """How one operation ended, with one fault at one step.
-
-    :param seconds: until it ended, the fault included
-    :param reason: what the user reads, where it failed
-    """
-
-    operation: str
-    step: str
-    fault: str
-    ended: str
-    seconds: float
-    reason: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +89,7 @@ class Story:
         self.name = self._uuid = ""
         self._credentials: list[str] = []
         self._model = walk_requests.Cluster("", {1}, {})
-        self.cells: list[Cell] = []
+        self.cells: list[endings.Cell] = []
 
     def run(self) -> None:
         """All operations; each one that failed is asked for again."""
@@ -115,26 +100,29 @@ class Story:
             cell = self._meet(operation, step)
             self.cells.append(cell)
             print(self.name, cell, flush=True)
-            if cell.ended == STUCK:
+            if cell.ended == endings.STUCK:
                 return
-            if cell.ended in (FAILED, LOST):
+            if cell.ended in (endings.FAILED, endings.LOST):
                 self._again(operation)
             self._compare(operation, before)
 
-    def _meet(self, operation: str, step: steps.Step) -> Cell:
+    def _meet(self, operation: str, step: steps.Step) -> endings.Cell:
         """One operation, with the fault at one step."""
         rule = self._plot.between.when(
             step.asks(self._called), self._plot.fault
         )
         began = time.monotonic()
         ended, reason = self._ask(operation, rule.hit.is_set)
-        # It is over, or it never comes.
+        # The row goes before the Lease does. Then it is over, or never comes.
+        rule.hit.wait(LATE if ended == endings.DONE else 0)
         rule.times = 0
-        if not rule.hit.is_set() and ended == DONE:
-            ended, reason = UNMET, "the step was never reached"
+        if not rule.hit.is_set() and ended == endings.DONE:
+            ended, reason = endings.UNMET, "the step was never reached"
         seconds = round(time.monotonic() - began, 1)
         fault = self._plot.column.name
-        return Cell(operation, step.name, fault, ended, seconds, reason)
+        return endings.Cell(
+            operation, step.name, fault, ended, seconds, reason
+        )
 
     def _called(self) -> str:
         """What requests call the cluster, as a pattern."""
@@ -155,33 +143,34 @@ class Story:
         before = (self._found() if self._uuid else None) or {}
         refusal = self._send(operation)
         if refusal or operation == "rotate":
-            return (FAILED, refusal) if refusal else (DONE, "")
+            return (endings.FAILED, refusal) if refusal else (endings.DONE, "")
         began = time.monotonic()
         while time.monotonic() < began + PATIENCE * base.SLOWER:
             time.sleep(PAUSE)
             found = self._found()
             ended = self._ended(operation, found)
-            if ended == DONE:
-                return DONE, ""
+            if ended == endings.DONE:
+                return endings.DONE, ""
             # What failed before is not what fails now.
             changed = (found or {}).get("updated_at") != before.get(
                 "updated_at"
             )
-            if ended == FAILED and changed and met():
-                return FAILED, self._why(found)
+            if ended == endings.FAILED and changed and met():
+                return endings.FAILED, self._why(found)
             # Complete, or failed, as it was: some look just before it begins.
             if ended and time.monotonic() > began + TRACE * base.SLOWER:
-                return LOST, str(found)
-        return STUCK, str(self._found())
+                return endings.LOST, str(found)
+        return endings.STUCK, str(self._found())
 
     def _again(self, operation: str) -> None:
         """What the user does after a failure. There are no faults any more."""
+        self._plot.between.back()
         if operation == "create":
             self._delete_failed()
             self._prepare(operation)
         ended, reason = self._ask(operation, lambda: True)
         what = f"{self.name} {self.cells[-1]}: again: {ended} {reason}"
-        self._scene.agreement.check(ended == DONE, what)
+        self._scene.agreement.check(ended == endings.DONE, what)
 
     def _send(self, operation: str) -> str:
         """The request; why it was refused."""
@@ -220,14 +209,18 @@ class Story:
     def _ended(self, operation: str, found: dict[str, Any] | None) -> str:
         """How it ended; empty while it goes on."""
         if found is None:
-            return DONE if operation == "delete" else LOST
+            return endings.DONE if operation == "delete" else endings.LOST
         groups = found["groups"]
         states = {found["status"], *(g["status"] for g in groups.values())}
         if any(each.endswith("_IN_PROGRESS") for each in states):
             return ""
         if any(each.endswith("_FAILED") for each in states):
-            return FAILED
-        return DONE if self._took(operation, found, groups) else LOST
+            return endings.FAILED
+        return (
+            endings.DONE
+            if self._took(operation, found, groups)
+            else endings.LOST
+        )
 
     def _took(
         self, operation: str, found: dict[str, Any], groups: dict[str, Any]
@@ -271,7 +264,7 @@ class Story:
         check = self._scene.agreement.check
         what = f"{self.name} after {self.cells[-1]}"
         if operation == "delete":
-            left = self._scene.left_of(self._uuid)
+            left = self._left()
             check(not left, f"{what}: left {left}")
             return
         row = self._scene.magnum.find(self._uuid)
@@ -286,6 +279,15 @@ class Story:
         if operation == "delete group":
             del self._model.counts[orders.GROUP]
 
+    def _left(self) -> list[str]:
+        """What there still is of a cluster whose row is gone."""
+        over = time.monotonic() + LEAVING * base.SLOWER
+        while left := self._scene.left_of(self._uuid):
+            if time.monotonic() > over:
+                return left
+            time.sleep(PAUSE)
+        return []
+
     def _delete_failed(self) -> None:
         """A create that failed leaves a row, which the user deletes."""
         with contextlib.suppress(ka_exceptions.NotFound):
@@ -293,6 +295,6 @@ class Story:
         ended = time.monotonic() + PATIENCE * base.SLOWER
         while self._found() is not None and time.monotonic() < ended:
             time.sleep(base.POLL)
-        left = self._scene.left_of(self._uuid)
+        left = self._left()
         what = f"{self.name} {self.cells[-1]}: left {left}"
         self._scene.agreement.check(not left, what)

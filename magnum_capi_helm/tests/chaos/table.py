@@ -13,24 +13,29 @@
 
 """Tables of faults and how they ended, from what the tests kept.
 
-``python3 -m magnum_capi_helm.tests.chaos.table``, after the tests.
+``python3 -m magnum_capi_helm.tests.chaos.table``, after the tests, adds what
+they found to what is kept beside the page, and writes the tables anew.
 """
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable, Sequence
 import json
 import pathlib
-import sys
 
 from magnum_capi_helm.tests.chaos import columns
 from magnum_capi_helm.tests.chaos import endings
 from magnum_capi_helm.tests.chaos import steps
-from magnum_capi_helm.tests.chaos import story
 
 _CHECKOUT = pathlib.Path(__file__).parents[3]
-RESULTS = _CHECKOUT / ".lab" / "chaos.jsonl"
-COMPARED = _CHECKOUT / ".lab" / "chaos-compared.jsonl"
+_NEW = (
+    _CHECKOUT / ".lab" / "chaos.jsonl",
+    _CHECKOUT / ".lab" / "chaos-compared.jsonl",
+)
+_PAGES = _CHECKOUT / "doc" / "source" / "admin"
+KEPT = _PAGES / "faults-measured.jsonl"
+TABLES = _PAGES / "faults-measured.inc"
 #: Characters of a reason.
 _LONGEST = 120
 _HEAD = """\
@@ -38,12 +43,29 @@ _HEAD = """\
 """
 
 
+def read(
+    *paths: pathlib.Path,
+) -> tuple[list[endings.Cell], list[endings.Ending]]:
+    """What is in files; of what was run several times, the last run."""
+    cells: dict[tuple[str, ...], endings.Cell] = {}
+    ended: dict[tuple[str, ...], endings.Ending] = {}
+    for path in paths:
+        for line in path.read_text().splitlines() if path.exists() else ():
+            row = json.loads(line)
+            key = (row["operation"], row["step"], row["fault"])
+            if "driver" in row:
+                ended[(*key, row["driver"])] = endings.Ending(**row)
+            else:
+                cells[key] = endings.Cell(**row)
+    return list(cells.values()), list(ended.values())
+
+
 def tables(
-    cells: Sequence[story.Cell], ended: Sequence[endings.Ending] = ()
+    cells: Sequence[endings.Cell], ended: Sequence[endings.Ending] = ()
 ) -> str:
-    """Of what was run several times, the last run."""
+    """All of them, as reStructuredText."""
     last = {(each.operation, each.step, each.fault): each for each in cells}
-    parts = [_HEAD, *_summary(list(last.values()))]
+    parts = [_HEAD, *_summary(cells)]
     for title, known in (
         ("Requests to the management cluster", steps.KUBERNETES),
         ("Requests to Keystone", steps.KEYSTONE),
@@ -57,7 +79,7 @@ def tables(
         names = [each.name for each in columns.COLUMNS if each.name in met]
         if names:
             parts += _table(title, rows, names, last)
-    around = [each for each in last.values() if not each.fault]
+    around = [each for each in cells if not each.fault]
     if around:
         parts += _around(around)
     if ended:
@@ -65,16 +87,13 @@ def tables(
     return "\n".join(parts)
 
 
-def _summary(cells: Sequence[story.Cell]) -> Iterable[str]:
-    counts = {
-        ended: sum(each.ended == ended for each in cells)
-        for ended in (story.DONE, story.FAILED, story.LOST, story.STUCK)
-    }
+def _summary(cells: Sequence[endings.Cell]) -> Iterable[str]:
+    counts = collections.Counter(each.ended for each in cells)
     yield (
-        f"{len(cells)} operations with a fault: {counts[story.DONE]} done, "
-        f"{counts[story.FAILED]} failed with a reason and done when asked "
-        f"again, {counts[story.LOST]} lost by Magnum, {counts[story.STUCK]} "
-        "stuck."
+        f"{len(cells)} operations with a fault: {counts[endings.DONE]} done, "
+        f"{counts[endings.FAILED]} failed with a reason and done when asked "
+        f"again, {counts[endings.LOST]} lost by Magnum, "
+        f"{counts[endings.STUCK]} stuck."
     )
     yield ""
 
@@ -83,7 +102,7 @@ def _table(
     title: str,
     rows: Sequence[tuple[str, str]],
     names: Sequence[str],
-    last: dict[tuple[str, str, str], story.Cell],
+    last: dict[tuple[str, str, str], endings.Cell],
 ) -> Iterable[str]:
     yield f".. list-table:: {title}"
     yield "   :header-rows: 1"
@@ -97,7 +116,7 @@ def _table(
     yield ""
 
 
-def _around(cells: Sequence[story.Cell]) -> Iterable[str]:
+def _around(cells: Sequence[endings.Cell]) -> Iterable[str]:
     yield ".. list-table:: While a cluster is resized"
     yield "   :header-rows: 1"
     yield "   :widths: 40 15 45"
@@ -109,7 +128,7 @@ def _around(cells: Sequence[story.Cell]) -> Iterable[str]:
 
 
 def _compared(ended: Sequence[endings.Ending]) -> Iterable[str]:
-    """This driver beside the other one; the last run of each."""
+    """This driver beside the other one."""
     last = {(e.operation, e.step, e.fault, e.driver): e for e in ended}
     drivers = list(dict.fromkeys(each.driver for each in ended))
     yield ".. list-table:: The same faults with magnum-capi-helm 1.4.0"
@@ -135,12 +154,14 @@ def _ending(found: endings.Ending | None) -> str:
     return text
 
 
-def _cell(found: story.Cell | None) -> str:
+def _cell(found: endings.Cell | None) -> str:
     """Seconds, and a word where it was not just done."""
     if found is None:
         return ""
     seconds = f"{found.seconds:.0f}"
-    return seconds if found.ended == story.DONE else f"{found.ended} {seconds}"
+    return (
+        seconds if found.ended == endings.DONE else f"{found.ended} {seconds}"
+    )
 
 
 def _row(words: Sequence[str]) -> Iterable[str]:
@@ -149,15 +170,11 @@ def _row(words: Sequence[str]) -> Iterable[str]:
 
 
 def main() -> None:
-    """Print them."""
-    source = pathlib.Path(sys.argv[1]) if sys.argv[1:] else RESULTS
-    lines = source.read_text().splitlines()
-    cells = [story.Cell(**json.loads(each)) for each in lines]
-    ended = []
-    if COMPARED.exists():
-        lines = COMPARED.read_text().splitlines()
-        ended = [endings.Ending(**json.loads(each)) for each in lines]
-    print(tables(cells, ended))
+    """Add what is new, and write the tables."""
+    cells, ended = read(KEPT, *_NEW)
+    lines = [json.dumps(vars(each)) for each in (*cells, *ended)]
+    KEPT.write_text("".join(f"{each}\n" for each in lines))
+    TABLES.write_text(tables(cells, ended))
 
 
 if __name__ == "__main__":

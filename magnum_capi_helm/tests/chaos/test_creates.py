@@ -27,14 +27,16 @@ _RECORD = "sh.helm.release.v1."
 _COMPLETE, _FAILED = "CREATE_COMPLETE", "CREATE_FAILED"
 
 #: What a create asks for, what happens to it, and how the create ends. Before
-#: its intent is stored nobody but the user can go on: he holds the token.
+#: its intent is stored nobody but the user can go on, who holds the token:
+#: what is not worth another attempt, as a refusal, ends it.
 _ROWS: tuple[tuple[str, str, faults.Fault, str], ...] = (
-    ("PATCH", r"/secrets/{name}-\w+-ca\?", faults.answered(500), _FAILED),
+    ("PATCH", r"/secrets/{name}-\w+-ca\?", faults.answered(403), _FAILED),
+    ("PATCH", r"/secrets/{name}-\w+-etcd\?", faults.answered(500), _COMPLETE),
     (
         "PATCH",
         r"/secrets/{name}-\w+-cloud-credentials\?",
         faults.unanswered,
-        _FAILED,
+        _COMPLETE,
     ),
     ("GET", r"/secrets\?.*name%3D{name}", faults.delayed(15), _COMPLETE),
     ("POST", rf"/secrets\b.*{_RECORD}{{name}}", faults.lost, _COMPLETE),

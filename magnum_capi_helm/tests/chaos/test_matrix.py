@@ -27,6 +27,7 @@ import traceback
 
 from magnum_capi_helm.tests.chaos import case
 from magnum_capi_helm.tests.chaos import columns
+from magnum_capi_helm.tests.chaos import endings
 from magnum_capi_helm.tests.chaos import proxy
 from magnum_capi_helm.tests.chaos import steps
 from magnum_capi_helm.tests.chaos import story
@@ -53,16 +54,16 @@ class MatrixCase(case.HighlyAvailableCase):
             self.made,
             self.credentials_of,
         )
-        cells: list[story.Cell] = []
+        cells: list[endings.Cell] = []
         for plots in crowds:
             cells += self._crowd([story.Story(scene, each) for each in plots])
-        bad = (story.STUCK, story.UNMET)
+        bad = (endings.STUCK, endings.UNMET)
         self.assertEqual([], [each for each in cells if each.ended in bad])
         self.assertEqual([], self.agreement.wrong)
         self.assertEqual(certificates, self.certificates())
         self.assert_nothing_left()
 
-    def _crowd(self, stories: list[story.Story]) -> list[story.Cell]:
+    def _crowd(self, stories: list[story.Story]) -> list[endings.Cell]:
         try:
             with futures.ThreadPoolExecutor(len(stories)) as pool:
                 list(pool.map(self._tell, stories))

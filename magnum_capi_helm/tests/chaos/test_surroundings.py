@@ -25,7 +25,7 @@ from typing import Any
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.chaos import case
-from magnum_capi_helm.tests.chaos import story
+from magnum_capi_helm.tests.chaos import endings
 from magnum_capi_helm.tests.chaos import surroundings
 from magnum_capi_helm.tests.functional import walk_requests
 
@@ -51,11 +51,11 @@ class SurroundingsTest(case.HighlyAvailableCase):
                 began = time.monotonic()
                 self._ask(count)
             seen = self._until_done(count)
-            cell = story.Cell(
+            cell = endings.Cell(
                 "resize",
                 name,
                 "",
-                story.DONE,
+                endings.DONE,
                 round(time.monotonic() - began, 1),
                 " | ".join(seen),
             )

@@ -15,12 +15,14 @@
 
 from __future__ import annotations
 
+import json
+import pathlib
+
 from oslotest import base
 
 from magnum_capi_helm.tests.chaos import endings
 from magnum_capi_helm.tests.chaos import faults
 from magnum_capi_helm.tests.chaos import steps
-from magnum_capi_helm.tests.chaos import story
 from magnum_capi_helm.tests.chaos import table
 
 _SECRETS = "/api/v1/namespaces/magnum-1/secrets"
@@ -62,16 +64,13 @@ class StepsTest(base.BaseTestCase):
 
 
 class TableTest(base.BaseTestCase):
-    def test_the_last_run_counts_and_what_was_not_run_is_left_out(
-        self,
-    ) -> None:
+    def test_what_was_not_run_is_left_out(self) -> None:
         lease, intent, *_ = (each.name for each in steps.KUBERNETES["resize"])
         cells = [
-            story.Cell("resize", lease, "lost", story.STUCK, 400),
-            story.Cell("resize", lease, "lost", story.DONE, 21.4),
-            story.Cell("resize", intent, "lost", story.FAILED, 3, "why"),
-            story.Cell("resize", intent, "500", story.DONE, 9),
-            story.Cell("resize", "no helm", "", story.DONE, 50, "is gone"),
+            endings.Cell("resize", lease, "lost", endings.DONE, 21.4),
+            endings.Cell("resize", intent, "lost", endings.FAILED, 3, "why"),
+            endings.Cell("resize", intent, "500", endings.DONE, 9),
+            endings.Cell("resize", "no helm", "", endings.DONE, 50, "is gone"),
         ]
         ended = [
             endings.Ending("ours", "create", "Lease", "lost", "DONE", "", 3),
@@ -80,6 +79,31 @@ class TableTest(base.BaseTestCase):
             ),
         ]
         self.assertEqual(_TABLE, table.tables(cells, ended))
+
+    def test_the_last_run_counts(self) -> None:
+        stuck = endings.Cell("resize", "Lease", "lost", endings.STUCK, 400)
+        done = endings.Cell("resize", "Lease", "lost", endings.DONE, 21.4)
+        ours = endings.Ending("ours", "create", "Lease", "lost", "DONE")
+        old = endings.Ending("old", "create", "Lease", "lost", "STUCK")
+        paths = self.create_tempfiles(
+            [
+                (name, "\n".join(json.dumps(vars(each)) for each in rows))
+                for name, rows in (
+                    ("kept", [stuck, old]),
+                    ("new", [ours, done]),
+                )
+            ]
+        )
+        missing = pathlib.Path("missing")
+        self.assertEqual(
+            ([done], [old, ours]),
+            table.read(*map(pathlib.Path, paths), missing),
+        )
+
+    def test_the_page_is_made_of_what_is_kept(self) -> None:
+        self.assertEqual(
+            table.TABLES.read_text(), table.tables(*table.read(table.KEPT))
+        )
 
 
 _TABLE = """\

@@ -142,7 +142,7 @@ class LateUpdateTest(test_deletion.DeletionTestCase):
         self.poll()
 
     def test_a_resize(self) -> None:
-        self.lose(None)
+        self.lose(self.row(), None)
         self.resize(3)
 
     def test_a_change_of_a_nodegroup(self) -> None:

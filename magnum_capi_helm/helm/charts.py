@@ -24,27 +24,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import dataclasses
-import fcntl
 import os
 import pathlib
 import re
 import shutil
 import tempfile
-import threading
-import time
-from typing import IO, Protocol
+from typing import Protocol
+
+from oslo_log import log
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.helm import checksums
 from magnum_capi_helm.helm import packages
+from magnum_capi_helm.helm import store_lock
+
+LOG = log.getLogger(__name__)
 
 _STAGING = ".pull-"
-#: Seconds between two tries to get the lock, and until giving up: longer than
-#: any run of helm.
-_PAUSE = 0.1
-_LONGEST_WAIT = 900.0
-
 _ARCHIVE = re.compile(r"(-v?\d+\.\d+\.\d+[^/]*)?\.tgz$")
 
 
@@ -83,7 +80,7 @@ class Store:
     def __init__(self, directory: str, helm: Helm) -> None:
         self._directory = pathlib.Path(directory)
         self._helm = helm
-        self._lock = threading.Lock()
+        self._lock = store_lock.StoreLock(self._directory)
         self._checksums = checksums.Checksums()
 
     def has(self, chart: spec.Chart) -> bool:
@@ -102,6 +99,8 @@ class Store:
         target = self._target(chart)
         if not target.exists():
             self._fill(target, chart, source or chart)
+        elif not self._usable(target):
+            self._mend(target, chart, source or chart)
         self._verified(target)
         return str(target)
 
@@ -128,6 +127,13 @@ class Store:
             checksum=checksum,
         )
 
+    def _usable(self, file: pathlib.Path) -> bool:
+        try:
+            self._verified(file)
+        except exceptions.ChartUnavailable:
+            return False
+        return True
+
     def _verified(self, file: pathlib.Path) -> str:
         try:
             return self._checksums.verify(file)
@@ -148,49 +154,45 @@ class Store:
         self, target: pathlib.Path, chart: spec.Chart, source: spec.Chart
     ) -> None:
         """Put a chart into the store, unless somebody else just did."""
-        with self._lock, self._exclusive():
+        with self._lock.held():
             if target.exists():
                 return
-            for stale in self._directory.glob(f"{_STAGING}*"):
-                shutil.rmtree(stale, ignore_errors=True)
-            # In the store itself: a rename must not cross file systems.
-            with tempfile.TemporaryDirectory(
-                dir=self._directory, prefix=_STAGING
-            ) as staging:
-                found = self._fetched(chart, source, pathlib.Path(staging))
+            with self._staging() as staging:
+                found = self._fetched(chart, source, staging)
                 _check_version(found, chart.version, source)
                 # What is recorded for a chart that somebody removed is over.
                 checksums.path_of(target).unlink(missing_ok=True)
                 os.replace(found, target)
 
-    @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        """One process at a time.
+    def _mend(
+        self, target: pathlib.Path, chart: spec.Chart, source: spec.Chart
+    ) -> None:
+        """Replace a damaged chart by what its record says, if it is to be had.
 
-        Threads wait for a lock of their own first, and nobody waits in the
-        kernel: under eventlet that would stop the thread that is waited for.
+        What is another chart by now is left alone: somebody has to look.
         """
-        give_up = time.monotonic() + _LONGEST_WAIT
-        with self._lock_file() as file:  # closing it lets go of the lock
-            while not _locked(file.fileno()):
-                if time.monotonic() > give_up:
-                    raise exceptions.ChartUnavailable(
-                        f"another process has kept {file.name} locked for "
-                        f"{_LONGEST_WAIT / 60:.0f} minutes: look for a helm "
-                        "that does not end"
-                    )
-                time.sleep(_PAUSE)
-            yield
+        with (
+            contextlib.suppress(exceptions.ChartUnavailable, OSError),
+            self._lock.held(),
+            self._staging() as staging,
+        ):
+            if self._usable(target):
+                return
+            found = self._fetched(chart, source, staging)
+            if checksums.digest(found) == checksums.recorded(target):
+                os.replace(found, target)
+                LOG.warning("%s was damaged, and was fetched anew", target)
 
-    def _lock_file(self) -> IO[str]:
-        try:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            return open(self._directory / ".lock", "a")
-        except OSError as error:
-            raise exceptions.NotConfigured(
-                f"the chart store {self._directory} can't be written "
-                f"({error.strerror}); see [capi_helm] chart_store"
-            ) from error
+    @contextlib.contextmanager
+    def _staging(self) -> Iterator[pathlib.Path]:
+        """A directory to fetch into; under the lock, so it is the only one."""
+        for stale in self._directory.glob(f"{_STAGING}*"):
+            shutil.rmtree(stale, ignore_errors=True)
+        # In the store itself: a rename must not cross file systems.
+        with tempfile.TemporaryDirectory(
+            dir=self._directory, prefix=_STAGING
+        ) as staging:
+            yield pathlib.Path(staging)
 
     def _fetched(
         self, chart: spec.Chart, source: spec.Chart, staging: pathlib.Path
@@ -273,12 +275,3 @@ def _file_name(chart: spec.Chart) -> str:
     # Not every character is one for every file system and registry.
     name = f"{name_of(chart)}-{chart.version}.tgz"
     return re.sub(r"[^A-Za-z0-9._+-]", "_", name)
-
-
-def _locked(descriptor: int) -> bool:
-    """Try to get the lock of a file."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -53,8 +53,8 @@ class Checksums:
         if known is not None and known[0] == looks:
             return known[1]
         found = digest(file)
-        if recorded := _recorded(file):
-            if recorded != found:
+        if wanted := recorded(file):
+            if wanted != found:
                 raise DamagedError
         else:
             # Where it can't be written, each process trusts what it finds.
@@ -83,7 +83,7 @@ def digest(file: pathlib.Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _recorded(file: pathlib.Path) -> str:
+def recorded(file: pathlib.Path) -> str:
     """What the record says; empty when there is none."""
     try:
         text = path_of(file).read_text()

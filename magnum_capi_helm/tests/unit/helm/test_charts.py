@@ -23,6 +23,7 @@ import fixtures
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
+from magnum_capi_helm.helm import store_lock
 from magnum_capi_helm.tests.unit.helm import store
 
 
@@ -89,7 +90,7 @@ class FetchTest(store.StoreTestCase):
         self.assertTrue(holds.wait(10))
         waiter = threading.Thread(target=self.store.ensure, args=[store.CHART])
         waiter.start()
-        waiter.join(3 * charts._PAUSE)
+        waiter.join(3 * store_lock._PAUSE)
         self.assertTrue(waiter.is_alive())
         may_end.set()
         waiter.join(10)
@@ -100,12 +101,12 @@ class FetchTest(store.StoreTestCase):
     def test_a_process_that_never_ends_is_not_waited_for_forever(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch(
-                "magnum_capi_helm.helm.charts._LONGEST_WAIT", 0.0
+                "magnum_capi_helm.helm.store_lock._LONGEST_WAIT", 0.0
             )
         )
         self.directory.mkdir(parents=True)
         with open(self.directory / ".lock", "a") as file:
-            self.assertTrue(charts._locked(file.fileno()))
+            self.assertTrue(store_lock._locked(file.fileno()))
             self.assertIn(
                 "look for a helm that does not end",
                 self.unavailable(store.CHART),

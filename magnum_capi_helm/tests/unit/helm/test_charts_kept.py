@@ -21,6 +21,7 @@ import threading
 
 import fixtures
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import checksums
@@ -138,14 +139,24 @@ class ChecksumTest(store.StoreTestCase):
             each.join(5)
         self.assertEqual(2, len(set(staged)))
 
+    def test_a_damaged_chart_is_fetched_anew_if_it_is_still_the_same(
+        self,
+    ) -> None:
+        self.store.ensure(store.CHART)
+        before = self.record()
+        self.put(store.PACKED[:-1])
+        self.store.ensure(store.CHART)
+        self.assertEqual(store.PACKED, self.file.read_bytes())
+        self.assertEqual(before, self.record())
+
     def test_a_damaged_chart_is_never_used_and_says_what_to_do(self) -> None:
         self.store.ensure(store.CHART)
         self.put(store.PACKED[:-1])
-        for each in (
-            self.store,
-            charts.Store(str(self.directory), store.Helm()),
-        ):
-            self.store = each
+        other, away = store.Helm(), store.Helm()
+        other.during = lambda folder: store.write(folder, store.OTHER)
+        away.during = self._no_route
+        for helm in (other, away):
+            self.store = charts.Store(str(self.directory), helm)
             self.assertEqual(
                 f"{self.file} is damaged or was replaced: it is not what "
                 f"{store.FILE}.sha256 says. Remove both files to have the "
@@ -153,6 +164,9 @@ class ChecksumTest(store.StoreTestCase):
                 "as it is",
                 self.unavailable(store.CHART),
             )
+
+    def _no_route(self, folder: pathlib.Path) -> None:
+        raise exceptions.HelmUnreachable("no route to host")
 
     def test_a_chart_is_read_once_while_it_stays_the_same(self) -> None:
         self.store.ensure(store.CHART)
@@ -163,6 +177,7 @@ class ChecksumTest(store.StoreTestCase):
         os.utime(self.file, ns=(before.st_atime_ns, before.st_mtime_ns))
         self.store.ensure(store.CHART)
         os.utime(self.file)
+        self.helm.during = self._no_route
         self.unavailable(store.CHART)
 
     def test_a_chart_that_is_fetched_anew_gets_a_new_record(self) -> None:

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
 from concurrent import futures
 import datetime
 import functools
@@ -85,7 +84,7 @@ class CrowdCase(base.LabCase):
         # The lab's API and conductor are one process: what it loads for its
         # first cluster would be the API's time, too.
         self.until_status(self.cluster(template), ("CREATE_COMPLETE",))
-        self.logged = len(self.log())
+        self.logged = len(base.magnum_log())
         began = time.monotonic()
         with _Watcher(self.magnum) as watcher:
             made = self._create(template)
@@ -104,10 +103,6 @@ class CrowdCase(base.LabCase):
 
     def use_driver(self) -> None:
         """Magnum runs this one already."""
-
-    def log(self) -> str:
-        """What the conductor has logged so far."""
-        return base.magnum_log()
 
     def _create(self, template: str) -> set[str]:
         """All of them, asked for side by side."""
@@ -143,7 +138,7 @@ class CrowdTest(CrowdCase):
 
     def test_all_complete_and_the_api_answers_meanwhile(self) -> None:
         watcher = self.live({"capi_helm": {"max_helm_processes": str(TURNS)}})
-        runs = RAN.findall(self.log()[self.logged :])
+        runs = RAN.findall(base.magnum_log()[self.logged :])
         helm = sorted(float(seconds) for *_, seconds in runs)
         print(f"  helm: median {helm[len(helm) // 2]}, longest {helm[-1]} s")
         slowest, _ = max(watcher.seconds)
@@ -153,25 +148,6 @@ class CrowdTest(CrowdCase):
             {1: CROWD}, collections.Counter(releases.values()), str(releases)
         )
         self.assertLessEqual(_at_once(runs), TURNS)
-
-
-class ApartCrowdTest(CrowdTest):
-    """One conductor, and the API in processes of its own: as in a cloud."""
-
-    def configure_sections(
-        self, sections: Mapping[str, Mapping[str, str]]
-    ) -> None:
-        base.refuse_in_company("another Magnum")
-        base.write_override(sections)
-        self.addCleanup(base.OVERRIDE.unlink)
-        self.addCleanup(base.lab, "down", "--ha")
-        base.lab("up", "--ha")
-        for name in ("magnum-conductor-2", "magnum-conductor-3"):
-            base.lab("stop", name)
-
-    def log(self) -> str:
-        path = base.LAB / "log" / "magnum-conductor-1.log"
-        return path.read_text(errors="replace")
 
 
 class NothingCrowdTest(CrowdCase):

@@ -102,7 +102,7 @@ class Look:
         if live is not None:
             return live != self.wanted.fingerprint()
         # Made by 1.4.0, which leaves no fingerprint: compare the groups.
-        if any(self._there(each.chart_name) for each in self.wanted.leaving):
+        if self._lingering:
             return True
         return any(
             view.spec_of(self.seen.deployment(name)).get("replicas") != count
@@ -122,14 +122,15 @@ class Look:
             repair.needed(self.seen.revisions)
             or repair.miscounted(self.seen, self.wanted)
             or repair.stray_addons(self.seen, self.scope, self.expected)
-            or any(
-                self._there(each.chart_name) for each in self.wanted.leaving
-            )
+            or self._lingering
         )
 
-    def _there(self, name: str) -> bool:
-        found = self.seen.deployment(name) if name else None
-        return found is not None and not view.deleting(found)
+    @property
+    def _lingering(self) -> bool:
+        """Whether a group that is to go lives on, and nobody deletes it."""
+        names = [each.chart_name for each in self.wanted.leaving]
+        found = [self.seen.deployment(each) for each in names if each]
+        return any(e is not None and not view.deleting(e) for e in found)
 
     @property
     def left(self) -> float:

@@ -172,7 +172,7 @@ class Store:
         What is another chart by now is left alone: somebody has to look.
         """
         with (
-            contextlib.suppress(exceptions.ChartUnavailable, OSError),
+            contextlib.suppress(exceptions.CapiHelmError, OSError),
             self._lock.held(),
             self._staging() as staging,
         ):

@@ -497,14 +497,10 @@ class FlowTestCase(base.DbTestCase):
 
     def replicas(self, group: str = "default-worker") -> int:
         """Wanted machines of the live MachineDeployment."""
-        return int(self.deployment(group)["spec"]["replicas"])
-
-    def deployment(self, group: str) -> dict[str, Any]:
-        """The live MachineDeployment of a group."""
         name = names.machine_deployment(RELEASE, group)
         found = self.server.get(kinds.MACHINE_DEPLOYMENT, NAMESPACE, name)
         assert found is not None
-        return found
+        return int(found["spec"]["replicas"])
 
 
 #: Keys of the Secret of an intent when nothing is parked there.

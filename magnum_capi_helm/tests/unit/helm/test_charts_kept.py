@@ -165,6 +165,14 @@ class ChecksumTest(store.StoreTestCase):
                 self.unavailable(store.CHART),
             )
 
+    def test_a_damaged_chart_where_nobody_may_write_is_told_of(self) -> None:
+        self.store.ensure(store.CHART)
+        self.put(store.PACKED[:-1])
+        lock = self.directory / ".lock"
+        lock.unlink()
+        lock.mkdir()
+        self.assertIn("is damaged", self.unavailable(store.CHART))
+
     def _no_route(self, folder: pathlib.Path) -> None:
         raise exceptions.HelmUnreachable("no route to host")
 

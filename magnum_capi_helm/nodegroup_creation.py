@@ -101,7 +101,7 @@ def _create(
         scope[1],
         measured,
     )
-    nodegroups.await_polls(context, cluster)
+    outcome.await_polls(context, cluster)
     nodegroups.apply(rt, context, cluster)
 
 

@@ -94,7 +94,7 @@ def _update(
         outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     outcome.save_group(nodegroup, rows.Status.UPDATE_IN_PROGRESS)
-    await_polls(context, cluster)
+    outcome.await_polls(context, cluster)
     apply(rt, context, cluster)
 
 
@@ -177,7 +177,7 @@ def delete(
         nodegroup.destroy()
         return
     outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
-    await_polls(context, cluster)
+    outcome.await_polls(context, cluster)
     with spent.measured(), faults.logged(LOG, _GOING_ON, cluster.uuid):
         _mark(get_runtime(), cluster, nodegroup)
         apply(get_runtime(), context, cluster)
@@ -195,17 +195,6 @@ def _mark(rt: runtime.Runtime, cluster: Any, nodegroup: Any) -> None:
             intent.deleted_key(nodegroup.uuid): packed.plain(True),
         },
     )
-
-
-def await_polls(context: Any, cluster: Any) -> None:
-    """After the group's row was saved: let the polls look at the cluster.
-
-    One that read the rows before may have called it complete since Magnum's
-    handler wrote UPDATE_IN_PROGRESS.
-    """
-    row = rows.fresh(context, cluster)
-    if row is not None:
-        outcome.save_updating(row)
 
 
 def apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:

@@ -143,6 +143,17 @@ def save_updating(cluster: Any) -> None:
         _save(cluster)
 
 
+def await_polls(context: Any, cluster: Any) -> None:
+    """After the group's row was saved: let the polls look at the cluster.
+
+    One that read the rows before may have called it complete since Magnum's
+    handler wrote UPDATE_IN_PROGRESS.
+    """
+    row = rows.fresh(context, cluster)
+    if row is not None:
+        save_updating(row)
+
+
 def save_reason(cluster: Any, reason: str | None) -> None:
     """Write the reason alone."""
     _set(cluster, "status_reason", reason)

@@ -28,8 +28,8 @@ from magnum_capi_helm import growth
 from magnum_capi_helm import in_line
 from magnum_capi_helm import kept
 from magnum_capi_helm import nodegroup_rows
-from magnum_capi_helm import nodegroups
 from magnum_capi_helm import operation
+from magnum_capi_helm import outcome
 from magnum_capi_helm import polling
 from magnum_capi_helm import removal
 from magnum_capi_helm import rows
@@ -103,7 +103,7 @@ def resize(
         nodegroup.save()
         # Magnum would write it when this is over, or never: a conductor that
         # dies now leaves a cluster that no poll looks at.
-        nodegroups.await_polls(context, cluster)
+        outcome.await_polls(context, cluster)
         with faults.logged(LOG, going_on, cluster.uuid):
             _apply(get_runtime(), context, cluster)
             LOG.info("resized release %s: %s", cluster.stack_id, measured)

@@ -19,6 +19,8 @@ Kubernetes, helm and OpenStack is imported when a method first needs it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import functools
 from typing import Any
 
@@ -26,6 +28,7 @@ from magnum.common import exception
 from magnum.drivers.common import driver
 from oslo_log import log
 
+from magnum_capi_helm import actor
 from magnum_capi_helm import conf  # noqa: F401 (registers the options)
 from magnum_capi_helm import control_plane_size
 from magnum_capi_helm import exceptions
@@ -70,7 +73,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import places
 
         try:
-            with faults.translated("create", cluster.uuid):
+            with _request("create", context, cluster):
                 creation.create(places.choose(cluster), context, cluster)
         except Exception as error:
             # Magnum marks the cluster, and forgets its nodegroups.
@@ -83,7 +86,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Poll a cluster in progress and save what became of it."""
         from magnum_capi_helm import status_poll
 
-        status_poll.poll(context, cluster)
+        with actor.acting(actor.Actor("status poll")):
+            status_poll.poll(context, cluster)
 
     def update_cluster(
         self,
@@ -97,7 +101,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import resizing
 
         get_runtime = functools.partial(places.checked, cluster)
-        with faults.translated("update", cluster.uuid):
+        with _request("update", context, cluster):
             resizing.update(get_runtime, context, cluster, rollback)
 
     def resize_cluster(
@@ -114,7 +118,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import resizing
 
         get_runtime = functools.partial(places.checked, cluster)
-        with faults.translated("resize", cluster.uuid):
+        with _request("resize", context, cluster):
             resizing.resize(
                 get_runtime, context, cluster, nodegroup, nodes_to_remove
             )
@@ -136,7 +140,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import places
         from magnum_capi_helm.upgrade import request
 
-        with faults.translated("upgrade", cluster.uuid, answer=True):
+        with _request("upgrade", context, cluster, answer=True):
             if rollback or scale_manager:
                 _refuse_rollback()
             request.upgrade(
@@ -153,13 +157,14 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import deletion
         from magnum_capi_helm import places
 
-        outcome.save_deleting(cluster)
-        if not cluster.stack_id:
-            return
-        # The mark in Magnum's row is enough: each poll tries again.
-        going_on = "Deletion of cluster %s goes on with the polls: %s"
-        with faults.logged(LOG, going_on, cluster.uuid):
-            deletion.begin(places.of(cluster), cluster)
+        with _request("delete", context, cluster):
+            outcome.save_deleting(cluster)
+            if not cluster.stack_id:
+                return
+            # The mark in Magnum's row is enough: each poll tries again.
+            going_on = "Deletion of cluster %s goes on with the polls: %s"
+            with faults.logged(LOG, going_on, cluster.uuid):
+                deletion.begin(places.of(cluster), cluster)
 
     def get_monitor(self, context: Any, cluster: Any) -> Any:
         """The health poll."""
@@ -176,7 +181,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import nodegroup_creation
         from magnum_capi_helm import places
 
-        with faults.translated("nodegroup create", cluster.uuid):
+        with _request("nodegroup create", context, cluster):
             rt = places.of(cluster)
             nodegroup_creation.create(rt, context, cluster, nodegroup)
 
@@ -187,7 +192,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import nodegroups
         from magnum_capi_helm import places
 
-        with faults.translated("nodegroup update", cluster.uuid):
+        with _request("nodegroup update", context, cluster):
             rt = places.of(cluster)
             nodegroups.update(rt, context, cluster, nodegroup)
 
@@ -199,7 +204,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import places
 
         get_runtime = functools.partial(places.checked, cluster)
-        with faults.translated("nodegroup delete", cluster.uuid):
+        with _request("nodegroup delete", context, cluster):
             nodegroups.delete(get_runtime, context, cluster, nodegroup)
 
     # Certificates and credentials
@@ -208,7 +213,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Refused, with the references that Magnum replaced put back."""
         from magnum_capi_helm import certificates
 
-        with faults.translated("CA rotation", cluster.uuid):
+        with _request("CA rotation", context, cluster):
             certificates.restore_references(context, cluster)
             raise exceptions.NotSupported(certificates.NO_ROTATION)
 
@@ -217,9 +222,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import places
         from magnum_capi_helm.credentials import rotation
 
-        with faults.translated(
-            "credential rotation", cluster.uuid, answer=True
-        ):
+        with _request("credential rotation", context, cluster, answer=True):
             rotation.rotate(places.checked(cluster), context, cluster)
 
     def create_federation(self, context: Any, federation: Any) -> None:
@@ -233,6 +236,21 @@ class Driver(driver.Driver):  # type: ignore[misc]
     def delete_federation(self, context: Any, federation: Any) -> None:
         """Refused; Magnum itself never calls it."""
         _refuse("federation")
+
+
+@contextlib.contextmanager
+def _request(
+    action: str, context: Any, cluster: Any, *, answer: bool = False
+) -> Iterator[None]:
+    """Somebody asked for it: who is logged, and Magnum told what is wrong.
+
+    :param answer: as for :func:`magnum_capi_helm.faults.translated`
+    """
+    with (
+        faults.translated(action, cluster.uuid, answer=answer),
+        actor.requested(action, context, cluster.uuid),
+    ):
+        yield
 
 
 def _refuse_rollback() -> None:

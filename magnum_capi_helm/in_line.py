@@ -25,6 +25,7 @@ from typing import Any
 
 from oslo_log import log
 
+from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
@@ -46,8 +47,8 @@ def queued(rt: runtime.Runtime, cluster: Any, go_on: GoOn) -> Iterator[None]:
         yield
     except exceptions.NoTurn:
         # No object of the request is kept: it has the user's token.
-        uuid = cluster.uuid
-        rt.turns.later(uuid, lambda: _go_on(rt, uuid, go_on))
+        uuid, asked = cluster.uuid, actor.current()
+        rt.turns.later(uuid, lambda: _go_on(rt, uuid, go_on, asked))
         raise
 
 
@@ -61,15 +62,20 @@ def check(rt: runtime.Runtime, cluster: Any) -> None:
         raise exceptions.NoTurn(before)
 
 
-def _go_on(rt: runtime.Runtime, uuid: str, go_on: GoOn) -> None:
-    """Its turn has come. Where that fails, the polls try again."""
+def _go_on(
+    rt: runtime.Runtime, uuid: str, go_on: GoOn, asked: actor.Actor | None
+) -> None:
+    """Its turn has come. Where that fails, the polls try again.
+
+    :param asked: who asked for what waited
+    """
     context = rows.everywhere()
     row = rows.find(context, uuid)
     if row is None:
         return
     problem = ""
     try:
-        with spent.measured() as measured:
+        with actor.acting(asked), spent.measured() as measured:
             go_on(rt, context, row)
         LOG.info("in its turn, cluster %s: %s", uuid, measured)
     except exceptions.LeaseHeld as error:

@@ -23,6 +23,7 @@ from typing import Any
 from magnum.conductor import monitors
 from oslo_log import log
 
+from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 
 LOG = log.getLogger(__name__)
@@ -54,7 +55,8 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
         problem = ""
         try:
             rt = places.of(self.cluster)
-            found = health_poll.poll(rt, self.context, self.cluster)
+            with actor.acting(actor.Actor("health poll")):
+                found = health_poll.poll(rt, self.context, self.cluster)
         except exceptions.CapiHelmError as error:
             problem = str(error)
             found = health_poll.unknown(problem)

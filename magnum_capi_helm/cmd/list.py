@@ -22,11 +22,8 @@ import functools
 from typing import Any
 
 from cliff import lister
-from magnum.common import exception
-from magnum.drivers.common import driver as drivers
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import driver
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import inventory
 from magnum_capi_helm import kept
@@ -34,6 +31,7 @@ from magnum_capi_helm import origin
 from magnum_capi_helm import roster
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
@@ -128,27 +126,8 @@ def compared(
 
 
 def _rows(project: str | None) -> list[inventory.Row]:
-    found = roster.read(
-        project,
-        lambda template: _ours(
-            template.server_type,
-            template.cluster_distro,
-            template.coe,
-            template.driver,
-        ),
-    )
+    found = roster.read(project, choice.of_this_driver)
     return [_row(cluster, nodegroups) for cluster, nodegroups in found]
-
-
-@functools.cache
-def _ours(server_type: str, distro: str, coe: str, name: str | None) -> bool:
-    """Whether Magnum gives clusters of such a template to this driver."""
-    try:
-        found = drivers.Driver.get_driver(server_type, distro, coe, name)
-    except exception.MagnumException:
-        # It is not installed here.
-        return False
-    return isinstance(found, driver.Driver)
 
 
 def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:

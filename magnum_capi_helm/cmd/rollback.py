@@ -18,9 +18,11 @@ import argparse
 
 from cliff import lister
 
+from magnum_capi_helm import actor
 from magnum_capi_helm import places
 from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import diff
+from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.upgrade import rollback
 
 
@@ -28,9 +30,9 @@ class Rollback(lister.Lister):
     """Take back the last upgrade of a cluster, when it failed.
 
     Chart, values, template, images and flavors become what they were; counts
-    stay. The objects that change are listed, and the polls of Magnum finish
-    it: watch the cluster's status. With --dry-run nothing is written.
-    Example: rollback my-cluster --dry-run
+    stay. The objects that change are listed, and nothing is written without
+    --apply. The polls of Magnum finish it: watch the cluster's status.
+    Example: rollback my-cluster --apply
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -38,9 +40,9 @@ class Rollback(lister.Lister):
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
         parser.add_argument(
-            "--dry-run",
+            "--apply",
             action="store_true",
-            help="show what would change, and write nothing",
+            help="go back (default: only show what would change)",
         )
         return parser
 
@@ -52,10 +54,13 @@ class Rollback(lister.Lister):
         rt = places.checked(row)
         wanted = preview.of_intent(row, rollback.plan_back(rt, row))
         found = preview.changes(rt, wanted)
-        if parsed_args.dry_run:
-            text = "nothing was written"
-        else:
-            left = rollback.apply(rt, preview.context(), row)
+        text = "nothing was written: --apply goes back"
+        if parsed_args.apply:
+            with (
+                actor.acting(fleet.operator("rollback")),
+                actor.noted(row.uuid),
+            ):
+                left = rollback.apply(rt, preview.context(), row)
             text = f"accepted; the polls go on: {left}" if left else "accepted"
         self.app.stderr.write(f"{diff.summary(found)}: {text}\n")
         return diff.table(found)

@@ -34,6 +34,7 @@ from typing import Any, TypeVar
 from oslo_log import log
 import pyhelm3
 
+from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
 from magnum_capi_helm import spent
@@ -78,6 +79,8 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
         if shutil.which(self._executable) is None:
             raise exceptions.NotConfigured(_NO_HELM)
         argv = [*self._guard, self._executable, *map(str, command)]
+        if command[0] == "upgrade" and (asked := actor.current()):
+            argv += ["--description", str(asked)]
         if self._kubeconfig:
             argv += ["--kubeconfig", str(self._kubeconfig)]
         fence.check()

@@ -56,6 +56,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"conf", "home_options", "options"}),
     frozenset(
         {
+            "actor",
             "atlas",
             "certificates",
             "cloud.*",

@@ -27,6 +27,7 @@ import pathlib
 import re
 from typing import Any
 
+from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
 from magnum_capi_helm.management import kinds
@@ -60,11 +61,15 @@ class Outcome(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """One upgrade that was asked for."""
+    """One upgrade that was asked for.
+
+    :param asked: who asked for it
+    """
 
     release: str
     chart_version: str
     values: dict[str, Any]
+    asked: str = ""
 
 
 class FakeHelm(repository.FakeRepository):
@@ -93,7 +98,8 @@ class FakeHelm(repository.FakeRepository):
     ) -> float:
         """As the real one."""
         fence.check()
-        call = Call(release, _chart_version(chart), dict(values))
+        asked = str(actor.current() or "")
+        call = Call(release, _chart_version(chart), dict(values), asked)
         self.upgrades.append(call)
         outcome = self._outcome()
         if outcome is Outcome.UNREACHABLE or not self._client.answers:

@@ -136,7 +136,7 @@ class UpgradeTest(base.LabCase):
             120,
         )
         self.assertEqual(bad, self._cluster_shown()["cluster_template_id"])
-        base.command("rollback", self.uuid)
+        base.command("rollback", self.uuid, "--apply")
         self._complete()
         self.assertEqual(
             self.new, self._cluster_shown()["cluster_template_id"]

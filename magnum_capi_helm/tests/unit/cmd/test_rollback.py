@@ -52,7 +52,7 @@ class RollbackCommandTest(upgrading.UpgradeTestCase):
     def test_it_is_accepted_and_the_polls_finish_it(self) -> None:
         old = self.row().cluster_template_id
         self.fail_upgrade()
-        self.rollback("web")
+        self.rollback("web", "--apply")
         self.assertIn(": accepted\n", self.err.getvalue())
         self.settle()
         self.assertEqual(
@@ -63,23 +63,23 @@ class RollbackCommandTest(upgrading.UpgradeTestCase):
     def test_helm_is_left_to_the_polls_when_it_fails(self) -> None:
         self.fail_upgrade()
         self.helm.outcomes = [fake_helm.Outcome.REFUSED]
-        self.rollback("web")
+        self.rollback("web", "--apply")
         self.assertIn(": accepted; the polls go on: ", self.err.getvalue())
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
 
-    def test_a_dry_run_writes_nothing(self) -> None:
+    def test_unless_it_is_told_to_apply_it_writes_nothing(self) -> None:
         self.fail_upgrade()
         before = self.snapshot()
         upgrades = len(self.helm.upgrades)
-        self.rollback("web", "--dry-run")
-        self.assertIn(": nothing was written\n", self.err.getvalue())
+        self.rollback("web")
+        self.assertIn(": nothing was written: --apply", self.err.getvalue())
         self.assertEqual(before, self.snapshot())
         self.assertEqual(upgrades, len(self.helm.upgrades))
 
     def test_without_a_way_back_it_fails_with_the_reason(self) -> None:
         before = self.snapshot()
         error = self.assertRaises(
-            exceptions.NotSupported, self.rollback, "web"
+            exceptions.NotSupported, self.rollback, "web", "--apply"
         )
         self.assertIn("cluster web is CREATE_COMPLETE", str(error))
         self.assertEqual(before, self.snapshot())

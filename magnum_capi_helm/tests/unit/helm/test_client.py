@@ -27,6 +27,7 @@ from unittest import mock
 import fixtures
 from oslotest import base
 
+from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
 from magnum_capi_helm import spent
@@ -124,6 +125,15 @@ class UpgradeTest(_HelmTest):
         self.assertIn("/store/chart.tgz", argv)
         for never in ("--wait", "--atomic", "--force", "--create-namespace"):
             self.assertNotIn(never, argv)
+
+    def test_a_revision_says_who_asked_for_it(self) -> None:
+        self._answers(RELEASE)
+        self._upgrade()
+        self.assertNotIn("--description", self._noted("argv"))
+        with actor.acting(actor.Actor("resize", "--set=a=b")):
+            self._upgrade()
+        pairs = itertools.pairwise(self._noted("argv").splitlines())
+        self.assertIn(("--description", "resize, user --set=a=b"), pairs)
 
     def test_values_are_on_standard_input_alone(self) -> None:
         self._answers(RELEASE)

@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which clusters a command is about."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from typing import Any
+
+from magnum.common import exception
+from magnum.drivers.common import driver as drivers
+
+from magnum_capi_helm import driver
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import preview
+from magnum_capi_helm import roster
+from magnum_capi_helm import rows
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """By name, of a project, or all; exactly one of the three."""
+    parser.add_argument(
+        "clusters", metavar="CLUSTER", nargs="*", help="name or UUID"
+    )
+    parser.add_argument(
+        "--project", metavar="ID", help="all clusters of that project"
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        dest="every",
+        help="all clusters of this driver",
+    )
+
+
+def clusters(parsed_args: argparse.Namespace) -> list[Any]:
+    """The rows that were chosen, each once, in an order that stays.
+
+    Those that are being deleted are left out, unless they were named.
+
+    :raises InvalidInput: none was chosen, or in more than one way
+    """
+    named = list(dict.fromkeys(parsed_args.clusters))
+    ways = [bool(named), bool(parsed_args.project), parsed_args.every]
+    if sum(ways) != 1:
+        raise exceptions.InvalidInput(
+            "give names or UUIDs of clusters, or --project ID, or --all: "
+            "exactly one of the three"
+        )
+    if named:
+        found = {row.uuid: row for row in map(preview.find_cluster, named)}
+        return list(found.values())
+    every = roster.read(parsed_args.project, of_this_driver)
+    chosen = [
+        row for row, _ in every if rows.action(row.status or "") != "DELETE"
+    ]
+    return sorted(chosen, key=lambda row: (row.name or "", row.uuid))
+
+
+def of_this_driver(template: Any) -> bool:
+    """Whether Magnum gives clusters of such a template to this driver."""
+    return _ours(
+        template.server_type,
+        template.cluster_distro,
+        template.coe,
+        template.driver,
+    )
+
+
+@functools.cache
+def _ours(server_type: str, distro: str, coe: str, name: str | None) -> bool:
+    try:
+        found = drivers.Driver.get_driver(server_type, distro, coe, name)
+    except exception.MagnumException:
+        # It is not installed here.
+        return False
+    return isinstance(found, driver.Driver)

@@ -1,0 +1,222 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What all commands have in common that change many clusters.
+
+First it is shown what would change; nothing is written without ``--apply``.
+Clusters are changed one after the other, or so many at a time, in an order
+that stays; after the first failure no other one is begun. Whoever is stopped
+half way runs the same command again: what is done already has nothing to do.
+"""
+
+from __future__ import annotations
+
+import abc
+import argparse
+from collections.abc import Callable, Sequence
+from concurrent import futures
+import dataclasses
+import getpass
+import os
+import socket
+import threading
+import time
+from typing import Any
+
+from cliff import lister
+
+from magnum_capi_helm import actor
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.cmd import choice
+
+HEADER = ("Cluster", "UUID", "Project", "Result", "Detail")
+
+NOTHING = "nothing to do"
+WOULD = "would change"
+CHANGED = "changed"
+REFUSED = "refused"
+FAILED = "failed"
+NOT_TRIED = "not tried"
+
+#: Seconds between two looks at a change that goes on.
+_PAUSE = 5.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """What a command would do with one cluster.
+
+    :param detail: says it; empty: nothing
+    :param make: does it, under the Lease where that is needed; returns when
+        nothing is lost any more
+    :param going_on: what is still to come, as one line; empty: it is done.
+        Raises when it failed
+    """
+
+    detail: str = ""
+    make: Callable[[], None] = lambda: None
+    going_on: Callable[[], str] = lambda: ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """What became of one cluster."""
+
+    name: str
+    uuid: str
+    project: str
+    result: str
+    detail: str = ""
+
+
+class Fleet(lister.Lister, abc.ABC):
+    """A command that changes many clusters."""
+
+    #: As logs and helm's history call it.
+    action: str
+    #: Seconds between two looks; tests have no time.
+    pause = _PAUSE
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Which clusters, whether to change them, and how many at a time."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        choice.add_arguments(parser)
+        parser.add_argument(
+            "--apply",
+            action="store_true",
+            help="make the changes (default: only show them)",
+        )
+        parser.add_argument(
+            "--at-a-time",
+            type=_positive,
+            default=1,
+            metavar="N",
+            help="change so many clusters at a time (default: 1)",
+        )
+        parser.add_argument(
+            "--patience",
+            type=_positive,
+            default=60,
+            metavar="MINUTES",
+            help="how long one may take before it counts as failed "
+            "(default: 60)",
+        )
+        return parser
+
+    @abc.abstractmethod
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> Change:
+        """What there is to do for one cluster; nothing is written.
+
+        :raises CapiHelmError: it can't be done: the line says why
+        """
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Show, or make, all changes."""
+        rows = choice.clusters(parsed_args)
+        if parsed_args.apply:
+            self._lines = self._all(rows, parsed_args)
+        else:
+            self._lines = [self._shown(row, parsed_args) for row in rows]
+        counts = [
+            f"{sum(each.result == result for each in self._lines)} {result}"
+            for result in dict.fromkeys(each.result for each in self._lines)
+        ]
+        self._say(", ".join(counts) or "no cluster was chosen")
+        if any(each.result == WOULD for each in self._lines):
+            self._say("nothing was written: --apply makes these changes")
+        return HEADER, [dataclasses.astuple(each) for each in self._lines]
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Exit code 1 when anything was refused, failed or not tried."""
+        super().run(parsed_args)
+        good = (NOTHING, WOULD, CHANGED)
+        return int(any(each.result not in good for each in self._lines))
+
+    def _shown(self, row: Any, parsed_args: argparse.Namespace) -> Line:
+        try:
+            detail = self.plan(row, parsed_args).detail
+        except exceptions.CapiHelmError as error:
+            return _line(row, REFUSED, str(error))
+        return _line(row, WOULD if detail else NOTHING, detail)
+
+    def _all(
+        self, rows: Sequence[Any], parsed_args: argparse.Namespace
+    ) -> list[Line]:
+        """Change them, until one fails."""
+        stopped = threading.Event()
+
+        def change(row: Any) -> Line:
+            if stopped.is_set():
+                return _line(row, NOT_TRIED, "another one failed before")
+            try:
+                found = self._one(row, parsed_args)
+            except BaseException:
+                stopped.set()
+                raise
+            if found.result in (REFUSED, FAILED):
+                stopped.set()
+            self._say(f"{found.name}: {found.result} {found.detail}".strip())
+            return found
+
+        with futures.ThreadPoolExecutor(parsed_args.at_a_time) as pool:
+            return list(pool.map(change, rows))
+
+    def _one(self, row: Any, parsed_args: argparse.Namespace) -> Line:
+        """Change one, and wait until it is done."""
+        with actor.acting(operator(self.action)):
+            try:
+                found = self.plan(row, parsed_args)
+            except exceptions.CapiHelmError as error:
+                return _line(row, REFUSED, str(error))
+            if not found.detail:
+                return _line(row, NOTHING)
+            try:
+                with actor.noted(row.uuid):
+                    found.make()
+                self._wait(found, parsed_args.patience * 60)
+            except exceptions.CapiHelmError as error:
+                return _line(row, FAILED, str(error))
+        return _line(row, CHANGED, found.detail)
+
+    def _wait(self, found: Change, seconds: float) -> None:
+        over = time.monotonic() + seconds
+        while left := found.going_on():
+            if time.monotonic() > over:
+                raise exceptions.CapiHelmError(
+                    f"not done within {seconds / 60:.0f} minutes: {left}"
+                )
+            time.sleep(self.pause)
+
+    def _say(self, text: str) -> None:
+        self.app.stderr.write(f"{text}\n")
+
+
+def operator(action: str) -> actor.Actor:
+    """Whoever is at this shell."""
+    name = os.environ.get("SUDO_USER") or getpass.getuser()
+    return actor.Actor(action, user=f"{name}@{socket.gethostname()}")
+
+
+def _line(row: Any, result: str, detail: str = "") -> Line:
+    return Line(row.name or "", row.uuid, row.project_id, result, detail)
+
+
+def _positive(text: str) -> int:
+    """A whole number above zero, for argparse."""
+    count = int(text) if text.isascii() and text.isdigit() else 0
+    if count < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number from 1 on"
+        )
+    return count

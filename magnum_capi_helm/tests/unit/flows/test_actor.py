@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Who asked: one line in the log, and in helm's history."""
+
+from __future__ import annotations
+
+from magnum.common import exception
+
+from magnum_capi_helm import actor
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.tests.fakes import helm as fake_helm
+from magnum_capi_helm.tests.unit.flows import base
+
+#: Who :meth:`base.FlowTestCase.login` is.
+WHO = "user fake_user, project fake_project"
+
+
+class ActorTest(base.FlowTestCase):
+    """Requests and polls."""
+
+    ROWS = (
+        (actor.Actor("status poll"), "status poll"),
+        (
+            actor.Actor("resize", "u1", "p1", "req-1"),
+            "resize, user u1, project p1, request req-1",
+        ),
+        (
+            actor.Actor("rollout", user="root@controller"),
+            "rollout, user root@controller",
+        ),
+        (
+            actor.Actor("resize", "u\n2026 forged\x1b[2J", request="é"),
+            "resize, user u?2026 forged?[2J, request é",
+        ),
+        (actor.Actor("resize", "u" * 100), "resize, user " + "u" * 64),
+    )
+
+    def test_it_is_one_line_of_what_is_known(self) -> None:
+        for found, text in self.ROWS:
+            self.assertEqual(text, str(found))
+
+    def test_a_request_is_logged_and_in_helms_history(self) -> None:
+        self.complete()
+        self.resize(3)
+        text = f"resize, {WHO}, request {self.context.request_id}"
+        self.assertIn(
+            f"INFO audit: cluster {self.uuid}: accepted: {text}\n",
+            self.log.output,
+        )
+        self.assertEqual(text, self.helm.upgrades[-1].asked)
+
+    def test_what_is_refused_is_logged_as_refused(self) -> None:
+        self.complete()
+        self.assertRaises(exception.NotSupported, self._rotate_ca)
+        self.assertIn(
+            f"audit: cluster {self.uuid}: refused: CA rotation, {WHO}",
+            self.log.output,
+        )
+
+    def _rotate_ca(self) -> None:
+        self.driver.rotate_ca_certificate(self.context, self.row())
+
+    def test_a_deletion_is_logged(self) -> None:
+        self.complete()
+        self.delete()
+        self.assertIn(
+            f"audit: cluster {self.uuid}: accepted: delete, {WHO}",
+            self.log.output,
+        )
+
+    def test_what_a_poll_applies_is_the_polls(self) -> None:
+        self.complete()
+        self.helm.outcomes = [fake_helm.Outcome.UNREACHABLE]
+        self.resize(3)
+        self.poll()
+        asked = [call.asked for call in self.helm.upgrades[-2:]]
+        self.assertEqual([True, False], [WHO in each for each in asked])
+        self.assertEqual("status poll", asked[-1])
+
+    def test_nobody_acts_after_a_request(self) -> None:
+        self.complete()
+        with actor.acting(actor.Actor("outer")):
+            self.resize(3)
+            self.assertEqual(actor.Actor("outer"), actor.current())
+        self.assertIsNone(actor.current())
+
+    def test_an_error_ends_it_as_well(self) -> None:
+        try:
+            with actor.acting(actor.Actor("inner")):
+                raise exceptions.CapiHelmError("no")
+        except exceptions.CapiHelmError:
+            self.assertIsNone(actor.current())

@@ -130,8 +130,6 @@ class Story:
             return rf"{self.name}-\w{{12}}"
         return "|".join([self._uuid or "not yet", *self._credentials])
 
-    # Asking
-
     def _prepare(self, operation: str) -> None:
         if operation == "create":
             self.name, self._uuid = self._scene.unique("chaos"), ""
@@ -168,6 +166,8 @@ class Story:
         if operation == "create":
             self._delete_failed()
             self._prepare(operation)
+        if operation == "add group":
+            self._ask("delete group", lambda: True)
         ended, reason = self._ask(operation, lambda: True)
         what = f"{self.name} {self.cells[-1]}: again: {ended} {reason}"
         self._scene.agreement.check(ended == endings.DONE, what)
@@ -189,8 +189,6 @@ class Story:
             counts = {"default-worker": {1}}
             self._model = walk_requests.Cluster(self._uuid, {1}, counts)
         return ""
-
-    # Looking
 
     def _found(self) -> dict[str, Any] | None:
         """The cluster with its groups; None when it is gone.

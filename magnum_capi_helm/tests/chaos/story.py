@@ -36,7 +36,7 @@ from magnum_capi_helm.tests.functional import walk_agreement
 from magnum_capi_helm.tests.functional import walk_requests
 
 #: Seconds between two looks: a crowd looks, and conductors answer.
-PAUSE = 3.0
+PAUSE = 5.0
 #: Seconds that an operation may take, faults included.
 PATIENCE = 400
 #: Seconds that the last step of all may come after what the user sees.
@@ -130,8 +130,6 @@ class Story:
             return rf"{self.name}-\w{{12}}"
         return "|".join([self._uuid or "not yet", *self._credentials])
 
-    # Asking
-
     def _prepare(self, operation: str) -> None:
         if operation == "create":
             self.name, self._uuid = self._scene.unique("chaos"), ""
@@ -168,6 +166,8 @@ class Story:
         if operation == "create":
             self._delete_failed()
             self._prepare(operation)
+        if operation == "add group":
+            self._ask("delete group", lambda: True)
         ended, reason = self._ask(operation, lambda: True)
         what = f"{self.name} {self.cells[-1]}: again: {ended} {reason}"
         self._scene.agreement.check(ended == endings.DONE, what)
@@ -190,15 +190,16 @@ class Story:
             self._model = walk_requests.Cluster(self._uuid, {1}, counts)
         return ""
 
-    # Looking
-
     def _found(self) -> dict[str, Any] | None:
-        """The cluster with its groups; None when it is gone."""
+        """The cluster with its groups; None when it is gone.
+
+        Asking for groups that are in progress costs more than the rest.
+        """
         magnum = self._scene.magnum
         try:
             row = magnum.find(self._uuid)
-            if row is None:
-                return None
+            if row is None or row["status"].endswith("_IN_PROGRESS"):
+                return row and {**row, "groups": {}}
             return {**row, "groups": magnum.nodegroups(self._uuid)}
         except ka_exceptions.NotFound:
             return None
@@ -216,11 +217,8 @@ class Story:
             return ""
         if any(each.endswith("_FAILED") for each in states):
             return endings.FAILED
-        return (
-            endings.DONE
-            if self._took(operation, found, groups)
-            else endings.LOST
-        )
+        took = self._took(operation, found, groups)
+        return endings.DONE if took else endings.LOST
 
     def _took(
         self, operation: str, found: dict[str, Any], groups: dict[str, Any]

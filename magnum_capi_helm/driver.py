@@ -181,7 +181,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import nodegroup_creation
         from magnum_capi_helm import places
 
-        with _request("nodegroup create", context, cluster):
+        with (
+            _told(cluster, nodegroup),
+            _request("nodegroup create", context, cluster),
+        ):
             rt = places.of(cluster)
             nodegroup_creation.create(rt, context, cluster, nodegroup)
 
@@ -192,7 +195,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import nodegroups
         from magnum_capi_helm import places
 
-        with _request("nodegroup update", context, cluster):
+        with (
+            _told(cluster, nodegroup),
+            _request("nodegroup update", context, cluster),
+        ):
             rt = places.of(cluster)
             nodegroups.update(rt, context, cluster, nodegroup)
 
@@ -204,7 +210,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
         from magnum_capi_helm import places
 
         get_runtime = functools.partial(places.checked, cluster)
-        with _request("nodegroup delete", context, cluster):
+        with (
+            _told(cluster, nodegroup),
+            _request("nodegroup delete", context, cluster),
+        ):
             nodegroups.delete(get_runtime, context, cluster, nodegroup)
 
     # Certificates and credentials
@@ -251,6 +260,19 @@ def _request(
         actor.requested(action, context, cluster.uuid),
     ):
         yield
+
+
+@contextlib.contextmanager
+def _told(cluster: Any, nodegroup: Any) -> Iterator[None]:
+    """Magnum marks the cluster of a group that was refused, and not why.
+
+    Its handlers save the row after this.
+    """
+    try:
+        yield
+    except Exception as error:
+        cluster.status_reason = f"nodegroup {nodegroup.name}: {error}"
+        raise
 
 
 def _refuse_rollback() -> None:

@@ -157,7 +157,19 @@ class RefusedAddTest(base.NodegroupTestCase):
         self.assertEqual(str(error), group.status_reason)
         self.assertIsNone(group.stack_id)
         self.assertEqual(runs, len(self.helm.upgrades))
-        self.assertEqual("UPDATE_FAILED", self.row().status)
+        self.assertEqual(
+            ("UPDATE_FAILED", f"nodegroup {name}: {error}"),
+            (self.row().status, self.row().status_reason),
+        )
+
+    def test_the_cluster_says_no_more_of_it_once_it_is_gone(self) -> None:
+        self.refused("flavor m1.huge not found", flavor_id="m1.huge")
+        self.remove("gpu")
+        self.poll()
+        self.assertEqual(
+            ("UPDATE_COMPLETE", None),
+            (self.row().status, self.row().status_reason),
+        )
 
     def test_an_unknown_flavor(self) -> None:
         self.refused("flavor m1.huge not found", flavor_id="m1.huge")

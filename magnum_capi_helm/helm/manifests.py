@@ -23,13 +23,14 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import stranded
 
 
 def apis(text: str) -> frozenset[stranded.Api]:
     """Which APIs the objects of a manifest are of.
 
-    :raises yaml.YAMLError: it is none
+    :raises HelmError: it can't be read
     """
     return frozenset(api for api, _ in _objects(text))
 
@@ -41,7 +42,7 @@ def moved(text: str, moves: Mapping[stranded.Api, str]) -> str:
     between this manifest and the next one, and has to write the new ones.
 
     :param moves: the new version of each API
-    :raises yaml.YAMLError: it is none
+    :raises HelmError: it can't be read
     """
     parts = []
     end = 0
@@ -57,10 +58,20 @@ def moved(text: str, moves: Mapping[stranded.Api, str]) -> str:
 def _objects(text: str) -> Iterator[tuple[stranded.Api, yaml.Node]]:
     """What each object is of, and where its ``apiVersion`` stands."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    for document in yaml.compose_all(text, Loader=loader):
-        if not isinstance(document, yaml.MappingNode):
-            continue
-        fields = {key.value: value for key, value in document.value}
-        if "apiVersion" in fields and "kind" in fields:
-            version = fields["apiVersion"]
-            yield stranded.api(version.value, fields["kind"].value), version
+    try:
+        documents = list(yaml.compose_all(text, Loader=loader))
+    except yaml.YAMLError as why:
+        # Its text would quote the manifest, which has secrets.
+        raise exceptions.HelmError(
+            f"the release's manifest can't be read: {type(why).__name__}"
+        ) from why
+    for each in documents:
+        if isinstance(each, yaml.MappingNode):
+            fields = {
+                key.value: value
+                for key, value in each.value
+                if isinstance(key, yaml.ScalarNode)
+            }
+            version, kind = fields.get("apiVersion"), fields.get("kind")
+            if isinstance(version, yaml.ScalarNode) and kind is not None:
+                yield stranded.api(version.value, str(kind.value)), version

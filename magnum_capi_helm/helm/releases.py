@@ -196,6 +196,7 @@ class Manifest:
     """
 
     version: int
+    chart_version: str
     text: str
     record: client.Object
 
@@ -213,7 +214,8 @@ def manifest(
         return None
     try:
         body = packed.unpack(base64.b64decode(secret["data"]["release"]))
-        return Manifest(version, str(body["manifest"]), secret)
+        chart = str(body["chart"]["metadata"]["version"])
+        return Manifest(version, chart, str(body["manifest"]), secret)
     except packed.DAMAGED as why:
         raise exceptions.HelmError(
             f"revision {version} of release {release} can't be read: "

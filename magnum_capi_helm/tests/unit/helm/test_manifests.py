@@ -15,8 +15,8 @@
 from __future__ import annotations
 
 from oslotest import base
-import yaml
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import stranded
 from magnum_capi_helm.helm import manifests
 
@@ -127,5 +127,21 @@ class ManifestsTest(base.BaseTestCase):
         moves = {stranded.Api("other.io", "v1beta1", "Cluster"): "v1"}
         self.assertEqual(OLD, manifests.moved(OLD, moves))
 
-    def test_what_is_no_yaml_is_said_to_be_none(self) -> None:
-        self.assertRaises(yaml.YAMLError, manifests.apis, "a: [b")
+    def test_what_is_no_object_is_passed_over(self) -> None:
+        documents = (
+            "- a",
+            "{b: c}: d",
+            "kind: E",
+            "apiVersion: f",
+            "{apiVersion: [g], kind: H}",
+        )
+        text = "\n---\n".join(documents)
+        self.assertEqual(frozenset(), manifests.apis(text))
+
+    def test_what_is_no_yaml_is_said_to_be_none_and_not_quoted(self) -> None:
+        error = self.assertRaises(
+            exceptions.HelmError, manifests.apis, "password: [hunter2"
+        )
+        self.assertEqual(
+            "the release's manifest can't be read: ParserError", str(error)
+        )

@@ -33,6 +33,7 @@ from magnum_capi_helm import names
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import remains
+from magnum_capi_helm import rescue
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spent
@@ -179,7 +180,8 @@ def _uninstall(
         return
     with rt.turns.turn():
         leftovers.instruct_janitor(rt, scope, cluster)
-        rt.helm.uninstall(release, namespace)
+        labels = location.object_labels(cluster, release)
+        rescue.uninstall(rt, scope, labels)
 
 
 def _remove(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> str:

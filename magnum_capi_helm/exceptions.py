@@ -146,6 +146,14 @@ class HelmUnreachable(HelmError):
     retriable = True
 
 
+class ReleaseStranded(HelmError):
+    """helm did not find the objects of its own record, as they are named.
+
+    It may be that their API versions are not served any more. To uninstall,
+    helm does not say whether that is it.
+    """
+
+
 class ChartUnavailable(HelmError):
     """The chart is neither in the chart store nor in the repository."""
 

@@ -35,6 +35,8 @@ Scope: TypeAlias = tuple[str, str]
 OK = "ok"
 ABSENT = "not on its management cluster"
 ORPHAN = "orphan"
+#: What such a state begins with.
+UNREACHABLE = "unreachable"
 
 _CHART = "helm.sh/chart"
 
@@ -230,7 +232,7 @@ def _state(row: Row, plane: Plane | None) -> str:
 
 
 def _unreachable(plane: Plane) -> str:
-    return f"unreachable: {plane.silence}"
+    return f"{UNREACHABLE}: {plane.silence}"
 
 
 def _difference(row: Row, found: Found) -> str:

@@ -138,6 +138,11 @@ def intent(release_name: str) -> str:
     return f"{release_name}-intent"
 
 
+def original(release_name: str, revision: int) -> str:
+    """The Secret with helm's own record of a revision, before it changed."""
+    return f"{release_name}-revision-{revision}"
+
+
 def etcd_key(release_name: str) -> str:
     """The Secret with the key for etcd's data: where the chart looks."""
     return f"{release_name}-etcd-key"

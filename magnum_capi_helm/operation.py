@@ -32,6 +32,7 @@ from magnum_capi_helm import kept
 from magnum_capi_helm import names
 from magnum_capi_helm import origin
 from magnum_capi_helm import repair
+from magnum_capi_helm import rescue
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spent
@@ -136,16 +137,15 @@ def _apply(
         _keep(rt, cluster, rows_now, scope, wanted_now, found.parked)
     chart = rt.charts.ensure(wanted_now.chart)
     stamp = wanted_now.fingerprint
+    labels = location.object_labels(cluster, scope[1])
+    told = values.stamped(wanted_now.values, stamp)
     with unfinished.noted(rt, scope, revisions, stamp):
-        seconds = rt.helm.upgrade(
-            scope[1],
-            scope[0],
-            chart,
-            values.stamped(wanted_now.values, stamp),
-            within=within,
+        seconds, rescued = rescue.upgrade(
+            rt, scope, labels, chart, told, within
         )
-    # Asked for once more, or after a failure: helm alone does not look.
-    if revisions and (not changed or repair.needed(revisions)):
+    # Asked for once more, or after a failure: helm alone does not look. Nor
+    # does it see what two versions of an API spell in two ways.
+    if revisions and (not changed or rescued or repair.needed(revisions)):
         repair.repair(rt, scope)
     LOG.info("release %s in %s: helm %.3f s", scope[1], scope[0], seconds)
 

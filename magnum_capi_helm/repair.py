@@ -93,8 +93,9 @@ def stray_addons(
 def repair(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
     """Make live objects equal to the manifest of the newest revision.
 
-    Nothing, where that is not deployed: then helm has to run first. Nothing
-    either without the Cluster object: its machines would be new ones.
+    Nothing, where that is not deployed, or names other versions than it is
+    written in: then helm has to run first. Nothing either without the Cluster
+    object: its machines would be new ones.
 
     :raises CapiHelmError: it could not be done; to be tried again
     """
@@ -104,7 +105,9 @@ def repair(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
         return
     found = releases.read(rt.management, *scope, newest.version)
     cluster = rt.management.get(kinds.CLUSTER, *scope)
-    if found is None or cluster is None or view.deleting(cluster):
+    if found is None or found.rewritten:
+        return
+    if cluster is None or view.deleting(cluster):
         return
     _put_right(rt, scope, found)
     for each in revisions:

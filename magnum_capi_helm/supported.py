@@ -158,8 +158,9 @@ _Range = chart_versions.Range
 TRAPS: tuple[Trap, ...] = (
     Trap(
         _Range("0.10.1", "0.10.1"),
-        "makes objects of CAPO v1alpha7: needs CAPO below 0.12, and clusters "
-        "have to be upgraded to another chart version before CAPO is",
+        "makes objects of CAPO v1alpha7: needs CAPO below 0.12; with a newer "
+        "one, clusters can be upgraded to another chart version and deleted, "
+        "and nothing else",
     ),
     Trap(
         _Range("0.11.0"),

@@ -26,6 +26,7 @@ from magnum_capi_helm import leftovers
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import key_manager
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.cmd import target
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import permissions
 from magnum_capi_helm.resolve import requested
@@ -196,7 +197,9 @@ class Check(lister.Lister):
     """Check configuration, management cluster, helm, chart and cloud.
 
     One line each; for what fails, what to do. Where there are several
-    management clusters, a column says which one. Example: check -f json
+    management clusters, a column says which one. With --target, before a
+    management cluster is upgraded: releases that need something first.
+    Examples: check -f json; check --target capi=1.14,capo=0.14
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -209,6 +212,13 @@ class Check(lister.Lister):
             help="look at that management cluster alone, may be given more "
             "than once (default: at all)",
         )
+        parser.add_argument(
+            "--target",
+            metavar="VERSIONS",
+            help="list the releases that a management cluster of these "
+            "versions would strand: capi=1.14,capo=0.14, or API versions "
+            "such as cluster.x-k8s.io/v1beta2, or 'now'",
+        )
         return parser
 
     def take_action(
@@ -217,6 +227,8 @@ class Check(lister.Lister):
         """Look at everything."""
         header = ("Check", "State", "Detail")
         chosen = parsed_args.management_cluster
+        if parsed_args.target is not None:
+            return self._target(parsed_args.target, chosen)
         if runtime.names() == ("",) and not chosen:
             self._results = list(run(runtime.get()))
             return header, [
@@ -228,6 +240,16 @@ class Check(lister.Lister):
             ("Management cluster", *header),
             [(name, *dataclasses.astuple(each)) for name, each in found],
         )
+
+    def _target(
+        self, versions: str, chosen: Sequence[str] | None
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """What an upgrade of management clusters would strand."""
+        found, count = target.lines(versions, chosen or runtime.names())
+        self.app.stderr.write(f"{target.summary(found, count)}\n")
+        state = OK if target.well(found) else FAILED
+        self._results = [Result("target", state, "")]
+        return target.HEADER, [dataclasses.astuple(each) for each in found]
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Exit code 1 when anything failed."""

@@ -58,6 +58,21 @@ _UNREACHABLE = (
 )
 #: All that the API server says of a token that has expired meanwhile.
 _UNAUTHORIZED = re.compile(r"\bunauthorized$")
+#: It has not written anything by then (``performUpgrade`` in helm's
+#: ``pkg/action/upgrade.go``), but that it is about to uninstall. Why it can't
+#: uninstall, it keeps for its debug log (``Run`` in ``uninstall.go``).
+_STRANDED = re.compile(
+    r"from current release manifest|^current release manifest contains removed"
+    r"|^failed to delete release"
+)
+#: Of the chart's own objects, and not of those that are there.
+_CHART_STRANDED = re.compile(
+    r"from (new )?release manifest.* no matches for kind"
+)
+_OTHER_CHART = (
+    "upgrade the cluster to a chart that makes what the management cluster "
+    "serves"
+)
 _CHART_MISSING = re.compile(
     r"chart .*not found|404 not found|is not a valid chart repository"
     r"|failed to fetch|no chart name found|path .* not found"
@@ -88,9 +103,9 @@ def translated(what: str, stderr: bytes) -> exceptions.HelmError:
         if line.strip() and not _WARNING.match(line.strip())
     ]
     text = " ".join(lines)
-    folded = text.lower()
     while (shorter := _NOISE.sub("", text)) != text:
         text = shorter
+    folded = text.lower()
     message = f"helm {what}: {text[:_LONGEST_REASON] or 'failed'}"
     if _BUSY.search(folded):
         return exceptions.HelmBusy(message)
@@ -100,4 +115,8 @@ def translated(what: str, stderr: bytes) -> exceptions.HelmError:
         return exceptions.HelmUnreachable(message)
     if what == "pull" or _CHART_MISSING.search(folded):
         return exceptions.ChartUnavailable(message)
+    if _STRANDED.search(folded):
+        return exceptions.ReleaseStranded(message)
+    if _CHART_STRANDED.search(folded):
+        message = f"{message}: {_OTHER_CHART}"
     return exceptions.HelmError(message)

@@ -41,6 +41,8 @@ class Release:
     :param values: what helm was given
     :param chart_version: version of the chart it was made with
     :param objects: the objects of its manifest
+    :param rewritten: some of them are named in other versions than they are
+        written in (:func:`rewrite`)
     """
 
     version: int
@@ -49,6 +51,7 @@ class Release:
     chart_version: str
     values: dict[str, Any]
     objects: tuple[dict[str, Any], ...]
+    rewritten: bool = False
 
     def names(self, *kinds_wanted: kinds.Kind) -> frozenset[str]:
         """Names of the manifest's objects of some kinds."""
@@ -63,6 +66,11 @@ class Release:
 #: Label of the record of a failed revision (``view.Revision.repaired``).
 _REPAIRED = "magnum.openstack.org/repaired"
 
+
+#: Annotation of a record that was rewritten: which versions became which. Not
+#: a label, since the next revision gets those, too. It goes when helm writes
+#: the record.
+_REWRITTEN = "magnum.openstack.org/rewritten"
 
 #: What selects helm's records, and the label that has the release's name.
 OWNED = "owner=helm"
@@ -121,6 +129,7 @@ def read(
             chart_version=str(metadata["version"]),
             values=body.get("config") or {},
             objects=_objects(body.get("manifest") or ""),
+            rewritten=_REWRITTEN in view.annotations_of(secret),
         )
     except (*packed.DAMAGED, yaml.YAMLError) as why:
         raise exceptions.HelmError(
@@ -175,4 +184,66 @@ def mark_repaired(
         namespace,
         _record(release, version),
         {"metadata": {"labels": {_REPAIRED: "true"}}},
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Manifest:
+    """The manifest of a revision, to be changed.
+
+    :param text: YAML
+    :param record: the Secret that holds it, as it was read
+    """
+
+    version: int
+    chart_version: str
+    text: str
+    record: client.Object
+
+
+def manifest(
+    management: client.Client, namespace: str, release: str, version: int
+) -> Manifest | None:
+    """The manifest of a revision, or None when it is gone.
+
+    :raises HelmError: the record can't be read
+    """
+    name = _record(release, version)
+    secret = management.get(kinds.SECRET, namespace, name)
+    if secret is None:
+        return None
+    try:
+        body = packed.unpack(base64.b64decode(secret["data"]["release"]))
+        chart = str(body["chart"]["metadata"]["version"])
+        return Manifest(version, chart, str(body["manifest"]), secret)
+    except packed.DAMAGED as why:
+        raise exceptions.HelmError(
+            f"revision {version} of release {release} can't be read: "
+            f"{type(why).__name__}"
+        ) from why
+
+
+def rewrite(
+    management: client.Client, found: Manifest, text: str, note: object
+) -> None:
+    """Put another manifest into a record, if it is as it was read.
+
+    :param note: what was changed, for ``helm history`` and for people
+    :raises Conflict: somebody has written the record since
+    """
+    data = found.record["data"]
+    body = packed.unpack(base64.b64decode(data["release"]))
+    body["manifest"] = text
+    said = body["info"].get("description") or ""
+    body["info"]["description"] = f"{said}; rewritten: {note}".lstrip("; ")
+    record = base64.b64encode(packed.pack(body).encode()).decode()
+    metadata = found.record["metadata"]
+    annotations = {**view.annotations_of(found.record), _REWRITTEN: str(note)}
+    management.replace(
+        kinds.SECRET,
+        {
+            **found.record,
+            "metadata": {**metadata, "annotations": annotations},
+            "data": {**data, "release": record},
+        },
     )

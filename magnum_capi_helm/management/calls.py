@@ -77,6 +77,13 @@ class Calls:
         """
         return self._versions.of(kind)
 
+    def served(self, group: str) -> dict[str, frozenset[str]]:
+        """Versions by kind, of all that a group serves at this moment.
+
+        :raises ManagementUnreachable: no answer
+        """
+        return self._versions.of_group(group)
+
     def pages(
         self,
         kind: kinds.Kind,

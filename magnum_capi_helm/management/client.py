@@ -170,6 +170,15 @@ class Client:
         """
         return self._calls.version(kind)
 
+    def served(self, group: str) -> dict[str, frozenset[str]]:
+        """Versions by kind, of all that a group serves at this moment.
+
+        :param group: empty for the core group
+        :returns: nothing for a group that is not served
+        :raises ManagementUnreachable: no answer
+        """
+        return self._calls.served(group)
+
     def identity(self) -> str:
         """UID of ``kube-system``: one management cluster, one identity.
 

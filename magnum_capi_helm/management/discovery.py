@@ -70,6 +70,36 @@ class Versions:
         """The kind's name in a path."""
         return self._pinned.get(kind.name, {}).get("plural_name", kind.plural)
 
+    def of_group(self, group: str) -> dict[str, frozenset[str]]:
+        """Versions by the name of the kind, of all that a group serves.
+
+        Asked anew: whoever asks has reason to think that it changed. A
+        version may be served for some kinds and not for others.
+
+        :param group: empty for the core group
+        :raises ManagementUnreachable: no answer
+        """
+        found: dict[str, set[str]] = {}
+        root = f"/apis/{group}" if group else "/api"
+        for version in sorted(self._listed(root)):
+            listed = self._listed(f"{root}/{version}", "resources", "kind")
+            for kind in listed:
+                found.setdefault(kind, set()).add(version)
+        return {kind: frozenset(each) for kind, each in found.items()}
+
+    def _listed(
+        self, path: str, what: str = "versions", key: str = "version"
+    ) -> frozenset[str]:
+        """What discovery lists at a path; nothing where it is not served."""
+        answer = self._get(path)
+        if answer.status_code == requests.codes.not_found:
+            return frozenset()
+        answers.raise_for(answer, f"discovery of {path}")
+        return frozenset(
+            each if isinstance(each, str) else each[key]
+            for each in answers.body(answer)[what]
+        )
+
     def forget(self, kind: kinds.Kind) -> None:
         """Discover the kind's group again, next time."""
         with self._lock:

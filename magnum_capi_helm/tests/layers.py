@@ -18,7 +18,14 @@ from __future__ import annotations
 #: further down.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
-        {"chart_versions", "exceptions", "names", "ownership", "supported"}
+        {
+            "api_versions",
+            "chart_versions",
+            "exceptions",
+            "names",
+            "ownership",
+            "supported",
+        }
     ),
     frozenset(
         {
@@ -49,6 +56,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "mirrors",
             "overlays",
             "status.*",
+            "stranded",
             "upgrade_rules",
             "values",
         }
@@ -105,6 +113,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "remains",
             "removal",
             "repair",
+            "rescue",
             "resizing",
             "runtime",
             "status_poll",

@@ -34,6 +34,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import chart as charts
 from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.fakes import mapping
 from magnum_capi_helm.tests.fakes import records
 from magnum_capi_helm.tests.fakes import repository
 
@@ -121,6 +122,8 @@ class FakeHelm(repository.FakeRepository):
             chart_version=call.chart_version,
             values=call.values,
         )
+        mapping.look_up(self._client, _compared(history), "current")
+        mapping.look_up(self._client, revision.objects(), "new")
         self._server.create(kinds.SECRET, revision.record())
         self._finish(revision, history, outcome)
         return 0.0
@@ -135,9 +138,14 @@ class FakeHelm(repository.FakeRepository):
                 "helm uninstall: Kubernetes cluster unreachable"
             )
         history = self._history(namespace, release)
-        for obj in history[-1]["objects"] if history else []:
-            if not _kept(obj):
-                self._delete(obj)
+        found = history[-1]["objects"] if history else []
+        doomed = [each for each in found if not _kept(each)]
+        if history:
+            self._relabel(namespace, history[-1]["name"], "uninstalling")
+        refused = outcome is Outcome.REFUSED
+        mapping.look_up_to_delete(self._client, doomed, release, refused)
+        for obj in doomed:
+            self._delete(obj)
         for each in history:
             self._server.delete(kinds.SECRET, namespace, each["name"])
         return 0.0
@@ -195,14 +203,14 @@ class FakeHelm(repository.FakeRepository):
                 "helm upgrade: admission webhook denied the request"
             )
         deployed = [each for each in history if each["status"] == "deployed"]
-        base = (deployed or history)[-1]["objects"] if history else []
+        base = _compared(history)
         wanted = revision.objects()
         kept = {_identity(each) for each in wanted}
         if outcome is Outcome.LEFT:
             base = [each for each in base if _identity(each) in kept]
         self._write(base, wanted)
         for each in deployed:
-            self._supersede(revision.namespace, each["name"])
+            self._relabel(revision.namespace, each["name"], "superseded")
         self._record(dataclasses.replace(revision, status="deployed"))
         for each in history[: max(0, len(history) + 1 - _HISTORY)]:
             self._server.delete(kinds.SECRET, revision.namespace, each["name"])
@@ -271,9 +279,16 @@ class FakeHelm(repository.FakeRepository):
     def _record(self, revision: records.Revision) -> None:
         self._server.replace(kinds.SECRET, revision.record())
 
-    def _supersede(self, namespace: str, name: str) -> None:
-        labels = {"metadata": {"labels": {"status": "superseded"}}}
-        self._server.patch(kinds.SECRET, namespace, name, labels)
+    def _relabel(self, namespace: str, name: str, status: str) -> None:
+        """helm writes the record anew; of annotations it knows nothing."""
+        change = {"labels": {"status": status}, "annotations": None}
+        self._server.patch(kinds.SECRET, namespace, name, {"metadata": change})
+
+
+def _compared(history: list[dict[str, Any]]) -> list[api_server.Object]:
+    """The manifest with which helm compares a new one."""
+    deployed = [each for each in history if each["status"] == "deployed"]
+    return (deployed or history)[-1]["objects"] if history else []
 
 
 def _identity(obj: api_server.Object) -> tuple[kinds.Kind, str, str]:

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 #: Requests that change nothing.
-READS = ("get", "list", "scan", "watch")
+READS = ("get", "list", "scan", "watch", "discover")
 
 
 class Killed(BaseException):
@@ -77,6 +77,9 @@ class FakeManagement:
         self.dead = False
         #: Kinds whose provider is not installed.
         self.unserved: set[kinds.Kind] = set()
+        #: Versions of groups that are not served any more, as an object's
+        #: ``apiVersion`` has them.
+        self.retired: set[str] = set()
         #: What RBAC refuses, as check spells it.
         self.refused: set[str] = set()
         #: Called before each request.
@@ -184,6 +187,23 @@ class FakeManagement:
         if kind in self.unserved:
             return ""
         return "/".join(filter(None, (kind.group, kind.versions[0])))
+
+    def served(self, group: str) -> dict[str, frozenset[str]]:
+        """As the real one."""
+        self._request("discover", kinds.Kind("APIGroup", group, "", ()), group)
+        return self.mapped(group)
+
+    def mapped(self, group: str) -> dict[str, frozenset[str]]:
+        """Versions by kind; no request is made for it."""
+        found = {}
+        for kind in (*kinds.ALL, *kinds.PLAIN):
+            if kind.group == group and kind not in self.unserved:
+                found[kind.name] = frozenset(
+                    each
+                    for each in kind.versions
+                    if f"{group}/{each}" not in self.retired
+                )
+        return {kind: versions for kind, versions in found.items() if versions}
 
     def identity(self) -> str:
         """As the real one."""

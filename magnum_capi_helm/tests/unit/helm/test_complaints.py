@@ -209,6 +209,59 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         "rendered manifests contain a resource that already exists",
     ),
     (
+        "Error: UPGRADE FAILED: unable to build kubernetes objects from "
+        'current release manifest: resource mapping not found for name: "c" '
+        'namespace: "n" from "": no matches for kind "OpenStackCluster" in '
+        'version "infrastructure.cluster.x-k8s.io/v1alpha7"\n'
+        "ensure CRDs are installed first",
+        exceptions.ReleaseStranded,
+        "unable to build kubernetes objects from current release manifest: "
+        'resource mapping not found for name: "c" namespace: "n" from "": no '
+        'matches for kind "OpenStackCluster" in version '
+        '"infrastructure.cluster.x-k8s.io/v1alpha7" ensure CRDs are installed '
+        "first",
+    ),
+    (
+        "Error: UPGRADE FAILED: current release manifest contains removed "
+        "kubernetes api(s) for this kubernetes version and it is therefore "
+        "unable to build the kubernetes objects for performing the diff. "
+        'error from kubernetes: unable to recognize "": no matches for kind '
+        '"A" in version "b/v1"',
+        exceptions.ReleaseStranded,
+        "current release manifest contains removed kubernetes api(s) for "
+        "this kubernetes version and it is therefore unable to build the "
+        "kubernetes objects for performing the diff. error from kubernetes: "
+        'unable to recognize "": no matches for kind "A" in version "b/v1"',
+    ),
+    (
+        "Error: failed to delete release: demo-1",
+        exceptions.ReleaseStranded,
+        "failed to delete release: demo-1",
+    ),
+    (
+        "Error: UPGRADE FAILED: unable to build kubernetes objects from "
+        "current release manifest: Get https://api: i/o timeout",
+        exceptions.HelmUnreachable,
+        "unable to build kubernetes objects from current release manifest: "
+        "Get https://api: i/o timeout",
+    ),
+    (
+        "Error: UPGRADE FAILED: unable to build kubernetes objects from new "
+        'release manifest: no matches for kind "A" in version "b/v1"',
+        exceptions.HelmError,
+        "unable to build kubernetes objects from new release manifest: no "
+        'matches for kind "A" in version "b/v1": upgrade the cluster to a '
+        "chart that makes what the management cluster serves",
+    ),
+    (
+        "Error: INSTALLATION FAILED: unable to build kubernetes objects from "
+        'release manifest: no matches for kind "A" in version "b/v1"',
+        exceptions.HelmError,
+        "unable to build kubernetes objects from release manifest: no matches "
+        'for kind "A" in version "b/v1": upgrade the cluster to a chart that '
+        "makes what the management cluster serves",
+    ),
+    (
         "WARNING: Kubernetes configuration file is group-readable\n"
         "Error: UPGRADE FAILED: no matches for kind",
         exceptions.HelmError,

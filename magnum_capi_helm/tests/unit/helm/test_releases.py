@@ -224,3 +224,79 @@ class GiveUpTest(_ReleasesTest):
         self._record(4, "failed")
         releases.mark_repaired(self.management, NAMESPACE, RELEASE, 4)
         self.assertEqual({4: ("failed", True)}, self._statuses())
+
+
+class RewriteTest(_ReleasesTest):
+    """Another manifest in the record of a revision."""
+
+    NEW = MANIFEST.replace("v1alpha1", "v1alpha2")
+
+    def _manifest(self) -> releases.Manifest:
+        found = releases.manifest(self.management, NAMESPACE, RELEASE, 3)
+        assert found is not None
+        return found
+
+    def test_it_is_all_that_differs_in_what_helm_reads(self) -> None:
+        self._record(3, "deployed", packed(BODY))
+        found = self._manifest()
+        self.assertEqual(MANIFEST, found.text)
+        releases.rewrite(self.management, found, self.NEW, "a/v1 to v2")
+        name = f"sh.helm.release.v1.{RELEASE}.v3"
+        stored = self.api.find("secrets", NAMESPACE, name) or {}
+        text = base64.b64decode(stored["data"]["release"])
+        body = json.loads(gzip.decompress(base64.b64decode(text)))
+        info = {"status": "deployed", "description": "rewritten: a/v1 to v2"}
+        self.assertEqual({**BODY, "manifest": self.NEW, "info": info}, body)
+        self.assertEqual(
+            found.record["metadata"]["labels"], stored["metadata"]["labels"]
+        )
+
+    def test_it_shows_until_helm_writes_the_record(self) -> None:
+        self._record(3, "deployed", packed(BODY))
+        before = self._read()
+        assert before is not None
+        self.assertFalse(before.rewritten)
+        releases.rewrite(self.management, self._manifest(), self.NEW, "so")
+        after = self._read()
+        assert after is not None
+        self.assertTrue(after.rewritten)
+        self._record(3, "superseded", packed(BODY))
+        again = self._read()
+        assert again is not None
+        self.assertFalse(again.rewritten)
+
+    def test_a_record_that_was_written_meanwhile_is_a_conflict(self) -> None:
+        self._record(3, "deployed", packed(BODY))
+        found = self._manifest()
+        self._record(3, "uninstalling", packed(BODY))
+        self.assertRaises(
+            exceptions.Conflict,
+            releases.rewrite,
+            self.management,
+            found,
+            self.NEW,
+            "so",
+        )
+
+    def test_what_helm_said_of_the_revision_stays(self) -> None:
+        info = {"status": "deployed", "description": "Upgrade complete"}
+        self._record(3, "deployed", packed({**BODY, "info": info}))
+        releases.rewrite(self.management, self._manifest(), self.NEW, "so")
+        name = f"sh.helm.release.v1.{RELEASE}.v3"
+        stored = self.api.find("secrets", NAMESPACE, name) or {}
+        text = base64.b64decode(stored["data"]["release"])
+        body = json.loads(gzip.decompress(base64.b64decode(text)))
+        self.assertEqual(
+            "Upgrade complete; rewritten: so", body["info"]["description"]
+        )
+
+    def test_one_that_is_gone_and_one_that_is_damaged(self) -> None:
+        self.assertIsNone(
+            releases.manifest(self.management, NAMESPACE, RELEASE, 3)
+        )
+        self._record(3, "deployed", packed([]))
+        error = self.assertRaises(exceptions.HelmError, self._manifest)
+        self.assertEqual(
+            f"revision 3 of release {RELEASE} can't be read: TypeError",
+            str(error),
+        )

@@ -551,3 +551,62 @@ class ThreadsTest(base.BaseTestCase):
             exceptions.NotConfigured, management.get, kinds.SECRET, "ns", "s"
         )
         self.assertIsNone(management.get(kinds.SECRET, "ns", "s"))
+
+
+class ServedTest(base.BaseTestCase):
+    """All that a group serves, by kind."""
+
+    def _resources(self, *kinds_served: str) -> api.Answer:
+        found = [{"name": each.lower(), "kind": each} for each in kinds_served]
+        return api.Answer(200, {"resources": found})
+
+    def test_each_kind_has_versions_of_its_own(self) -> None:
+        root = "/apis/infrastructure.cluster.x-k8s.io"
+        management, transport = over(
+            api.group("v1beta1", "v1alpha1"),
+            self._resources("OpenStackServer"),
+            self._resources("OpenStackCluster", "OpenStackServer"),
+        )
+        self.assertEqual(
+            {
+                "OpenStackCluster": frozenset({"v1beta1"}),
+                "OpenStackServer": frozenset({"v1alpha1", "v1beta1"}),
+            },
+            management.served("infrastructure.cluster.x-k8s.io"),
+        )
+        paths = (root, f"{root}/v1alpha1", f"{root}/v1beta1")
+        self.assertEqual([("GET", each) for each in paths], transport.asked)
+
+    def test_the_core_group_is_elsewhere(self) -> None:
+        management, transport = over(
+            api.Answer(200, {"versions": ["v1"]}), self._resources("Secret")
+        )
+        self.assertEqual({"Secret": frozenset({"v1"})}, management.served(""))
+        self.assertEqual(
+            [("GET", "/api"), ("GET", "/api/v1")], transport.asked
+        )
+
+    def test_a_group_that_is_not_there_serves_nothing(self) -> None:
+        management, _ = over(api.unserved())
+        self.assertEqual({}, management.served("addons.stackhpc.com"))
+
+    def test_a_version_that_goes_meanwhile_serves_nothing(self) -> None:
+        management, _ = over(api.group("v1"), api.unserved())
+        self.assertEqual({}, management.served("addons.stackhpc.com"))
+
+    def test_no_answer_is_no_absence(self) -> None:
+        rows: list[tuple[api.Answer | Exception, type[Exception]]] = [
+            (api.status(503), exceptions.ManagementUnreachable),
+            (requests.ConnectTimeout(), exceptions.ManagementUnreachable),
+            (api.status(403), exceptions.ManagementError),
+        ]
+        for answer, kind in rows:
+            management, _ = over(api.group("v1"), answer)
+            self.assertRaises(kind, management.served, "cluster.x-k8s.io")
+
+    def test_it_is_asked_anew_each_time(self) -> None:
+        management, _ = over(
+            api.group("v1"), self._resources("A"), api.unserved()
+        )
+        management.served("x.io")
+        self.assertEqual({}, management.served("x.io"))

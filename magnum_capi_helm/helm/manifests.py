@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The text of a manifest, as helm keeps it in a release's record.
+
+It is changed in place and not written anew: YAML that was read and written
+again is not always the same to helm, which reads it by other rules than
+Python does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import yaml
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import stranded
+
+
+def apis(text: str) -> frozenset[stranded.Api]:
+    """Which APIs the objects of a manifest are of.
+
+    :raises HelmError: it can't be read
+    """
+    return frozenset(api for api, _ in _objects(text))
+
+
+def moved(text: str, moves: Mapping[stranded.Api, str]) -> str:
+    """The manifest with objects named in other versions of their groups.
+
+    References from one object to another stay: helm writes what differs
+    between this manifest and the next one, and has to write the new ones.
+
+    :param moves: the new version of each API
+    :raises HelmError: it can't be read
+    """
+    parts = []
+    end = 0
+    for api, node in _objects(text):
+        if api in moves:
+            begin = node.start_mark.index
+            new = api._replace(version=moves[api])
+            parts += [text[end:begin], f'"{new.name}"']
+            end = node.end_mark.index
+    return "".join([*parts, text[end:]])
+
+
+def _objects(text: str) -> Iterator[tuple[stranded.Api, yaml.Node]]:
+    """What each object is of, and where its ``apiVersion`` stands."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        documents = list(yaml.compose_all(text, Loader=loader))
+    except yaml.YAMLError as why:
+        # Its text would quote the manifest, which has secrets.
+        raise exceptions.HelmError(
+            f"the release's manifest can't be read: {type(why).__name__}"
+        ) from why
+    for each in documents:
+        if isinstance(each, yaml.MappingNode):
+            fields = {
+                key.value: value
+                for key, value in each.value
+                if isinstance(key, yaml.ScalarNode)
+            }
+            version, kind = fields.get("apiVersion"), fields.get("kind")
+            if isinstance(version, yaml.ScalarNode) and kind is not None:
+                yield stranded.api(version.value, str(kind.value)), version

@@ -49,6 +49,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "mirrors",
             "overlays",
             "status.*",
+            "swap.*",
             "upgrade_rules",
             "values",
         }
@@ -98,7 +99,9 @@ LAYERS: tuple[frozenset[str], ...] = (
             "observation",
             "operation",
             "origin",
+            "papers",
             "places",
+            "planes",
             "polling",
             "preview",
             "remains",
@@ -112,6 +115,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "unfinished",
             "upgrade.*",
             "waits",
+            "witnesses",
         }
     ),
     frozenset({"cmd.*", "driver", "monitor"}),

@@ -59,9 +59,11 @@ def values(
     """
     found = old_labels.Labels(subject, options)
     healing = {"enabled": found.flag("auto_healing_enabled")}
+    disk = _root_volume(found, options)
+    webhook = "k8s-keystone-auth"
     defaults: dict[str, Any] = {
         "healthCheck": healing,
-        "machineRootVolume": _root_volume(found, options),
+        "machineRootVolume": disk,
     }
     if ports := _ports(found):
         defaults["machineNetworking"] = {"ports": ports}
@@ -78,14 +80,12 @@ def values(
         "controlPlane": {
             **_control_plane(subject),
             "healthCheck": healing,
-            "machineRootVolume": _root_volume(found, options),
+            "machineRootVolume": disk,
         },
         "nodeGroupDefaults": defaults,
         "nodeGroups": _groups(subject, found),
         "addons": _addons(subject, found),
-        "authWebhook": (
-            "k8s-keystone-auth" if found.flag("keystone_auth_enabled") else ""
-        ),
+        "authWebhook": webhook if found.flag("keystone_auth_enabled") else "",
     }
 
 

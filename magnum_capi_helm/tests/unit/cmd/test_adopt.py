@@ -303,14 +303,31 @@ class AdoptTest(ReportCase):
 
     def test_a_cloud_that_is_silent_is_a_line_of_its_own(self) -> None:
         error = exceptions.CloudUnreachable("Nova: no answer")
-        silent = mock.patch.object(
-            fake_cloud.FakeCloud, "every_flavor", side_effect=error
+        for question in ("every_flavor", "image", "keypair"):
+            with (
+                self.subTest(question),
+                mock.patch.object(
+                    fake_cloud.FakeCloud, question, side_effect=error
+                ),
+            ):
+                code, found = self.report()
+                self.assertEqual([("act", "unread"), ("ok", "status")], found)
+                self.assertEqual(1, code)
+                self.assertIn("Nova: no answer", self.texts())
+
+    def test_a_record_of_helm_that_is_damaged(self) -> None:
+        record = f"sh.helm.release.v1.{RELEASE}.v1"
+        self.server.patch(
+            kinds.SECRET, base.NAMESPACE, record, {"data": {"release": "bm8="}}
         )
-        with silent:
-            code, found = self.report()
-        self.assertEqual([("act", "unread"), ("ok", "status")], found)
+        code, found = self.report()
+        self.assertEqual(
+            [("ok", "status"), ("act", "chart"), ("act", "damage")], found
+        )
         self.assertEqual(1, code)
-        self.assertIn("Nova: no answer", self.texts())
+        self.assertIn(
+            f"revision 1 of release {RELEASE} can't be read", self.texts()
+        )
 
     def test_keystone_that_is_silent_refuses_no_credential(self) -> None:
         self.openstack.mocker.post(

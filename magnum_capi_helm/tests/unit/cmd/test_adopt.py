@@ -42,6 +42,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.flows import base
 from magnum_capi_helm.tests.unit.flows import test_legacy
+from magnum_capi_helm.tests.unit.flows import test_places
 
 RELEASE = test_legacy.RELEASE
 IMAGE = spec.Image("i-30", "ubuntu-1.34", "1.30.1", "ubuntu")
@@ -513,3 +514,34 @@ class OfThisDriverTest(base.FlowTestCase):
             "control plane (nodeLabels, machineMetadata)", found[2]["What"]
         )
         self.assertIn("addons.reloader.enabled", found[3]["What"])
+
+
+class SeveralTest(test_places.PlacesTestCase):
+    """A complete cluster on b, of two management clusters."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.made()
+
+    def place(self) -> list[str]:
+        """What is said of where it is."""
+        app = main.Application()
+        app.stdout, app.stderr = io.StringIO(), io.StringIO()
+        command = check.Check(app, None)
+        words = ["--rollback", "-f", "json"]
+        command.run(command.get_parser("test").parse_args(words))
+        return [
+            each["Level"]
+            for each in json.loads(app.stdout.getvalue())
+            if each["About"] == "management cluster"
+        ]
+
+    def test_1_4_0_finds_it_where_its_one_kubeconfig_leads(self) -> None:
+        for path, expected in (("/kube/b", []), ("/kube/a", ["act"])):
+            conf.CONF.set_override("kubeconfig_file", path, "capi_helm")
+            self.assertEqual(expected, self.place())
+
+    def test_what_is_silent_hides_nothing_of_the_other(self) -> None:
+        conf.CONF.set_override("kubeconfig_file", "/kube/a", "capi_helm")
+        self.stop("a")
+        self.assertEqual(["act"], self.place())

@@ -64,6 +64,22 @@ class Compute:
             disk=int(found.disk or 0),
         )
 
+    def every_flavor(self) -> frozenset[str]:
+        """Names and UUIDs of all flavors, private ones too (for admins).
+
+        Cluster API's provider finds them by name, so no one is too small.
+        """
+        with sessions.asking("flavors of all projects"):
+            # Nova's word for "public or not" (``_parse_is_public``).
+            found = list(
+                self._compute_api.flavors(
+                    get_extra_specs=False, is_public="None"
+                )
+            )
+        return frozenset(
+            str(ref) for each in found for ref in (each.name, each.id)
+        )
+
     def keypair(
         self, name: str, user_id: str | None = None
     ) -> spec.Keypair | None:

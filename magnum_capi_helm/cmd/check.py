@@ -10,7 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""``magnum-capi-helm check``: would a create work on this host?"""
+"""``magnum-capi-helm check``: would a create work on this host?
+
+And with ``--rollback``: what would 1.4.0 break?
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,13 @@ from magnum_capi_helm import leftovers
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import key_manager
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.cmd import adopt
+from magnum_capi_helm.cmd import back
 from magnum_capi_helm.cmd import target
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import permissions
 from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.swap import finding
 
 OK = "ok"
 FAILED = "failed"
@@ -212,23 +218,50 @@ class Check(lister.Lister):
             help="look at that management cluster alone, may be given more "
             "than once (default: at all)",
         )
-        parser.add_argument(
+        modes = parser.add_mutually_exclusive_group()
+        modes.add_argument(
             "--target",
             metavar="VERSIONS",
             help="list the releases that a management cluster of these "
             "versions would strand: capi=1.14,capo=0.14, or API versions "
             "such as cluster.x-k8s.io/v1beta2, or 'now'",
         )
+        modes.add_argument(
+            "--rollback",
+            action="store_true",
+            help="list what 1.4.0 would break, cluster by cluster, and what "
+            "prevents it",
+        )
+        adopt.add_choices(parser)
         return parser
 
     def take_action(
         self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    ) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
         """Look at everything."""
+        if parsed_args.rollback:
+            lines = back.report(parsed_args.project)
+            self._code = adopt.code(lines)
+            self.app.stderr.write(f"{finding.summary(lines)}\n")
+            return back.HEADER, adopt.chosen(lines, parsed_args)
+        if parsed_args.project or parsed_args.all or parsed_args.to_do:
+            raise exceptions.InvalidInput(
+                "--project, --all and --to-do are for --rollback: give it, "
+                "or leave them away"
+            )
+        if parsed_args.target is not None:
+            chosen = parsed_args.management_cluster or runtime.names()
+            return self._target(parsed_args.target, chosen)
+        found = self._checked(parsed_args)
+        self._code = int(any(each.state != OK for each in self._results))
+        return found
+
+    def _checked(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """The checks of this host."""
         header = ("Check", "State", "Detail")
         chosen = parsed_args.management_cluster
-        if parsed_args.target is not None:
-            return self._target(parsed_args.target, chosen)
         if runtime.names() == ("",) and not chosen:
             self._results = list(run(runtime.get()))
             return header, [
@@ -242,16 +275,15 @@ class Check(lister.Lister):
         )
 
     def _target(
-        self, versions: str, chosen: Sequence[str] | None
+        self, versions: str, chosen: Sequence[str]
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """What an upgrade of management clusters would strand."""
-        found, count = target.lines(versions, chosen or runtime.names())
+        found, count = target.lines(versions, chosen)
         self.app.stderr.write(f"{target.summary(found, count)}\n")
-        state = OK if target.well(found) else FAILED
-        self._results = [Result("target", state, "")]
+        self._code = int(not target.well(found))
         return target.HEADER, [dataclasses.astuple(each) for each in found]
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Exit code 1 when anything failed."""
+        """Exit code 1 when anything failed, or would be broken."""
         super().run(parsed_args)
-        return int(any(each.state != OK for each in self._results))
+        return self._code

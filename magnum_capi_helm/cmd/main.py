@@ -34,6 +34,9 @@ from magnum_capi_helm import exceptions
 class Application(app.App):
     """The commands, and the options that all of them have."""
 
+    #: cliff names its own after the program that was started.
+    LOG = logging.getLogger(__name__)
+
     def __init__(self) -> None:
         super().__init__(
             description="Operate the Cluster API driver of Magnum.",

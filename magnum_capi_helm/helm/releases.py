@@ -116,11 +116,17 @@ def read(
     :raises HelmError: the record can't be read
     """
     secret = management.get(kinds.SECRET, namespace, _record(release, version))
-    if secret is None:
-        return None
+    return None if secret is None else opened(secret)
+
+
+def opened(record: client.Object) -> Release:
+    """The whole revision that a record is of.
+
+    :raises HelmError: the record can't be read
+    """
     try:
         # Base64 by helm, and once more by Kubernetes.
-        body = packed.unpack(base64.b64decode(secret["data"]["release"]))
+        body = packed.unpack(base64.b64decode(record["data"]["release"]))
         metadata = body["chart"]["metadata"]
         return Release(
             version=int(body["version"]),
@@ -129,12 +135,13 @@ def read(
             chart_version=str(metadata["version"]),
             values=body.get("config") or {},
             objects=_objects(body.get("manifest") or ""),
-            rewritten=_REWRITTEN in view.annotations_of(secret),
+            rewritten=_REWRITTEN in view.annotations_of(record),
         )
     except (*packed.DAMAGED, yaml.YAMLError) as why:
+        labels = view.labels_of(record)
         raise exceptions.HelmError(
-            f"revision {version} of release {release} can't be read: "
-            f"{type(why).__name__}"
+            f"revision {labels.get('version')} of release "
+            f"{labels.get(NAME_LABEL)} can't be read: {type(why).__name__}"
         ) from why
 
 

@@ -57,6 +57,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "overlays",
             "status.*",
             "stranded",
+            "swap.*",
             "upgrade_rules",
             "values",
         }
@@ -107,7 +108,9 @@ LAYERS: tuple[frozenset[str], ...] = (
             "observation",
             "operation",
             "origin",
+            "papers",
             "places",
+            "planes",
             "polling",
             "preview",
             "remains",
@@ -122,6 +125,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "unfinished",
             "upgrade.*",
             "waits",
+            "witnesses",
         }
     ),
     frozenset({"cmd.*", "driver", "monitor"}),

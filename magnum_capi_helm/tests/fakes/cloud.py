@@ -71,6 +71,10 @@ class FakeCloud:
             return spec.Flavor(found, vcpus=2, ram=4096, disk=20)
         return found
 
+    def every_flavor(self) -> frozenset[str]:
+        """As the real one."""
+        return frozenset(self.flavors)
+
     def keypair(
         self, name: str, user_id: str | None = None
     ) -> spec.Keypair | None:

@@ -69,6 +69,14 @@ class CloudTest(oslotest_base.BaseTestCase):
         self.openstack.images = [openstack.image("large", min_disk=40)]
         self.assertEqual(40, self.cloud.image("large").min_disk)
 
+    def test_every_flavor_by_name_and_by_id(self) -> None:
+        """Private ones among them: an administrator has to ask for those."""
+        names = {each["name"] for each in self.openstack.flavors}
+        ids = {each["id"] for each in self.openstack.flavors}
+        self.assertEqual(names | ids, self.cloud.every_flavor())
+        asked = self.openstack.mocker.last_request
+        self.assertEqual(["none"], asked.qs["is_public"])
+
     def test_a_keypair_of_the_user_and_of_somebody_else(self) -> None:
         keys = self.openstack.keypairs.keys
         keys["somebody", "mine"] = "ssh-rsa BBBB theirs"

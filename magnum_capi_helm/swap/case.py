@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A cluster, and the values that 1.4.0 would give it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from magnum_capi_helm import spec
+from magnum_capi_helm.swap import changes
+from magnum_capi_helm.swap import evidence
+from magnum_capi_helm.swap import finding
+from magnum_capi_helm.swap import predecessor
+
+#: Where 1.4.0 can't be made to keep something.
+LEAVE_ALONE = "no option of 1.4.0 prevents it: don't change the cluster"
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A cluster that is there, and what would become of it.
+
+    :param image: of the template; None: it makes no nodes any more
+    :param known: whether Glance said anything of it
+    :param chart: the version that most of the clusters have which the
+        option decides about; empty: there are none
+    """
+
+    subject: evidence.Subject
+    live: evidence.Live
+    options: evidence.Options
+    image: spec.Image | None = None
+    known: bool = True
+    chart: str = ""
+
+    def after(self) -> dict[str, Any] | None:
+        """The values that 1.4.0 would send; None: none, or not known."""
+        if self.image is None:
+            return None
+        try:
+            return predecessor.values(self.subject, self.image, self.options)
+        except predecessor.Refusal:
+            return None
+
+    def changes(self) -> changes.Changes:
+        """What they change."""
+        after = self.after()
+        if after is None:
+            return changes.Changes()
+        return changes.between(self.live.values, after)
+
+
+def act(about: str, what: str, remedy: str) -> finding.Finding:
+    return finding.Finding(finding.ACT, about, what, remedy)

@@ -1,0 +1,521 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Before going back: what the first operation of 1.4.0 would break."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.swap import back
+from magnum_capi_helm.swap import evidence
+from magnum_capi_helm.swap import finding
+from magnum_capi_helm.tests.unit.swap import subjects
+
+DEFAULT = evidence.Options()
+WORKER: dict[str, Any] = {
+    "name": "default-worker",
+    "machineFlavor": "m1.w",
+    "machineCount": 2,
+}
+GPU: dict[str, Any] = {
+    "name": "gpu",
+    "machineFlavor": "m1.gpu",
+    "machineCount": 1,
+}
+WITH_GPU = (subjects.MASTER, subjects.WORKER, subjects.GPU)
+MOVE = (
+    "before you go back, upgrade it with this driver to a template that has "
+    "the label capi_helm_chart_version=0.16.0"
+)
+ALONE = "no option of 1.4.0 prevents it: don't change the cluster"
+SCALED = {
+    **WORKER,
+    "autoscale": True,
+    "machineCountMin": 1,
+    "machineCountMax": 5,
+}
+
+#: What the cluster is like -> topic, text and what prevents it, of all
+#: findings.
+CASES: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
+    "1.4.0 made it, and the option has its chart": ({}, []),
+    "the option is not set": (
+        {"options": DEFAULT},
+        [
+            (
+                "chart",
+                "chart 0.10.1 in place of 0.16.0: all machines are replaced; "
+                "or helm fails, since CAPO from 0.12 on does not serve "
+                "v1alpha7",
+                "[capi_helm] default_helm_chart_version = 0.16.0",
+            )
+        ],
+    ),
+    "most other clusters have another chart": (
+        {"options": DEFAULT, "chart": "0.27.0"},
+        [
+            (
+                "chart",
+                "chart 0.10.1 in place of 0.16.0: all machines are replaced; "
+                "or helm fails, since CAPO from 0.12 on does not serve "
+                "v1alpha7",
+                MOVE,
+            )
+        ],
+    ),
+    "the template names another chart": (
+        {"template": {"labels": {"capi_helm_chart_version": "0.14.1"}}},
+        [
+            (
+                "chart",
+                "chart 0.14.1 in place of 0.16.0: the machines of the "
+                "control plane are replaced",
+                MOVE,
+            )
+        ],
+    ),
+    "the template names the chart that it has": (
+        {
+            "options": DEFAULT,
+            "template": {"labels": {"capi_helm_chart_version": "v0.16.0"}},
+        },
+        [],
+    ),
+    "another chart of the same machines": (
+        {"options": evidence.Options(chart="0.27.0")},
+        [
+            (
+                "chart",
+                "chart 0.27.0 in place of 0.16.0: its addons become those "
+                "of that version",
+                "[capi_helm] default_helm_chart_version = 0.16.0",
+            )
+        ],
+    ),
+    "the chart at a path": (
+        {"options": evidence.Options(chart_at_path="0.27.0")},
+        [
+            (
+                "chart",
+                "chart 0.27.0 in place of 0.16.0: its addons become those "
+                "of that version",
+                "[capi_helm] helm_chart_name: a chart of version 0.16.0",
+            )
+        ],
+    ),
+    "it is on a management cluster that 1.4.0 does not know": (
+        {"live": {"reachable": False}},
+        [
+            (
+                "management cluster",
+                "[capi_helm] kubeconfig_file leads to another management "
+                "cluster: 1.4.0 takes the cluster for gone, and calls its "
+                "deletion complete while its machines live on",
+                "keep this driver until that cluster is deleted",
+            )
+        ],
+    ),
+    "the template's image is gone": (
+        {"image": None},
+        [
+            (
+                "image",
+                "the template's image ubuntu-1.34 is gone, or does not say "
+                "what it is: every operation of 1.4.0 fails",
+                "bring the image back, or upgrade the cluster with this "
+                "driver to a template whose image exists",
+            )
+        ],
+    ),
+    "Glance said nothing of the template's image": (
+        {"image": None, "known": False},
+        [],
+    ),
+    "a group has an image and a version of its own": (
+        {
+            "groups": WITH_GPU,
+            "values": {
+                "nodeGroups": [
+                    WORKER,
+                    {
+                        **GPU,
+                        "machineImageId": "i-0",
+                        "kubernetesVersion": "1.33.1",
+                    },
+                ]
+            },
+        },
+        [
+            (
+                "image",
+                "machines are replaced by those of the template's image: "
+                "gpu (1.33.1 of image i-0, then 1.34.2 of image i-1)",
+                "before you go back, upgrade these nodegroups with this "
+                "driver to the template's image",
+            )
+        ],
+    ),
+    "each group says the template's image itself": (
+        {
+            "values": {
+                "nodeGroups": [
+                    {
+                        **WORKER,
+                        "machineImageId": "i-1",
+                        "kubernetesVersion": "1.34.2",
+                    },
+                ]
+            },
+        },
+        [],
+    ),
+    "labels of nodes, which 1.4.0 does not send": (
+        {"values": {"nodeGroups": [{**WORKER, "nodeLabels": {"a": "b"}}]}},
+        [
+            (
+                "machines",
+                "machines are replaced: default-worker (nodeLabels)",
+                ALONE,
+            )
+        ],
+    ),
+    "metadata of all servers": (
+        {"values": {"machineMetadata": {"a": "b"}}},
+        [
+            (
+                "machines",
+                "machines are replaced: control plane (machineMetadata), "
+                "default-worker (machineMetadata)",
+                ALONE,
+            )
+        ],
+    ),
+    "the control plane's OIDC": (
+        {"values": {"oidc": {"clientId": "k"}}},
+        [
+            (
+                "machines",
+                "machines are replaced: control plane (oidc.clientId)",
+                ALONE,
+            )
+        ],
+    ),
+    "an option that changed since keeps what it has when it is set again": (
+        {
+            "values": {
+                "controlPlane": {"machineRootVolume": {"diskSize": 40}},
+                "nodeGroupDefaults": {"machineRootVolume": {"diskSize": 40}},
+            }
+        },
+        [
+            (
+                "machines",
+                "machines are replaced: control plane "
+                "(machineRootVolume.diskSize), default-worker "
+                "(machineRootVolume.diskSize)",
+                "[capi_helm_cluster_labels] boot_volume_size = 40",
+            )
+        ],
+    ),
+    "no option beats a label": (
+        {
+            "labels": {"boot_volume_size": "50"},
+            "values": {
+                "controlPlane": {"machineRootVolume": {"diskSize": 50}},
+                "nodeGroupDefaults": {"machineRootVolume": {"diskSize": 40}},
+            },
+        },
+        [
+            (
+                "machines",
+                "machines are replaced: default-worker "
+                "(machineRootVolume.diskSize)",
+                ALONE,
+            )
+        ],
+    ),
+    "a flavor that the row calls by its UUID": (
+        {
+            "groups": (
+                subjects.MASTER,
+                dataclasses.replace(subjects.WORKER, flavor="f-uuid"),
+            )
+        },
+        [
+            (
+                "machines",
+                "machines are replaced: default-worker (machineFlavor)",
+                ALONE,
+            )
+        ],
+    ),
+    "a name that 1.4.0 makes otherwise": (
+        {
+            "groups": (
+                subjects.MASTER,
+                subjects.WORKER,
+                dataclasses.replace(
+                    subjects.GPU, name="gpu_1", chart_name="gpu-1--0a1b2c3d"
+                ),
+            ),
+            "values": {
+                "nodeGroups": [WORKER, {**GPU, "name": "gpu-1--0a1b2c3d"}]
+            },
+        },
+        [
+            (
+                "nodegroup",
+                "nodegroup gpu_1 is called gpu-1 in place of "
+                "gpu-1--0a1b2c3d: all its machines are replaced, or it "
+                "meets another group of that name",
+                "before you go back, move its work to a nodegroup whose "
+                "name is of lower case letters, digits and hyphens",
+            )
+        ],
+    ),
+    "a group that is being deleted": (
+        {
+            "groups": (
+                subjects.MASTER,
+                subjects.WORKER,
+                dataclasses.replace(subjects.GPU, leaving=True),
+            )
+        },
+        [
+            (
+                "nodegroup",
+                "nodegroup gpu, which is being deleted, comes back",
+                "let the deletion end before you go back",
+            )
+        ],
+    ),
+    "a group that was refused": (
+        {
+            "groups": (
+                subjects.MASTER,
+                subjects.WORKER,
+                dataclasses.replace(subjects.GPU, refused=True),
+            )
+        },
+        [
+            (
+                "nodegroup",
+                "nodegroup gpu, which was refused, is made",
+                "delete that nodegroup before you go back",
+            )
+        ],
+    ),
+    "a group of the autoscaler, which no label or option says": (
+        {"values": {"nodeGroups": [SCALED]}},
+        [
+            (
+                "autoscaling",
+                "nodegroup default-worker: autoscaled from 1 to 5, then 2 "
+                "nodes without autoscaling",
+                "[capi_helm_cluster_labels] auto_scaling_enabled = true, "
+                "and openstack coe nodegroup update: min_node_count=1, "
+                "max_node_count=5",
+            )
+        ],
+    ),
+    "a group of the autoscaler, with the same bounds": (
+        {
+            "labels": {
+                "auto_scaling_enabled": "true",
+                "min_node_count": "1",
+                "max_node_count": "5",
+            },
+            "values": {"nodeGroups": [SCALED]},
+        },
+        [],
+    ),
+    "bounds that 1.4.0 refuses": (
+        {
+            "labels": {
+                "auto_scaling_enabled": "true",
+                "min_node_count": "0",
+            },
+            "values": {"nodeGroups": [SCALED]},
+        },
+        [
+            (
+                "autoscaling",
+                "nodegroup default-worker has a minimum below 1: every "
+                "operation of 1.4.0 is refused",
+                "openstack coe nodegroup update: bounds that fit, at least 1",
+            )
+        ],
+    ),
+    "a template with flannel": (
+        {"template": {"network_driver": "flannel"}},
+        [
+            (
+                "network driver",
+                "network driver flannel: calico is removed, and pods have "
+                "no network any more",
+                "before you go back, upgrade it with this driver to a "
+                "template with network_driver calico",
+            )
+        ],
+    ),
+    "a template with the other network": (
+        {"template": {"network_driver": "cilium"}},
+        [
+            (
+                "network driver",
+                "cilium takes the place of calico in a living cluster",
+                "before you go back, upgrade it with this driver to a "
+                "template with network_driver calico",
+            )
+        ],
+    ),
+    "an allow list that is applied": (
+        {
+            "labels": {"api_master_lb_allowed_cidrs": "192.0.2.0/24"},
+            "values": {
+                "apiServer": {
+                    "allowedCidrs": ["192.0.2.0/24"],
+                    "allowedCIDRs": ["192.0.2.0/24"],
+                }
+            },
+        },
+        [
+            (
+                "allow list",
+                "the allow list of the Kubernetes API (192.0.2.0/24) is "
+                "taken away: the API is open to all",
+                "no option of 1.4.0 prevents it: don't change the cluster, "
+                "or close the load balancer's port by other means",
+            )
+        ],
+    ),
+    "what a living cluster can't change, and 1.4.0 does not know": (
+        {"values": {"apiServer": {"port": 443}}},
+        [
+            (
+                "network",
+                "Cluster API's provider refuses the change of "
+                "apiServer.port: UPDATE_FAILED",
+                ALONE,
+            )
+        ],
+    ),
+    "what a living cluster can't change, and an option decides": (
+        {
+            "values": {
+                "apiServer": {"associateFloatingIP": False},
+                "clusterNetworking": {
+                    "internalNetwork": {"nodeCidr": "10.9.0.0/24"}
+                },
+            }
+        },
+        [
+            (
+                "network",
+                "Cluster API's provider refuses the change of "
+                "apiServer.associateFloatingIP, "
+                "clusterNetworking.internalNetwork.nodeCidr: UPDATE_FAILED",
+                "[capi_helm_cluster_labels] fixed_subnet_cidr = 10.9.0.0/24, "
+                "master_lb_floating_ip_enabled = false",
+            )
+        ],
+    ),
+    "a network of the user's own has no range": (
+        {
+            "values": {
+                "clusterNetworking": {
+                    "internalNetwork": {
+                        "nodeCidr": None,
+                        "networkFilter": {"id": "net-2"},
+                    }
+                }
+            }
+        },
+        [],
+    ),
+    "addons that 1.4.0 does not know": (
+        {"values": {"addons": {"reloader": {"enabled": True}}}},
+        [("addons", "changed or lost: addons.reloader.enabled", ALONE)],
+    ),
+    "addons that an option decides": (
+        {"values": {"addons": {"monitoring": {"enabled": True}}}},
+        [
+            (
+                "addons",
+                "changed or lost: addons.monitoring.enabled",
+                "[capi_helm_cluster_labels] monitoring_enabled = true",
+            )
+        ],
+    ),
+    "the annotations of this driver are missed by nobody": (
+        {"values": {"clusterAnnotations": {"a": "b"}}},
+        [],
+    ),
+    "what the chart does by itself, said or not": (
+        {
+            "values": {
+                "authWebhook": "none",
+                "addons": {"cni": None, "ingress": None, "monitoring": None},
+            }
+        },
+        [],
+    ),
+}
+
+
+class BackTest(base.BaseTestCase):
+    def test_cases(self) -> None:
+        for name, (changed, expected) in CASES.items():
+            with self.subTest(name):
+                found = back.findings(subjects.going_back(**changed))
+                self.assertEqual(
+                    expected,
+                    [(each.about, each.what, each.remedy) for each in found],
+                )
+                self.assertEqual(
+                    {finding.ACT} if expected else set(),
+                    {each.level for each in found},
+                )
+
+    def test_the_option_that_keeps_most_charts(self) -> None:
+        label = {"labels": {"capi_helm_chart_version": "0.14.1"}}
+        clusters = [
+            subjects.subject(live={"chart": version}, template=template)
+            for version, template in (
+                ("0.16.0", {}),
+                ("0.27.0", {}),
+                ("0.27.0", {}),
+                ("0.14.1", label),
+                ("0.14.1", label),
+                ("0.14.1", label),
+                ("", {}),
+            )
+        ]
+        self.assertEqual("0.27.0", back.default_chart(clusters, DEFAULT))
+        found = back.option(clusters, DEFAULT)
+        assert found is not None
+        self.assertEqual(
+            "[capi_helm] default_helm_chart_version = 0.27.0", found.remedy
+        )
+
+    def test_no_option_is_named_where_none_helps(self) -> None:
+        clusters = [subjects.SUBJECT]
+        for options, of in (
+            (evidence.Options(chart="0.16.0"), clusters),
+            (evidence.Options(chart_at_path="0.27.0"), clusters),
+            (DEFAULT, []),
+        ):
+            self.assertIsNone(back.option(of, options))

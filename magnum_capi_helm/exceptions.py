@@ -146,6 +146,10 @@ class HelmUnreachable(HelmError):
     retriable = True
 
 
+class ReleaseAbsent(HelmError):
+    """There is no such release."""
+
+
 class ChartUnavailable(HelmError):
     """The chart is neither in the chart store nor in the repository."""
 

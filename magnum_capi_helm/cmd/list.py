@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from concurrent import futures
 import dataclasses
 import functools
-from typing import Any
+from typing import Any, TypeAlias
 
 from cliff import lister
 from magnum.common import exception
@@ -34,6 +34,7 @@ from magnum_capi_helm import origin
 from magnum_capi_helm import roster
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
@@ -53,6 +54,10 @@ HEADER = (
     "Revision",
     "State",
 )
+
+All: TypeAlias = tuple[
+    list[inventory.Row], list[inventory.Line], list[inventory.Plane]
+]
 
 
 class List(lister.Lister):
@@ -109,6 +114,11 @@ def compared(
 
     :param project: whose; None: everybody's
     """
+    return read_all(project)[1:]
+
+
+def read_all(project: str | None) -> All:
+    """As :func:`compared`, and the rows that were compared, first."""
     prefix = conf.CONF.capi_helm.namespace_prefix
     known = _rows(project)
     if project:
@@ -123,8 +133,9 @@ def compared(
     if any(each.state == inventory.ORPHAN for each in lines):
         # A cluster that was made meanwhile is none.
         again = {each.uuid: each for each in (*known, *_rows(project))}
-        lines = inventory.compare(list(again.values()), planes, prefix)
-    return lines, planes
+        known = list(again.values())
+        lines = inventory.compare(known, planes, prefix)
+    return known, lines, planes
 
 
 def _rows(project: str | None) -> list[inventory.Row]:
@@ -168,6 +179,9 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:
         identity=record.identity,
         home=record.name,
         leaving=leaving or bool(wanted and wanted.doomed),
+        user=cluster.user_id or "",
+        changed=(cluster.updated_at or cluster.created_at).timestamp(),
+        refused=upkeep.refused(cluster),
     )
 
 

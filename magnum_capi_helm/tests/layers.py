@@ -46,6 +46,8 @@ LAYERS: tuple[frozenset[str], ...] = (
             "intent",
             "inventory",
             "masking",
+            "metrics.cloud",
+            "metrics.families",
             "mirrors",
             "overlays",
             "status.*",
@@ -53,7 +55,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "values",
         }
     ),
-    frozenset({"conf", "home_options", "options"}),
+    frozenset({"conf", "home_options", "metrics.options", "options"}),
     frozenset(
         {
             "atlas",
@@ -70,6 +72,9 @@ LAYERS: tuple[frozenset[str], ...] = (
             "fence",
             "helm.*",
             "management.*",
+            "metrics.exposition",
+            "metrics.meter",
+            "metrics.textfile",
             "outcome",
             "resolve.*",
             "roster",
@@ -91,6 +96,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "kept",
             "leftovers",
             "looks",
+            "metrics.*",
             "nodegroup_creation",
             "nodegroup_rows",
             "nodegroup_settings",

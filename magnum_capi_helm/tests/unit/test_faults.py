@@ -41,6 +41,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "HelmBusy": (exception.MagnumException, 500, True),
     "NoTurn": (exception.MagnumException, 500, True),
     "HelmUnreachable": (exception.MagnumException, 500, True),
+    "ReleaseAbsent": (exception.MagnumException, 500, False),
     "ChartUnavailable": (exception.MagnumException, 500, False),
     "LeaseHeld": (exception.OperationInProgress, 400, True),
     "LeaseLost": (exception.OperationInProgress, 400, True),

@@ -34,6 +34,7 @@ from magnum_capi_helm import origin
 from magnum_capi_helm import roster
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import owners
 from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import answers
@@ -64,6 +65,7 @@ class List(lister.Lister):
     """List all clusters, and releases that are none.
 
     State is "ok", or says where Magnum and the management cluster differ.
+    With --user, a column says whose application credential a cluster uses.
     Nothing is written. Example: list --orphans -f json
     """
 
@@ -79,6 +81,12 @@ class List(lister.Lister):
             "--project", metavar="ID", help="those of that project alone"
         )
         parser.add_argument(
+            "--user",
+            metavar="USER",
+            help="what breaks when that user goes: those that are the user's, "
+            "or use the user's application credential; a name or an id",
+        )
+        parser.add_argument(
             "--orphans",
             action="store_true",
             help="only what Magnum has no cluster for",
@@ -92,14 +100,25 @@ class List(lister.Lister):
         chosen = parsed_args.management_cluster
         if chosen is not None:
             runtime.home_of(chosen)
-        lines, planes = compared(parsed_args.project)
+        known, lines, planes = read_all(parsed_args.project)
+        theirs: dict[str, str] | None = None
+        if parsed_args.user is not None:
+            theirs = owners.of_user(parsed_args.user, known, lines, planes)
+            lines = [each for each in lines if each.uuid in theirs]
         if chosen is not None:
             lines = [each for each in lines if each.plane == chosen]
             planes = [each for each in planes if each.name == chosen]
         if parsed_args.orphans:
             lines = [each for each in lines if each.state == inventory.ORPHAN]
         self._lines = lines + inventory.silent(planes, lines)
-        return HEADER, [dataclasses.astuple(each) for each in self._lines]
+        found = [dataclasses.astuple(each) for each in self._lines]
+        if theirs is None:
+            return HEADER, found
+        words = [theirs.get(each.uuid, "") for each in self._lines]
+        return (
+            (*HEADER, "Credential"),
+            [(*each, word) for each, word in zip(found, words, strict=True)],
+        )
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Exit code 1 when anything is not ok."""

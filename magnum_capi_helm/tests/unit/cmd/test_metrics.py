@@ -281,6 +281,8 @@ class MetricsTest(base.FlowTestCase):
         self.assertIn('state="unreachable"', text)
         self.assertIn('clusters{status="CREATE_COMPLETE"} 1.0', text)
         self.assertNotIn("orphans", text)
+        # Nobody waits for one that is silent, time and again.
+        self.assertNotIn('part="leases"', text)
 
     def test_prometheus_takes_it(self) -> None:
         text = run()[1]

@@ -90,6 +90,8 @@ class OwnersTest(base.FlowTestCase):
         change = {"metadata": {"annotations": {ledger.ANNOTATION: None}}}
         self.server.patch(kinds.SECRET, base.NAMESPACE, SECRET, change)
         self.assertEqual([("web", "theirs")], self.found(openstack.USER))
+        self.give(ledger.Entry("third", name="x"))
+        self.assertEqual([("web", "theirs")], self.found(openstack.USER))
 
     def test_one_that_was_refused_has_none(self) -> None:
         self.saved(

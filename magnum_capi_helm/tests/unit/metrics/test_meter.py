@@ -65,7 +65,7 @@ management cluster began that did not fail; until the first one, when the \
 process began to use it.
 # TYPE magnum_capi_helm_snapshot_timestamp_seconds gauge
 magnum_capi_helm_snapshot_timestamp_seconds\
-{management_cluster="a",poll="health",process="c1/7"} 1000.0
+{management_cluster="a",poll="health",process="c1/7"} 1005.0
 # HELP magnum_capi_helm_snapshot_attempt_timestamp_seconds When the last \
 reading of a management cluster began, failed or not.
 # TYPE magnum_capi_helm_snapshot_attempt_timestamp_seconds gauge
@@ -135,7 +135,7 @@ class MeasuresTest(MeterCase):
         self.now = 0.0
 
     def readings(self) -> None:
-        """One that was good at 0 and failed at 700; one nobody asked."""
+        """One that was good at 5 and failed at 700; one nobody asked."""
         clock = [0.0]
         answers: list[Exception | None] = [
             None,
@@ -156,6 +156,7 @@ class MeasuresTest(MeterCase):
             read, lambda: clock[0]
         )
         self.meter.readings("a", status=status, health=health)
+        clock[0] = 5.0
         health.get(("n", "r"))
         clock[0] = 700.0
         self.assertRaises(

@@ -33,6 +33,7 @@ from magnum_capi_helm import home_options
 from magnum_capi_helm import homes
 from magnum_capi_helm import labels
 from magnum_capi_helm import options
+from magnum_capi_helm.metrics import options as metrics_options
 
 CONF = magnum.conf.CONF
 
@@ -83,7 +84,10 @@ label_opts = [
     if label.scope is not labels.Scope.TEMPLATE
 ]
 
-ALL_OPTS = {capi_helm_group: options.OPTIONS, labels_group: label_opts}
+ALL_OPTS = {
+    capi_helm_group: [*options.OPTIONS, *metrics_options.OPTIONS],
+    labels_group: label_opts,
+}
 
 for _group, _opts in ALL_OPTS.items():
     CONF.register_group(_group)

@@ -154,6 +154,10 @@ class ReleaseStranded(HelmError):
     """
 
 
+class ReleaseAbsent(HelmError):
+    """There is no such release."""
+
+
 class ChartUnavailable(HelmError):
     """The chart is neither in the chart store nor in the repository."""
 

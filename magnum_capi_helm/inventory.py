@@ -51,6 +51,10 @@ class Row:
     :param identity: of its management cluster; empty: not recorded
     :param home: what its management cluster was called then, of several
     :param leaving: whether it is being deleted
+    :param user: whose it is, in Keystone
+    :param changed: when Magnum last wrote it, seconds since 1970
+    :param refused: whether Keystone refuses its application credential; None:
+        nobody tried
     """
 
     name: str
@@ -63,6 +67,9 @@ class Row:
     identity: str = ""
     home: str = ""
     leaving: bool = False
+    user: str = ""
+    changed: float = 0.0
+    refused: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True)

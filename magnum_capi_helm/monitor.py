@@ -48,18 +48,24 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
         """Fill ``data`` with what Magnum saves."""
         from magnum_capi_helm import health_poll
         from magnum_capi_helm import places
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.metrics import meter
 
         if not self.cluster.stack_id:
             return
         uuid = self.cluster.uuid
         problem = ""
-        try:
-            rt = places.of(self.cluster)
-            with actor.acting(actor.Actor("health poll")):
+        with (
+            actor.acting(actor.Actor("health poll")),
+            runtime.meter().polling("health") as measured,
+        ):
+            try:
+                rt = places.of(self.cluster)
                 found = health_poll.poll(rt, self.context, self.cluster)
-        except exceptions.CapiHelmError as error:
-            problem = str(error)
-            found = health_poll.unknown(problem)
+            except exceptions.CapiHelmError as error:
+                problem = str(error)
+                found = health_poll.unknown(problem)
+                measured.outcome = meter.FAILED
         if problem:
             # Not inside "except": oslo.log would append the exception again.
             LOG.warning("No health of cluster %s: %s", uuid, problem)

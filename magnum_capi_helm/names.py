@@ -168,6 +168,11 @@ def certificate(release_name: str, purpose: str) -> str:
     return f"{release_name}-{purpose}"
 
 
+def kubeconfig(release_name: str) -> str:
+    """The Secret by which Cluster API reaches the cluster; it makes it."""
+    return f"{release_name}-kubeconfig"
+
+
 def storage_class(volume_type: str) -> str:
     """The StorageClass of a Cinder volume type (as in 1.4.0)."""
     return _words(volume_type) or "default"

@@ -40,6 +40,7 @@ from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.metrics import meter as meters
 from magnum_capi_helm.status import health
 
 #: Magnum asks for the status every ten seconds. Health: every minute.
@@ -139,6 +140,7 @@ class Runtime:
 _lock = threading.Lock()
 _runtimes: dict[str, Runtime] = {}
 _turns: list[turns.Turns] = []
+_meters: list[meters.Meter] = []
 _homes: tuple[homes.Home, ...] = ()
 _atlas = atlas.Atlas()
 
@@ -190,6 +192,18 @@ def use(found: Runtime) -> None:
         _runtimes[found.home.name] = found
 
 
+def meter() -> meters.Meter:
+    """What this process measures."""
+    with _lock:
+        return _shared_meter()
+
+
+def measure(found: meters.Meter) -> None:
+    """Take this meter from now on: for tests."""
+    with _lock:
+        _meters[:] = [found]
+
+
 def home_of(name: str) -> homes.Home:
     """What is configured of a management cluster.
 
@@ -225,19 +239,23 @@ def build(
         home.kubeconfig,
         options.helm_timeout,
         os.path.join(os.path.dirname(options.chart_store), "helm"),
+        _shared_meter().helm,
     )
     holder = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}"
     whole = observation.Observer(management, whole=True)
     objects = observation.Observer(management, whole=False)
+    status: Snapshots = snapshot.Snapshots(whole.read, again=_STATUS_AGAIN)
+    healths: Snapshots = snapshot.Snapshots(
+        objects.read, max_age=_HEALTH_AGE, again=_HEALTH_AGAIN
+    )
+    _shared_meter().readings(home.name, status=status, health=healths)
     return Runtime(
         management=management,
         helm=helm,
         charts=charts.Store(options.chart_store, helm),
         leases=lease.Leases(management, holder),
-        snapshots=snapshot.Snapshots(whole.read, again=_STATUS_AGAIN),
-        health_snapshots=snapshot.Snapshots(
-            objects.read, max_age=_HEALTH_AGE, again=_HEALTH_AGAIN
-        ),
+        snapshots=status,
+        health_snapshots=healths,
         helm_deadline=options.helm_timeout + 30.0,
         turns=_shared_turns(),
         home=home,
@@ -247,8 +265,17 @@ def build(
 def _shared_turns() -> turns.Turns:
     """The same for every runtime of this process."""
     if not _turns:
-        _turns.append(turns.Turns(conf.helm_processes()))
+        made = turns.Turns(conf.helm_processes())
+        _turns.append(made)
+        _shared_meter().turns(made)
     return _turns[0]
+
+
+def _shared_meter() -> meters.Meter:
+    """The one of this process; the lock is held, or nobody else is here."""
+    if not _meters:
+        _meters.append(meters.Meter(conf.CONF.capi_helm.metrics_dir))
+    return _meters[0]
 
 
 def reset() -> None:
@@ -259,6 +286,7 @@ def reset() -> None:
     _atlas = atlas.Atlas()
     _runtimes.clear()
     _turns.clear()
+    _meters.clear()
 
 
 os.register_at_fork(after_in_child=reset)

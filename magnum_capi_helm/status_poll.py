@@ -37,13 +37,16 @@ from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import survey
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.metrics import meter
 
 LOG = log.getLogger(__name__)
 
 
 def poll(context: Any, cluster: Any) -> None:
     """Poll one cluster; the outcome is saved and shown on ``cluster``."""
-    problem = _attempt(context, cluster)
+    with runtime.meter().polling("status") as measured:
+        problem = _attempt(context, cluster)
+        measured.outcome = meter.FAILED if problem else meter.OK
     if problem:
         # Not inside "except": oslo.log would append the exception again.
         LOG.warning("No verdict on cluster %s: %s", cluster.uuid, problem)

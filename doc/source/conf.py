@@ -24,6 +24,7 @@ extensions = [
     "chart_reference",
     "label_reference",
     "layer_reference",
+    "metric_reference",
     "reason_reference",
 ]
 

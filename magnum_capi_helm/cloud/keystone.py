@@ -20,7 +20,9 @@ from typing import Any
 from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
 from keystoneclient.v3 import application_credentials
+from keystoneclient.v3 import users
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import sessions
 
 #: Keystone's answer holds the secret, and keystoneauth logs answers at debug.
@@ -35,6 +37,29 @@ UNREACHABLE = (
 
 def manager(session: Any) -> Any:
     """keystoneclient's manager of application credentials."""
+    return application_credentials.ApplicationCredentialManager(_api(session))
+
+
+def user_ids(session: Any, name: str) -> list[str]:
+    """The ids of all users who have a name, each in a domain of its own.
+
+    :raises CloudError: Keystone refused, or did not answer
+    """
+    try:
+        found = users.UserManager(_api(session)).list(name=name)
+    except UNREACHABLE as error:
+        raise exceptions.CloudUnreachable(
+            "Keystone does not answer"
+        ) from error
+    except ka_exceptions.ClientException as error:
+        raise exceptions.CloudError(
+            "Keystone does not tell Magnum's service user who is called "
+            f"{exceptions.shown(name)} ({error}): give the user's id"
+        ) from error
+    return sorted(str(each.id) for each in found)
+
+
+def _api(session: Any) -> Any:
     api: Any = adapter.LegacyJsonAdapter(
         session,
         service_type="identity",
@@ -42,4 +67,4 @@ def manager(session: Any) -> Any:
         logger=_SILENT,
     )
     api.include_metadata = False
-    return application_credentials.ApplicationCredentialManager(api)
+    return api

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from concurrent import futures
 import dataclasses
 import functools
-from typing import Any
+from typing import Any, TypeAlias
 
 from cliff import lister
 
@@ -32,6 +32,8 @@ from magnum_capi_helm import roster
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import choice
+from magnum_capi_helm.cmd import owners
+from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
@@ -52,11 +54,16 @@ HEADER = (
     "State",
 )
 
+All: TypeAlias = tuple[
+    list[inventory.Row], list[inventory.Line], list[inventory.Plane]
+]
+
 
 class List(lister.Lister):
     """List all clusters, and releases that are none.
 
     State is "ok", or says where Magnum and the management cluster differ.
+    With --user, a column says whose application credential a cluster uses.
     Nothing is written. Example: list --orphans -f json
     """
 
@@ -72,6 +79,12 @@ class List(lister.Lister):
             "--project", metavar="ID", help="those of that project alone"
         )
         parser.add_argument(
+            "--user",
+            metavar="USER",
+            help="what breaks when that user goes: those that are the user's, "
+            "or use the user's application credential; a name or an id",
+        )
+        parser.add_argument(
             "--orphans",
             action="store_true",
             help="only what Magnum has no cluster for",
@@ -85,14 +98,25 @@ class List(lister.Lister):
         chosen = parsed_args.management_cluster
         if chosen is not None:
             runtime.home_of(chosen)
-        lines, planes = compared(parsed_args.project)
+        known, lines, planes = read_all(parsed_args.project)
+        theirs: dict[str, str] | None = None
+        if parsed_args.user is not None:
+            theirs = owners.of_user(parsed_args.user, known, lines, planes)
+            lines = [each for each in lines if each.uuid in theirs]
         if chosen is not None:
             lines = [each for each in lines if each.plane == chosen]
             planes = [each for each in planes if each.name == chosen]
         if parsed_args.orphans:
             lines = [each for each in lines if each.state == inventory.ORPHAN]
         self._lines = lines + inventory.silent(planes, lines)
-        return HEADER, [dataclasses.astuple(each) for each in self._lines]
+        found = [dataclasses.astuple(each) for each in self._lines]
+        if theirs is None:
+            return HEADER, found
+        words = [theirs.get(each.uuid, "") for each in self._lines]
+        return (
+            (*HEADER, "Credential"),
+            [(*each, word) for each, word in zip(found, words, strict=True)],
+        )
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Exit code 1 when anything is not ok."""
@@ -107,6 +131,11 @@ def compared(
 
     :param project: whose; None: everybody's
     """
+    return read_all(project)[1:]
+
+
+def read_all(project: str | None) -> All:
+    """As :func:`compared`, and the rows that were compared, first."""
     prefix = conf.CONF.capi_helm.namespace_prefix
     known = _rows(project)
     if project:
@@ -121,8 +150,9 @@ def compared(
     if any(each.state == inventory.ORPHAN for each in lines):
         # A cluster that was made meanwhile is none.
         again = {each.uuid: each for each in (*known, *_rows(project))}
-        lines = inventory.compare(list(again.values()), planes, prefix)
-    return lines, planes
+        known = list(again.values())
+        lines = inventory.compare(known, planes, prefix)
+    return known, lines, planes
 
 
 def _rows(project: str | None) -> list[inventory.Row]:
@@ -147,6 +177,9 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:
         identity=record.identity,
         home=record.name,
         leaving=leaving or bool(wanted and wanted.doomed),
+        user=cluster.user_id or "",
+        changed=(cluster.updated_at or cluster.created_at).timestamp(),
+        refused=upkeep.refused(cluster),
     )
 
 

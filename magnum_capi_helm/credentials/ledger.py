@@ -97,6 +97,16 @@ def entries(secret: client.Object, owner: str) -> tuple[Entry, ...]:
     return (*found, Entry(user=user, id=used.id))
 
 
+def owner(secret: client.Object) -> str:
+    """Whose credential the cluster was given last; empty: not written down.
+
+    :param secret: its metadata is enough
+    :raises ManagementError: the list is damaged
+    """
+    given = [each for each in entries(secret, "") if each.since]
+    return max(given, key=lambda each: each.since).user if given else ""
+
+
 def _listed(name: str, text: str) -> tuple[Entry, ...]:
     try:
         return tuple(

@@ -52,6 +52,8 @@ _UNCHECKED = 600.0
 #: Seconds that Keystone may take: other clusters wait to be looked at.
 _TIMEOUT = 5.0
 
+#: In a cluster's health, what is wrong with its credential.
+_KEY = "credential"
 _DEAD = (
     "Keystone refuses the cluster's application credential: it was deleted, "
     "or its user is disabled, gone or without a role in the project. Give "
@@ -98,6 +100,20 @@ def checked(
     return found
 
 
+def refused(cluster: Any) -> bool | None:
+    """Whether the health poll found the credential refused, or gone.
+
+    Nobody is asked: it is in the health that Magnum's row has.
+
+    :returns: None: it did not try
+    """
+    if not cluster.health_status or not _rotatable(cluster.status):
+        return None
+    if _KEY in (cluster.health_status_reason or {}):
+        return True
+    return False if conf.CONF.capi_helm.app_cred_check_interval else None
+
+
 def _works(login: ledger.Login) -> bool | None:
     """Whether Keystone lets the cluster in; None: it does not answer."""
     try:
@@ -120,7 +136,7 @@ def _unhealthy(found: health.Health, why: str) -> health.Health:
     return dataclasses.replace(
         found,
         status=health.UNHEALTHY,
-        reason={**found.reason, "credential": why},
+        reason={**found.reason, _KEY: why},
     )
 
 

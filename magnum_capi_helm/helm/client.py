@@ -21,7 +21,8 @@ orphan goes on writing when another conductor has taken over.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+import contextlib
 import copy
 import json
 import os
@@ -29,7 +30,7 @@ import shutil
 import signal
 import subprocess
 import time
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from oslo_log import log
 import pyhelm3
@@ -43,6 +44,7 @@ from magnum_capi_helm.helm import deadlines
 
 LOG = log.getLogger(__name__)
 T = TypeVar("T")
+Timed: TypeAlias = Callable[[str], contextlib.AbstractContextManager[object]]
 
 #: Revisions that helm keeps of a release, as in 1.4.0.
 HISTORY = 10
@@ -149,9 +151,17 @@ class Helm:
     :param kubeconfig: path; helm reads it itself
     :param timeout: seconds for helm's own ``--timeout``
     :param home: directory for helm's caches, made when missing
+    :param timed: measures each run, by helm's command
     """
 
-    def __init__(self, kubeconfig: str, timeout: int, home: str) -> None:
+    def __init__(
+        self,
+        kubeconfig: str,
+        timeout: int,
+        home: str,
+        timed: Timed = contextlib.nullcontext,
+    ) -> None:
+        self._timed = timed
         env = {
             key: value
             for key, value in os.environ.items()
@@ -203,7 +213,7 @@ class Helm:
                 "uninstall",
                 self._command.uninstall(release, namespace=namespace),
             )
-        except _ReleaseAbsent:
+        except exceptions.ReleaseAbsent:
             return 0.0
 
     def pull(
@@ -266,13 +276,10 @@ class Helm:
         return time.monotonic() - started
 
     def _answer(self, what: str, coroutine: Coroutine[Any, Any, T]) -> T:
-        try:
-            return _drive(coroutine)
-        except pyhelm3.ReleaseNotFoundError as error:
-            raise _ReleaseAbsent("release not found") from error
-        except pyhelm3.Error as error:
-            raise complaints.translated(what, error.stderr) from None
-
-
-class _ReleaseAbsent(exceptions.HelmError):
-    """There is no such release."""
+        with self._timed(what):
+            try:
+                return _drive(coroutine)
+            except pyhelm3.ReleaseNotFoundError as error:
+                raise exceptions.ReleaseAbsent("release not found") from error
+            except pyhelm3.Error as error:
+                raise complaints.translated(what, error.stderr) from None

@@ -99,6 +99,21 @@ class Turns:
                 return None
             return list(self._line).index(key)
 
+    @property
+    def number(self) -> int:
+        """How many turns there are."""
+        return self._number
+
+    @property
+    def running(self) -> int:
+        """How many of them are taken."""
+        return self._running
+
+    @property
+    def waiting(self) -> int:
+        """How many are in the line."""
+        return len(self._line)
+
     def _take(self, patience: float) -> None:
         with self._changed:
             # Who does not wait takes nothing from those who do: one of them

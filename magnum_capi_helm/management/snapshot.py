@@ -128,6 +128,11 @@ class Snapshots(Generic[S]):
         self._seen: dict[Scope, _Seen[S]] = {}
         self._failed: dict[Scope, tuple[float, _Error]] = {}
         self._asked: dict[Scope, float] = {}
+        #: When the last usual reading began that did not fail; so far, when
+        #: the first one could have.
+        self.good = clock()
+        #: When the last usual reading began, failed or not; None: none did.
+        self.tried: float | None = None
 
     def get(self, scope: Scope, *, not_before: float = ANY) -> S:
         """A look whose reading started at ``not_before`` or later.
@@ -190,6 +195,7 @@ class Snapshots(Generic[S]):
             lane.latest, lane.next, reading.after = reading, None, None
             reading.started = now = self._clock()
             if not fresh:
+                self.tried = now
                 self._asked = {
                     scope: asked
                     for scope, asked in self._asked.items()
@@ -234,6 +240,7 @@ class Snapshots(Generic[S]):
     def _keep(self, reading: _Reading[S], fresh: bool) -> None:
         with self._lock:
             if not fresh:
+                self.good = reading.started
                 took = self._clock() - reading.started
                 if self._max_age:
                     age = max(self._max_age, took * _AGE_FOR_COST)

@@ -53,6 +53,8 @@ LAYERS: tuple[frozenset[str], ...] = (
             "intent",
             "inventory",
             "masking",
+            "metrics.cloud",
+            "metrics.families",
             "mirrors",
             "overlays",
             "status.*",
@@ -62,7 +64,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "values",
         }
     ),
-    frozenset({"conf", "home_options", "options"}),
+    frozenset({"conf", "home_options", "metrics.options", "options"}),
     frozenset(
         {
             "actor",
@@ -80,6 +82,9 @@ LAYERS: tuple[frozenset[str], ...] = (
             "fence",
             "helm.*",
             "management.*",
+            "metrics.exposition",
+            "metrics.meter",
+            "metrics.textfile",
             "outcome",
             "resolve.*",
             "roster",
@@ -101,6 +106,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "kept",
             "leftovers",
             "looks",
+            "metrics.*",
             "nodegroup_creation",
             "nodegroup_rows",
             "nodegroup_settings",

@@ -42,6 +42,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "NoTurn": (exception.MagnumException, 500, True),
     "HelmUnreachable": (exception.MagnumException, 500, True),
     "ReleaseStranded": (exception.MagnumException, 500, False),
+    "ReleaseAbsent": (exception.MagnumException, 500, False),
     "ChartUnavailable": (exception.MagnumException, 500, False),
     "LeaseHeld": (exception.OperationInProgress, 400, True),
     "LeaseLost": (exception.OperationInProgress, 400, True),

@@ -55,6 +55,7 @@ OWNERS = {
     "pyhelm3": {"helm.client"},
     "openstack": {"cloud.sessions"},
     "keystoneclient": {"cloud.keystone"},
+    "prometheus_client": {"metrics.exposition"},
 }
 
 

@@ -13,6 +13,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import itertools
 import json
 import os
@@ -106,6 +108,36 @@ class UpgradeTest(_HelmTest):
         with spent.measured() as measured:
             self._upgrade()
         self.assertIn("(1 processes)", str(measured))
+
+    def test_each_run_is_told_by_its_command_and_how_it_ended(self) -> None:
+        told: list[tuple[str, str]] = []
+
+        @contextlib.contextmanager
+        def timed(command: str) -> Iterator[None]:
+            try:
+                yield
+            except exceptions.HelmError as error:
+                told.append((command, type(error).__name__))
+                raise
+            told.append((command, "ok"))
+
+        helm = client.Helm("/etc/kube", 60, str(self.home), timed)
+        self._answers(RELEASE)
+        self._upgrade(helm)
+        self._complains(
+            "Error: uninstall: Release not loaded: release: not found"
+        )
+        helm.uninstall("demo-1", "magnum-p1")
+        self._complains("Error: Kubernetes cluster unreachable")
+        self.assertRaises(exceptions.HelmUnreachable, self._upgrade, helm)
+        self.assertEqual(
+            [
+                ("upgrade", "ok"),
+                ("uninstall", "ReleaseAbsent"),
+                ("upgrade", "HelmUnreachable"),
+            ],
+            told,
+        )
 
     def test_the_command_line(self) -> None:
         self._answers(RELEASE)

@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The tables of metrics, from their declarations.
+
+``magnum-metrics:: cloud``: those of the command; ``magnum-metrics::
+process``: those of conductors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import markup
+from sphinx import application
+
+from magnum_capi_helm.metrics import families
+
+_TABLES = {"cloud": families.OF_CLOUD, "process": families.OF_PROCESS}
+
+
+def metrics(declared: Iterable[families.Family]) -> Iterator[str]:
+    """A table: a metric with its labels, and what it is."""
+    rows = (
+        (_name(each), markup.text(each.help) + _parts(each))
+        for each in declared
+    )
+    return markup.table(("Metric", "It is"), (50, 50), rows)
+
+
+def _name(family: families.Family) -> str:
+    """The line may break anywhere between the labels."""
+    labels = ", ".join(map(markup.literal, family.labels))
+    return f"{markup.literal(family.name)} {labels}"
+
+
+def _parts(family: families.Family) -> str:
+    if family.kind != families.SUMMARY:
+        return ""
+    return " ``_sum`` has the seconds, ``_count`` how many there were."
+
+
+class Metrics(markup.Generated):
+    """``.. magnum-metrics:: cloud``"""
+
+    required_arguments = 1
+
+    def lines(self) -> Iterator[str]:
+        """The table of one of them."""
+        return metrics(_TABLES[self.arguments[0]])
+
+
+def setup(app: application.Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.add_directive("magnum-metrics", Metrics)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Asks promtool, where there is one, and Prometheus' own parser, always."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import subprocess
+from typing import Any
+
+from prometheus_client import parser
+
+_TIMEOUT = 60
+
+#: As a parser finds a metric: its name, and its samples as text.
+Found = dict[str, list[str]]
+
+
+def run(case: Any, *arguments: str, text: str = "") -> str:
+    """Run promtool; what it says. It must be content."""
+    program = shutil.which("promtool") or ""
+    if not program:
+        case.skipTest(
+            "no promtool on the PATH: it is in Debian's package prometheus"
+        )
+    done = subprocess.run(
+        [program, *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_TIMEOUT,
+    )
+    said: str = done.stdout + done.stderr
+    case.assertEqual(0, done.returncode, said)
+    return said
+
+
+def parsed(text: str) -> Found:
+    """What Prometheus' parser makes of metrics: the samples of each."""
+    return {
+        family.name: [
+            f"{each.name}{each.labels} {each.value}" for each in family.samples
+        ]
+        for family in parser.text_string_to_metric_families(text)
+    }
+
+
+def root() -> pathlib.Path:
+    """The checkout that these tests are in."""
+    return pathlib.Path(__file__).parents[4]

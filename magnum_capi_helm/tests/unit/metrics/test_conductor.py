@@ -1,0 +1,121 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a conductor measures while it polls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import fixtures
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import homes
+from magnum_capi_helm import runtime
+from magnum_capi_helm.management import client
+from magnum_capi_helm.metrics import families
+from magnum_capi_helm.metrics import meter
+from magnum_capi_helm.tests.unit.flows import base
+
+
+class ConductorTest(base.FlowTestCase):
+    """Polls of one cluster, by a conductor that measures."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.begun: list[Callable[[], None]] = []
+        directory = self.useFixture(fixtures.TempDir()).path
+        self.meter = meter.Meter(directory, begin=self.begun.append)
+        runtime.measure(self.meter)
+
+    def counted(self) -> dict[str, int]:
+        """How many of what there was so far."""
+        return {
+            " ".join(each.labels[1:]): each.count
+            for each in self.meter.samples()
+            if each.family.kind == families.SUMMARY
+        }
+
+    def gauges(self) -> set[tuple[str, ...]]:
+        """Names of gauges that have a value, and their labels."""
+        return {
+            (
+                each.family.name.removeprefix("magnum_capi_helm_"),
+                *each.labels[1:],
+            )
+            for each in self.meter.samples()
+            if each.family.kind == families.GAUGE
+        }
+
+    def test_polls_that_come_to_a_verdict_and_polls_that_do_not(self) -> None:
+        self.created()
+        self.health_poll()
+        self.assertEqual({"status ok": 1, "health ok": 1}, self.counted())
+        self.management.unreachable()
+        self.resize(3)
+        self.poll()
+        self.health_poll()
+        self.assertEqual(
+            {
+                "status ok": 1,
+                "status failed": 1,
+                "health ok": 1,
+                "health failed": 1,
+            },
+            self.counted(),
+        )
+        self.assertEqual(1, len(self.begun))
+
+    def test_who_waits_for_another_conductor_has_not_failed(self) -> None:
+        self.create()
+        self.capi.settle()
+        with self.busy():
+            self.poll()
+        self.assertEqual({"status ok": 1}, self.counted())
+
+    def test_a_cluster_without_a_release_is_not_looked_at(self) -> None:
+        self.saved()
+        self.health_poll()
+        self.assertEqual({}, self.counted())
+
+    def built(self) -> runtime.Runtime:
+        """What a conductor has, but for the management cluster."""
+        return runtime.build(
+            cast("client.Client", self.management),
+            homes.Home("a", "/nowhere", "option"),
+        )
+
+    def test_readings_are_looked_at_once_there_was_one(self) -> None:
+        rt = self.built()
+        turns = {("helm_running",), ("helm_turns",), ("helm_waiting",)}
+        self.assertEqual(turns, self.gauges())
+        rt.health_snapshots.get((base.NAMESPACE, base.RELEASE))
+        self.assertEqual(
+            turns
+            | {
+                ("snapshot_timestamp_seconds", "a", "health"),
+                ("snapshot_attempt_timestamp_seconds", "a", "health"),
+            },
+            self.gauges(),
+        )
+
+    def test_runs_of_helm_are_counted(self) -> None:
+        self.useFixture(fixtures.EnvironmentVariable("PATH", "/nowhere"))
+        rt = self.built()
+        self.assertRaises(exceptions.NotConfigured, rt.helm.version)
+        self.assertEqual({"version stopped": 1}, self.counted())
+
+    def test_a_process_that_was_forked_measures_anew(self) -> None:
+        runtime.reset()
+        self.assertIsNot(self.meter, runtime.meter())
+        self.assertIs(runtime.meter(), runtime.meter())

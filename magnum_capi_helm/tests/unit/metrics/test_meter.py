@@ -1,0 +1,286 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a process of a conductor measures, and how it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+import pathlib
+import socket
+import threading
+
+import fixtures
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.helm import turns
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.metrics import exposition
+from magnum_capi_helm.metrics import families
+from magnum_capi_helm.metrics import meter
+from magnum_capi_helm.tests.unit.metrics import promtool
+
+TEXT = """\
+# HELP magnum_capi_helm_poll_seconds Polls of clusters, status or health, and \
+whether they came to a verdict (ok) or not (failed).
+# TYPE magnum_capi_helm_poll_seconds summary
+magnum_capi_helm_poll_seconds_count\
+{outcome="failed",poll="health",process="c1/7"} 1.0
+magnum_capi_helm_poll_seconds_sum\
+{outcome="failed",poll="health",process="c1/7"} 0.5
+magnum_capi_helm_poll_seconds_count\
+{outcome="ok",poll="status",process="c1/7"} 2.0
+magnum_capi_helm_poll_seconds_sum\
+{outcome="ok",poll="status",process="c1/7"} 4.0
+# HELP magnum_capi_helm_helm_seconds Runs of helm, and how they ended: ok, \
+busy, unreachable, refused; stopped, before it began; absent, with nothing to \
+uninstall.
+# TYPE magnum_capi_helm_helm_seconds summary
+magnum_capi_helm_helm_seconds_count\
+{command="upgrade",outcome="ok",process="c1/7"} 1.0
+magnum_capi_helm_helm_seconds_sum\
+{command="upgrade",outcome="ok",process="c1/7"} 3.0
+# HELP magnum_capi_helm_helm_running How many turns with helm are taken.
+# TYPE magnum_capi_helm_helm_running gauge
+magnum_capi_helm_helm_running{process="c1/7"} 1.0
+# HELP magnum_capi_helm_helm_turns How many turns with helm there are.
+# TYPE magnum_capi_helm_helm_turns gauge
+magnum_capi_helm_helm_turns{process="c1/7"} 1.0
+# HELP magnum_capi_helm_helm_waiting How many clusters are in line for helm.
+# TYPE magnum_capi_helm_helm_waiting gauge
+magnum_capi_helm_helm_waiting{process="c1/7"} 2.0
+# HELP magnum_capi_helm_snapshot_timestamp_seconds When the last reading of a \
+management cluster began that did not fail; until the first one, when the \
+process began to use it.
+# TYPE magnum_capi_helm_snapshot_timestamp_seconds gauge
+magnum_capi_helm_snapshot_timestamp_seconds\
+{management_cluster="a",poll="health",process="c1/7"} 1005.0
+# HELP magnum_capi_helm_snapshot_attempt_timestamp_seconds When the last \
+reading of a management cluster began, failed or not.
+# TYPE magnum_capi_helm_snapshot_attempt_timestamp_seconds gauge
+magnum_capi_helm_snapshot_attempt_timestamp_seconds\
+{management_cluster="a",poll="health",process="c1/7"} 1700.0
+"""
+
+
+class MeterCase(base.BaseTestCase):
+    """A process 7 on c1, whose clock a test puts forward."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for name, value in (
+            ("socket.gethostname", "c1"),
+            ("os.getpid", 7),
+            ("time.time", 1000.0),
+        ):
+            self.useFixture(
+                fixtures.MockPatch(name, lambda value=value: value)
+            )
+        self.now = 0.0
+        self.begun: list[Callable[[], None]] = []
+        self.log = self.useFixture(
+            fixtures.FakeLogger("magnum_capi_helm", format="%(message)s")
+        )
+        self.meter = self.made(str(self.directory))
+
+    def made(self, directory: str) -> meter.Meter:
+        """A meter that writes there."""
+        return meter.Meter(directory, lambda: self.now, self.begun.append)
+
+    def poll(self, name: str, seconds: float) -> None:
+        """A poll that takes so long."""
+        with self.meter.polling(name):
+            self.now += seconds
+
+    def text(self) -> str:
+        """What there is now."""
+        return exposition.text(self.meter.samples())
+
+    def outcomes(self) -> list[str]:
+        """Of all that was counted: what, and how it ended."""
+        return [
+            " ".join(each.labels[1:])
+            for each in self.meter.samples()
+            if each.family.kind == families.SUMMARY
+        ]
+
+
+class MeasuresTest(MeterCase):
+    def measured(self) -> None:
+        """One of everything."""
+        self.poll("status", 1.0)
+        self.poll("status", 3.0)
+        with self.meter.polling("health") as poll:
+            self.now += 0.5
+            poll.outcome = meter.FAILED
+        with self.meter.helm("upgrade"):
+            self.now += 3.0
+        line = turns.Turns(1, self.begun.append)
+        for key in ("one", "two", "three"):
+            line.later(key, lambda: None)
+        self.meter.turns(line)
+        self.readings()
+        self.now = 0.0
+
+    def readings(self) -> None:
+        """One that was good at 5 and failed at 700; one nobody asked."""
+        clock = [0.0]
+        answers: list[Exception | None] = [
+            None,
+            exceptions.ManagementUnreachable("away"),
+        ]
+
+        def read(
+            scopes: object, fresh: bool, known: object
+        ) -> dict[tuple[str, str], str]:
+            if error := answers.pop(0):
+                raise error
+            return {("n", "r"): "look"}
+
+        health: snapshot.Snapshots[str] = snapshot.Snapshots(
+            read, lambda: clock[0], max_age=0, gathering=0
+        )
+        status: snapshot.Snapshots[str] = snapshot.Snapshots(
+            read, lambda: clock[0]
+        )
+        self.meter.readings("a", status=status, health=health)
+        clock[0] = 5.0
+        health.get(("n", "r"))
+        clock[0] = 700.0
+        self.assertRaises(
+            exceptions.ManagementUnreachable, health.get, ("n", "r")
+        )
+
+    def test_one_of_everything(self) -> None:
+        self.measured()
+        self.assertEqual(TEXT, self.text())
+
+    def test_promtool_has_nothing_to_say(self) -> None:
+        self.assertEqual("", promtool.run(self, "check", "metrics", text=TEXT))
+
+    def test_prometheus_parser_understands_it(self) -> None:
+        self.assertEqual(
+            [each.name for each in families.OF_PROCESS],
+            list(promtool.parsed(TEXT)),
+        )
+
+    def test_how_helm_ends(self) -> None:
+        for error, word in (
+            (exceptions.HelmBusy("x"), "busy"),
+            (exceptions.HelmUnreachable("x"), "unreachable"),
+            (exceptions.ReleaseAbsent("x"), "absent"),
+            (exceptions.HelmError("x"), "refused"),
+            (exceptions.ChartUnavailable("x"), "refused"),
+            (exceptions.NotConfigured("x"), "stopped"),
+        ):
+            self.meter = self.made(str(self.directory))
+            with (
+                self.assertRaises(type(error)),
+                self.meter.helm("upgrade"),
+            ):
+                raise error
+            self.assertEqual([f"upgrade {word}"], self.outcomes())
+
+    def test_a_poll_that_breaks_off_has_failed(self) -> None:
+        with self.assertRaises(KeyError), self.meter.polling("status"):
+            raise KeyError
+        self.assertEqual(["status failed"], self.outcomes())
+
+    def test_all_threads_count(self) -> None:
+        def many() -> None:
+            for _ in range(1000):
+                self.poll("status", 0.0)
+
+        threads = [threading.Thread(target=many) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        (found,) = self.meter.samples()
+        self.assertEqual(4000, found.count)
+
+
+class FileTest(MeterCase):
+    def test_the_first_poll_begins_to_write_and_no_other(self) -> None:
+        with self.meter.helm("template"):
+            pass
+        self.assertEqual([], self.begun)
+        self.poll("health", 1.0)
+        self.poll("health", 1.0)
+        (write,) = self.begun
+        write()
+        (path,) = self.directory.iterdir()
+        self.assertEqual("magnum_capi_helm_c1_7.prom", path.name)
+        self.assertEqual(self.text(), path.read_text())
+
+    def test_without_a_directory_nothing_is_measured(self) -> None:
+        self.meter = self.made("")
+        self.poll("health", 1.0)
+        with self.meter.helm("upgrade"):
+            pass
+        self.assertEqual(([], []), (self.begun, self.meter.samples()))
+
+    def test_a_directory_that_is_gone_is_told_once_and_no_poll_minds(
+        self,
+    ) -> None:
+        self.poll("health", 1.0)
+        (write,) = self.begun
+        self.directory.rmdir()
+        write()
+        write()
+        self.poll("health", 1.0)
+        self.assertEqual(
+            1, self.log.output.count("can't be written"), self.log.output
+        )
+        self.assertIn("No such file or directory", self.log.output)
+        self.directory.mkdir()
+        write()
+        self.assertEqual(1, len(list(self.directory.iterdir())))
+
+    def test_a_host_without_threads_is_no_reason_to_fail(self) -> None:
+        def refuse(work: Callable[[], None]) -> None:
+            raise RuntimeError("can't start new thread")
+
+        self.meter = meter.Meter(str(self.directory), begin=refuse)
+        self.poll("health", 1.0)
+        self.assertEqual(["health ok"], self.outcomes())
+
+    def test_what_a_gauge_raises_ends_no_writer(self) -> None:
+        def broken() -> float:
+            raise KeyError
+
+        self.meter.gauge(families.HELM_RUNNING, (), broken)
+        self.poll("health", 1.0)
+        (write,) = self.begun
+        write()
+        self.assertIn("Metrics are not written this time", self.log.output)
+
+
+class ThreadTest(base.BaseTestCase):
+    def test_a_thread_of_its_own_writes(self) -> None:
+        directory = self.useFixture(fixtures.TempDir()).path
+        written = threading.Event()
+        made = meter.Meter(directory)
+
+        def told() -> float:
+            written.set()
+            return 1.0
+
+        made.gauge(families.HELM_TURNS, (), told)
+        with made.polling("health"):
+            pass
+        self.assertTrue(written.wait(20))
+        host, pid = socket.gethostname(), os.getpid()
+        self.assertEqual((f"{host}/{pid}",), made.samples()[-1].labels)

@@ -1,0 +1,103 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The alerts: each fires for its fault, and says what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from oslotest import base
+import yaml
+
+from magnum_capi_helm.metrics import families
+from magnum_capi_helm.tests.unit.metrics import promtool
+
+DIRECTORY = promtool.root() / "etc" / "prometheus"
+RULES = DIRECTORY / "magnum-capi-helm.rules.yaml"
+TESTS = DIRECTORY / "magnum-capi-helm.rules.test.yaml"
+
+#: What the alerts are about.
+ALERTS = [
+    "MagnumClusterStuck",
+    "MagnumClusterFailed",
+    "MagnumClusterDrift",
+    "MagnumClusterAbsent",
+    "MagnumOrphans",
+    "MagnumAddonFailed",
+    "MagnumCertificateExpiring",
+    "MagnumCredentialDead",
+    "MagnumLeaseStale",
+    "MagnumManagementClusterDown",
+    "MagnumMetricsIncomplete",
+    "MagnumSnapshotOld",
+    "MagnumHelmSlow",
+    "MagnumHelmQueue",
+    "MagnumMetricsOld",
+    "MagnumMetricsAbsent",
+]
+
+
+def rules() -> dict[str, dict[str, Any]]:
+    """The rules by the names of their alerts."""
+    groups = yaml.safe_load(RULES.read_text())["groups"]
+    return {rule["alert"]: rule for each in groups for rule in each["rules"]}
+
+
+def tested(*, firing: bool) -> set[str]:
+    """Alerts of which it is tested that they fire, or that they don't."""
+    return {
+        test["alertname"]
+        for case in yaml.safe_load(TESTS.read_text())["tests"]
+        for test in case["alert_rule_test"]
+        if bool(test.get("exp_alerts")) == firing
+    }
+
+
+class RulesTest(base.BaseTestCase):
+    def test_what_there_is_an_alert_for(self) -> None:
+        self.assertEqual(ALERTS, list(rules()))
+
+    def test_each_alert_is_told_in_a_line_and_says_what_to_do(self) -> None:
+        for name, rule in rules().items():
+            self.assertEqual(
+                {"summary", "description"}, rule["annotations"].keys(), name
+            )
+            self.assertIn(rule["labels"]["severity"], ("warning", "critical"))
+
+    def test_rules_ask_for_nothing_but_what_is_declared(self) -> None:
+        declared = {
+            f"{each.name}{end}"
+            for each in (*families.OF_CLOUD, *families.OF_PROCESS)
+            for end in (
+                ("_sum", "_count") if each.kind == families.SUMMARY else ("",)
+            )
+        }
+        asked = set()
+        for rule in rules().values():
+            asked |= set(re.findall(r"\bmagnum_capi_helm_\w+", rule["expr"]))
+        self.assertEqual(set(), asked - declared)
+
+    def test_each_alert_is_tested_with_its_fault_and_without(self) -> None:
+        self.assertEqual(set(ALERTS), tested(firing=True))
+        self.assertEqual(set(ALERTS), tested(firing=False))
+
+    def test_prometheus_takes_the_rules(self) -> None:
+        said = promtool.run(self, "check", "rules", str(RULES))
+        self.assertIn(f"SUCCESS: {len(ALERTS)} rules found", said)
+
+    def test_each_alert_fires_for_its_fault_and_for_no_other_reason(
+        self,
+    ) -> None:
+        said = promtool.run(self, "test", "rules", str(TESTS))
+        self.assertIn("SUCCESS", said)

@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Files that a collector reads at any moment."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import fixtures
+from oslotest import base
+
+from magnum_capi_helm.metrics import textfile
+
+
+class WriteTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.path = self.directory / "x.prom"
+
+    def test_everybody_may_read_it_whatever_the_umask(self) -> None:
+        self.addCleanup(os.umask, os.umask(0o077))
+        textfile.write(self.path, "one\n")
+        self.assertEqual(0o644, self.path.stat().st_mode & 0o777)
+
+    def test_who_reads_the_old_one_reads_all_of_it(self) -> None:
+        textfile.write(self.path, "old\n")
+        with self.path.open() as stream:
+            textfile.write(self.path, "new\n")
+            self.assertEqual("old\n", stream.read())
+        self.assertEqual("new\n", self.path.read_text())
+        self.assertEqual([self.path], list(self.directory.iterdir()))
+
+    def test_a_write_that_fails_leaves_the_old_one_and_nothing_else(
+        self,
+    ) -> None:
+        textfile.write(self.path, "old\n")
+        self.assertRaises(
+            UnicodeEncodeError, textfile.write, self.path, "\ud800"
+        )
+        self.assertEqual("old\n", self.path.read_text())
+        self.assertEqual([self.path], list(self.directory.iterdir()))
+
+
+class DeadTest(base.BaseTestCase):
+    """A host with a process that lives and one that does not."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        with subprocess.Popen([sys.executable, "-c", ""]) as process:
+            process.wait()
+        self.dead = process.pid
+
+    def file(self, host: str, pid: int, age: float) -> pathlib.Path:
+        """A file of a process that was written that long ago."""
+        path = textfile.of_process(self.directory, host, pid)
+        path.write_text("")
+        then = path.stat().st_mtime - age
+        os.utime(path, (then, then))
+        return path
+
+    def left(self) -> set[pathlib.Path]:
+        """What is left of all files."""
+        textfile.remove_dead(self.directory, "c1")
+        return set(self.directory.iterdir())
+
+    def test_the_file_of_a_dead_process_goes(self) -> None:
+        self.file("c1", self.dead, 61)
+        broken_off = (
+            self.directory / f".magnum_capi_helm_c1_{self.dead}.prom.x"
+        )
+        broken_off.write_text("")
+        os.utime(broken_off, (0, 0))
+        alive = self.file("c1", os.getpid(), 61)
+        self.assertEqual({alive}, self.left())
+
+    def test_one_that_was_just_written_stays(self) -> None:
+        # Of a container, whose processes have numbers of their own.
+        young = self.file("c1", self.dead, 30)
+        self.assertEqual({young}, self.left())
+
+    def test_files_of_others_stay(self) -> None:
+        others = {
+            self.file("c10", self.dead, 61),
+            self.file("c1_2", self.dead, 61),
+            self.directory / "magnum_capi_helm_c1_all.prom",
+            self.directory / "node.prom",
+        }
+        for path in others:
+            path.touch()
+            os.utime(path, (0, 0))
+        self.assertEqual(others, self.left())

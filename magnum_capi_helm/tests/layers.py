@@ -37,6 +37,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     ),
     frozenset(
         {
+            "backup.bundle",
+            "backup.comparison",
+            "backup.encoding",
             "demand",
             "difference",
             "drift",
@@ -83,6 +86,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         {
             "assembly",
             "autoscaled",
+            "backup.*",
             "creation",
             "credentials.*",
             "deletion",

@@ -163,6 +163,11 @@ def lease(release_name: str) -> str:
     return release_name
 
 
+def helm_record(release_name: str, version: int) -> str:
+    """The Secret in which helm records a revision."""
+    return f"sh.helm.release.v1.{release_name}.v{version}"
+
+
 def certificate(release_name: str, purpose: str) -> str:
     """The Secret of a CA, by Cluster API's purpose: ca, etcd, proxy, sa."""
     return f"{release_name}-{purpose}"
@@ -170,6 +175,7 @@ def certificate(release_name: str, purpose: str) -> str:
 
 def kubeconfig(release_name: str) -> str:
     """The Secret by which Cluster API reaches the cluster; it makes it."""
+    """The Secret with an administrator's kubeconfig, by Cluster API."""
     return f"{release_name}-kubeconfig"
 
 

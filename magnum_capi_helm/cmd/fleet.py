@@ -89,7 +89,7 @@ class Fleet(lister.Lister, abc.ABC):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Which clusters, whether to change them, and how many at a time."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        choice.add_arguments(parser)
+        self.add_choice(parser)
         parser.add_argument(
             "--apply",
             action="store_true",
@@ -112,6 +112,14 @@ class Fleet(lister.Lister, abc.ABC):
         )
         return parser
 
+    def add_choice(self, parser: argparse.ArgumentParser) -> None:
+        """The arguments that choose clusters."""
+        choice.add_arguments(parser)
+
+    def chosen(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
+        """The clusters that they choose, with what a line says of each."""
+        return choice.clusters(parsed_args)
+
     @abc.abstractmethod
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> Change:
         """What there is to do for one cluster; nothing is written.
@@ -123,7 +131,7 @@ class Fleet(lister.Lister, abc.ABC):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Show, or make, all changes."""
-        rows = choice.clusters(parsed_args)
+        rows = self.chosen(parsed_args)
         if parsed_args.apply:
             self._lines = self._all(rows, parsed_args)
         else:

@@ -28,6 +28,7 @@ from typing import Any
 import yaml
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
 from magnum_capi_helm import packed
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
@@ -77,10 +78,6 @@ OWNED = "owner=helm"
 NAME_LABEL = "name"
 
 
-def _record(release: str, version: int) -> str:
-    return f"sh.helm.release.v1.{release}.v{version}"
-
-
 def revisions(
     management: client.Client, namespace: str, release: str
 ) -> tuple[view.Revision, ...]:
@@ -115,7 +112,8 @@ def read(
 
     :raises HelmError: the record can't be read
     """
-    secret = management.get(kinds.SECRET, namespace, _record(release, version))
+    name = names.helm_record(release, version)
+    secret = management.get(kinds.SECRET, namespace, name)
     return None if secret is None else opened(secret)
 
 
@@ -159,7 +157,7 @@ def give_up(
     helm refuses to touch a release while its newest revision is pending. It
     may have changed objects by then, so its record stays, and says so.
     """
-    name = _record(release, version)
+    name = names.helm_record(release, version)
     secret = management.get(kinds.SECRET, namespace, name)
     if secret is None:
         return
@@ -189,7 +187,7 @@ def mark_repaired(
     management.patch(
         kinds.SECRET,
         namespace,
-        _record(release, version),
+        names.helm_record(release, version),
         {"metadata": {"labels": {_REPAIRED: "true"}}},
     )
 
@@ -215,7 +213,7 @@ def manifest(
 
     :raises HelmError: the record can't be read
     """
-    name = _record(release, version)
+    name = names.helm_record(release, version)
     secret = management.get(kinds.SECRET, namespace, name)
     if secret is None:
         return None

@@ -44,6 +44,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     ),
     frozenset(
         {
+            "backup.bundle",
+            "backup.comparison",
+            "backup.encoding",
             "demand",
             "difference",
             "drift",
@@ -97,6 +100,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         {
             "assembly",
             "autoscaled",
+            "backup.*",
             "creation",
             "credentials.*",
             "deletion",

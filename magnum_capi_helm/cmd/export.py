@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm export``: what the management cluster alone has."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import dataclasses
+import pathlib
+from typing import Any
+
+from cliff import lister
+
+from magnum_capi_helm import actor
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.backup import files
+from magnum_capi_helm.backup import reading
+from magnum_capi_helm.cmd import choice
+from magnum_capi_helm.cmd import fleet
+
+EXPORTED = "exported"
+NOTHING = "nothing to export"
+NO_CHART = "exported without its chart"
+
+
+class Export(lister.Lister):
+    """Write what the management cluster alone has of clusters into files.
+
+    One file for each cluster, with all its keys: authorities, credentials,
+    the key for etcd, the intent and helm's records; and the chart. Whoever
+    can read a file can administer its cluster. Nothing is changed on either
+    side; a file of the same cluster is replaced.
+    Example: export --all --directory /var/backups/magnum-capi-helm
+    """
+
+    #: Seconds before each further try; tests have no time.
+    pauses: Sequence[float] = reading.PAUSES
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Which clusters, and where to."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        choice.add_arguments(parser)
+        parser.add_argument(
+            "--directory",
+            metavar="DIR",
+            type=pathlib.Path,
+            required=True,
+            help="made with mode 0700 if it is not there; one that others "
+            "can enter is refused",
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Export one after the other, whatever became of those before."""
+        rows = choice.clusters(parsed_args)
+        files.prepare(parsed_args.directory)
+        self._lines = [self._one(row, parsed_args.directory) for row in rows]
+        counts = [
+            f"{sum(each.result == result for each in self._lines)} {result}"
+            for result in dict.fromkeys(each.result for each in self._lines)
+        ]
+        self.app.stderr.write(
+            f"{', '.join(counts) or 'no cluster was chosen'}\n"
+        )
+        return fleet.HEADER, [
+            dataclasses.astuple(each) for each in self._lines
+        ]
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Exit code 1 when anything is missing."""
+        super().run(parsed_args)
+        good = (EXPORTED, NOTHING)
+        return int(any(each.result not in good for each in self._lines))
+
+    def _one(self, row: Any, directory: pathlib.Path) -> fleet.Line:
+        line = fleet.Line(row.name or "", row.uuid, row.project_id, NOTHING)
+        if not row.stack_id:
+            return line
+        with actor.acting(fleet.operator("export")):
+            try:
+                with actor.noted(row.uuid):
+                    result, detail = self._export(row, directory)
+            except exceptions.CapiHelmError as error:
+                result, detail = fleet.FAILED, str(error)
+        return dataclasses.replace(line, result=result, detail=detail)
+
+    def _export(self, row: Any, directory: pathlib.Path) -> tuple[str, str]:
+        """What became of it, and where it is."""
+        found = reading.of_cluster(row, self.pauses)
+        path = files.write(directory, found.bundle)
+        if found.chart is None:
+            return EXPORTED, str(path)
+        try:
+            chart = pathlib.Path(found.rt.charts.ensure(found.chart))
+            files.keep_chart(directory, chart)
+        except exceptions.CapiHelmError as error:
+            return NO_CHART, f"{path}: {error}"
+        return EXPORTED, str(path)

@@ -1,0 +1,302 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``import``: what it restores, and what it keeps its hands off."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+from magnum_capi_helm import names
+from magnum_capi_helm.management import answers
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.unit.cmd import backups
+from magnum_capi_helm.tests.unit.flows import base
+
+RELEASE = base.RELEASE
+RECORD = backups.RECORD
+INTENT = backups.INTENT
+CREDENTIALS = backups.CREDENTIALS
+CA = backups.CA
+ETCD = backups.ETCD
+PROXY = backups.PROXY
+SA = backups.SA
+
+
+class ImportTest(backups.ImportTestCase):
+    """What was lost."""
+
+    def test_where_nothing_is_missing_there_is_nothing_to_do(self) -> None:
+        for argv in ((), ("--apply",)):
+            self.assertEqual((0, "nothing to do", ""), self.bring(*argv))
+        self.assertEqual([], self.writes())
+
+    def test_unless_it_is_told_to_apply_it_writes_nothing(self) -> None:
+        self.lose(CA, INTENT)
+        self.assertEqual(
+            (
+                0,
+                "would change",
+                f"restores Secret {CA}, Secret {INTENT}",
+            ),
+            self.bring(),
+        )
+        self.assertEqual([], self.writes())
+
+    def test_what_was_lost_is_as_it_was(self) -> None:
+        self.change(CREDENTIALS, extra="c2VjcmV0")
+        note = {"metadata": {"annotations": {"magnum.openstack.org/x": "y"}}}
+        self.server.patch(kinds.SECRET, base.NAMESPACE, CREDENTIALS, note)
+        fixed = {"immutable": True}
+        self.server.patch(kinds.SECRET, base.NAMESPACE, SA, fixed)
+        self.export()
+        before = self.secrets()
+        self.lose()
+        self.server.delete(kinds.LEASE, base.NAMESPACE, RELEASE)
+        code, result, detail = self.bring("--apply")
+        self.assertEqual((0, "changed"), (code, result))
+        self.assertEqual(
+            f"restores Lease {RELEASE}, Secret {CREDENTIALS}, Secret {CA}, "
+            f"Secret {ETCD}, Secret {PROXY}, Secret {SA}, Secret {INTENT}, "
+            "helm's records of revisions 1",
+            detail,
+        )
+        self.assertEqual(before, self.secrets())
+        lease = self.server.get(kinds.LEASE, base.NAMESPACE, RELEASE)
+        assert lease is not None
+        self.assertEqual("", lease["spec"]["holderIdentity"])
+        self.assertEqual((0, "nothing to do", ""), self.bring("--apply"))
+
+    def test_the_cluster_lives_on_as_if_nothing_had_been(self) -> None:
+        self.lose()
+        self.bring("--apply")
+        self.health_poll()
+        self.assertEqual(1, len(self.helm.upgrades))
+        self.resize(3)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual({"UPDATE_COMPLETE"}, {self.row().status})
+        self.assertEqual(3, self.replicas())
+
+    def test_keys_come_first_and_helms_newest_record_before_older(
+        self,
+    ) -> None:
+        for count in (3, 4):
+            self.resize(count)
+            self.capi.settle()
+            self.poll()
+        self.export()
+        self.lose()
+        self.management.requests.clear()
+        self.bring("--apply")
+        made = [each for each in self.writes() if each.startswith("create ")]
+        record = [names.helm_record(RELEASE, each) for each in (3, 2, 1)]
+        secrets = (
+            CREDENTIALS,
+            CA,
+            ETCD,
+            PROXY,
+            SA,
+            INTENT,
+            *record,
+        )
+        self.assertEqual([f"create {each}" for each in secrets], made)
+
+    def test_marks_of_ours_are_part_of_a_secret_and_others_are_not(
+        self,
+    ) -> None:
+        rows = (
+            (CREDENTIALS, "annotations", "velero.io/restored", False),
+            (CA, "labels", "velero.io/backup-name", False),
+            (CA, "labels", "version", False),
+            (
+                CREDENTIALS,
+                "annotations",
+                "magnum.openstack.org/a",
+                True,
+            ),
+            (CA, "labels", "cluster.x-k8s.io/cluster-name", True),
+            (RECORD, "labels", "status", True),
+            (RECORD, "labels", "modifiedAt", False),
+        )
+        for name, where, key, differs in rows:
+            old = (self.secrets()[name][where] or {}).get(key)
+            for value in ("x", old):
+                self.server.patch(
+                    kinds.SECRET,
+                    base.NAMESPACE,
+                    name,
+                    {"metadata": {where: {key: value}}},
+                )
+                self.assertEqual(
+                    int(differs and value == "x"), self.bring()[0], key
+                )
+
+    def test_the_rest_is_restored_where_that_is_wanted(self) -> None:
+        self.change(CA, extra="ZGlmZmVyZW50")
+        self.lose(SA)
+        self.assertEqual(
+            (
+                0,
+                "changed",
+                f"restores Secret {SA}; stays as it is: Secret {CA}",
+            ),
+            self.bring("--apply", "--leave-different"),
+        )
+        found = self.secrets()
+        self.assertEqual(self.before[SA], found[SA])
+        self.assertIn("extra", found[CA]["data"])
+        self.assertEqual(
+            (0, "nothing to do", ""),
+            self.bring("--apply", "--leave-different"),
+        )
+
+    def test_without_a_cluster_object_keys_alone_come_back(self) -> None:
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, RELEASE)
+        self.server.release(kinds.CLUSTER, base.NAMESPACE, RELEASE)
+        self.lose()
+        later = (
+            f"once the Cluster {RELEASE} is there, and not before, import "
+            f"restores Secret {INTENT}, helm's records of revisions 1"
+        )
+        code, result, detail = self.bring("--apply")
+        self.assertEqual((0, "changed"), (code, result))
+        self.assertEqual(
+            f"restores Secret {CREDENTIALS}, Secret {CA}, Secret {ETCD}, "
+            f"Secret {PROXY}, Secret {SA}; {later}",
+            detail,
+        )
+        self.assertEqual(
+            {
+                CREDENTIALS,
+                CA,
+                ETCD,
+                PROXY,
+                SA,
+            },
+            set(self.secrets()),
+        )
+        self.management.requests.clear()
+        self.assertEqual(later, self.refused())
+
+    def test_a_namespace_comes_back_with_its_marks(self) -> None:
+        marks = {"labels": {"team": "a"}, "annotations": {"note": "b"}}
+        space = (kinds.NAMESPACE, "", base.NAMESPACE)
+        self.server.patch(*space, {"metadata": marks})
+        self.export()
+        cluster = self.server.get(kinds.CLUSTER, base.NAMESPACE, RELEASE)
+        self.lose()
+        self.server.delete(*space)
+        assert cluster is not None
+        self.bring("--apply")
+        found = (self.server.get(*space) or {})["metadata"]
+        self.assertEqual(
+            marks, {key: found[key] for key in ("labels", "annotations")}
+        )
+        self.assertEqual(self.before, self.secrets())
+
+    def test_the_kubeconfig_is_left_to_cluster_api(self) -> None:
+        name = names.kubeconfig(RELEASE)
+        self.server.create(
+            kinds.SECRET,
+            {
+                "metadata": {"name": name, "namespace": base.NAMESPACE},
+                "data": {"value": "a3ViZQ=="},
+            },
+        )
+        self.export()
+        self.assertIn(name, gzip.decompress(self.file.read_bytes()).decode())
+        self.lose(name)
+        self.assertEqual((0, "nothing to do", ""), self.bring("--apply"))
+        # It is made anew any moment, so an export does without.
+        self.assertEqual(0, self.export()[0])
+
+    def test_stopped_half_way_it_says_so_and_goes_on_when_asked(self) -> None:
+        self.lose()
+        refusal = answers.ForbiddenError("forbidden: create (403)")
+        self.management.fail(
+            refusal, verbs=("create",), kind=kinds.SECRET, name=SA
+        )
+        code, result, detail = self.bring("--apply")
+        self.assertEqual((1, "failed"), (code, result))
+        self.assertEqual(
+            f"Secret {SA} was not made: forbidden: create (403); made "
+            f"before: Secret {CREDENTIALS}, Secret {CA}, Secret {ETCD}, "
+            f"Secret {PROXY}; still to make: Secret {SA}, Secret {INTENT}, "
+            f"Secret {RECORD}: import again",
+            detail,
+        )
+        self.assertEqual(
+            {CREDENTIALS, CA, ETCD, PROXY},
+            set(self.secrets()),
+        )
+        self.management.recover()
+        self.assertEqual((0, "changed"), self.bring("--apply")[:2])
+        self.assertEqual(self.before, self.secrets())
+
+    def test_killed_at_any_point_it_is_resumed(self) -> None:
+        for name in (
+            CREDENTIALS,
+            SA,
+            INTENT,
+            RECORD,
+        ):
+            self.lose()
+            self.management.kill_before("create", kinds.SECRET, name)
+            self.assertRaises(management.Killed, self.bring, "--apply")
+            self.management.recover()
+            lease = {"spec": {"holderIdentity": ""}}
+            self.server.patch(kinds.LEASE, base.NAMESPACE, RELEASE, lease)
+            self.assertEqual((0, "changed"), self.bring("--apply")[:2])
+            self.assertEqual(self.before, self.secrets())
+
+    def test_somebody_else_makes_a_secret_meanwhile(self) -> None:
+        for extra, expected in ((None, "changed"), ("b3RoZXI=", "failed")):
+            self.lose(CA)
+            made = {
+                "metadata": {
+                    "name": CA,
+                    "namespace": base.NAMESPACE,
+                    "labels": self.before[CA]["labels"],
+                },
+                "type": self.before[CA]["type"],
+                "data": {**self.before[CA]["data"]},
+            }
+            if extra:
+                made["data"]["extra"] = extra
+            original = self.management.create
+
+            def race(
+                kind: kinds.Kind,
+                obj: Any,
+                made: Any = made,
+                original: Any = original,
+            ) -> Any:
+                self.management.create = original  # type: ignore[method-assign]
+                self.server.create(kind, made)
+                return original(kind, obj)
+
+            self.management.create = race  # type: ignore[method-assign]
+            _, result, detail = self.bring("--apply")
+            self.assertEqual(expected, result)
+            if extra:
+                self.assertIn("made it meanwhile, and not as in", detail)
+
+    def test_who_imported_it_is_logged(self) -> None:
+        self.lose(CA)
+        self.bring("--apply")
+        self.assertRegex(
+            self.log.output,
+            f"audit: cluster {self.uuid}: accepted: import, user .+@",
+        )

@@ -35,6 +35,7 @@ Scope: TypeAlias = tuple[str, str]
 OK = "ok"
 ABSENT = "not on its management cluster"
 ORPHAN = "orphan"
+STALE = "stale: the cloud's endpoint, region, interface or CA has changed"
 
 _CHART = "helm.sh/chart"
 
@@ -70,11 +71,13 @@ class Found:
     :param cluster: its Cluster, of which the metadata is enough
     :param newest: its newest revision that was not superseded
     :param chart: the chart's version; empty: not known
+    :param stale: whether it has another way to the cloud than new ones get
     """
 
     cluster: view.Object | None = None
     newest: view.Revision | None = None
     chart: str = ""
+    stale: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,8 +228,9 @@ def _state(row: Row, plane: Plane | None) -> str:
         if row.status == "CREATE_IN_PROGRESS":
             return "drift: still to be installed"
         return ABSENT
-    why = _difference(row, found)
-    return f"drift: {why}" if why else OK
+    if why := _difference(row, found):
+        return f"drift: {why}"
+    return STALE if found.stale else OK
 
 
 def _unreachable(plane: Plane) -> str:

@@ -60,11 +60,18 @@ class Change:
         nothing is lost any more
     :param going_on: what is still to come, as one line; empty: it is done.
         Raises when it failed
+    :param note: what to know of the cluster, whether or not it is changed
     """
 
     detail: str = ""
     make: Callable[[], None] = lambda: None
     going_on: Callable[[], str] = lambda: ""
+    note: str = ""
+
+    @property
+    def told(self) -> str:
+        """What its line says."""
+        return "; ".join(filter(None, (self.detail, self.note)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,10 +152,10 @@ class Fleet(lister.Lister, abc.ABC):
 
     def _shown(self, row: Any, parsed_args: argparse.Namespace) -> Line:
         try:
-            detail = self.plan(row, parsed_args).detail
+            found = self.plan(row, parsed_args)
         except exceptions.CapiHelmError as error:
             return _line(row, REFUSED, str(error))
-        return _line(row, WOULD if detail else NOTHING, detail)
+        return _line(row, WOULD if found.detail else NOTHING, found.told)
 
     def _all(
         self, rows: Sequence[Any], parsed_args: argparse.Namespace
@@ -180,14 +187,14 @@ class Fleet(lister.Lister, abc.ABC):
             except exceptions.CapiHelmError as error:
                 return _line(row, REFUSED, str(error))
             if not found.detail:
-                return _line(row, NOTHING)
+                return _line(row, NOTHING, found.told)
             try:
                 with actor.noted(row.uuid):
                     found.make()
                 self._wait(found, parsed_args.patience * 60)
             except exceptions.CapiHelmError as error:
                 return _line(row, FAILED, str(error))
-        return _line(row, CHANGED, found.detail)
+        return _line(row, CHANGED, found.told)
 
     def _wait(self, found: Change, seconds: float) -> None:
         over = time.monotonic() + seconds

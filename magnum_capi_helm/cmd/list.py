@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from concurrent import futures
 import dataclasses
 import functools
@@ -27,11 +27,15 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import inventory
 from magnum_capi_helm import kept
+from magnum_capi_helm import names
 from magnum_capi_helm import origin
 from magnum_capi_helm import roster
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import choice
+from magnum_capi_helm.credentials import identity
+from magnum_capi_helm.credentials import refresh
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
@@ -85,7 +89,7 @@ class List(lister.Lister):
         chosen = parsed_args.management_cluster
         if chosen is not None:
             runtime.home_of(chosen)
-        lines, planes = compared(parsed_args.project)
+        lines, planes = compared(parsed_args.project, self._cloud())
         if chosen is not None:
             lines = [each for each in lines if each.plane == chosen]
             planes = [each for each in planes if each.name == chosen]
@@ -94,6 +98,16 @@ class List(lister.Lister):
         self._lines = lines + inventory.silent(planes, lines)
         return HEADER, [dataclasses.astuple(each) for each in self._lines]
 
+    def _cloud(self) -> identity.Files | None:
+        """The way to the cloud that new clusters get; None: not known."""
+        try:
+            return identity.files(sessions.service_session())
+        except exceptions.CapiHelmError as error:
+            self.app.stderr.write(
+                f"whether credentials are stale is not known: {error}\n"
+            )
+            return None
+
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Exit code 1 when anything is not ok."""
         super().run(parsed_args)
@@ -101,11 +115,12 @@ class List(lister.Lister):
 
 
 def compared(
-    project: str | None,
+    project: str | None, files: identity.Files | None
 ) -> tuple[list[inventory.Line], list[inventory.Plane]]:
     """All lines, and the management clusters that were asked.
 
     :param project: whose; None: everybody's
+    :param files: the way to the cloud that new clusters get; None: not known
     """
     prefix = conf.CONF.capi_helm.namespace_prefix
     known = _rows(project)
@@ -113,7 +128,9 @@ def compared(
         only = [location.namespace(project)]
     else:
         only = sorted({each.scope[0] for each in known})
-    look = functools.partial(_look, namespaces=only, everywhere=not project)
+    look = functools.partial(
+        _look, files=files, namespaces=only, everywhere=not project
+    )
     every = runtime.names()
     with futures.ThreadPoolExecutor(len(every)) as pool:
         planes = list(pool.map(look, every))
@@ -151,7 +168,10 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:
 
 
 def _look(
-    name: str, namespaces: Sequence[str], everywhere: bool
+    name: str,
+    files: identity.Files | None,
+    namespaces: Sequence[str],
+    everywhere: bool,
 ) -> inventory.Plane:
     """What there is on a management cluster, in a handful of requests.
 
@@ -162,19 +182,62 @@ def _look(
     identity = ""
     try:
         identity = origin.identity(rt)
-        found = _releases(rt, [None] if everywhere else namespaces)
+        where = [None] if everywhere else namespaces
+        found = _releases(rt, where, _stale(rt, where, files))
     except answers.ForbiddenError as error:
         if not everywhere:
             return inventory.Plane(name, identity, silence=str(error))
         # The kubeconfig is for the projects' namespaces alone.
-        return _look(name, namespaces, everywhere=False)
+        return _look(name, files, namespaces, everywhere=False)
     except exceptions.CapiHelmError as error:
         return inventory.Plane(name, identity, silence=str(error))
     return inventory.Plane(name, identity, found)
 
 
+def _stale(
+    rt: runtime.Runtime,
+    namespaces: Iterable[str | None],
+    files: identity.Files | None,
+) -> frozenset[inventory.Scope]:
+    """Releases with another way to the cloud, by the notes on Secrets.
+
+    One without a note is older than notes are: it is read as a whole.
+    """
+    if files is None:
+        return frozenset()
+    mark, suffix = identity.mark(files), names.credentials("")
+    found = set()
+    for namespace in namespaces:
+        for each in rt.management.list(
+            kinds.SECRET, namespace, location.CLUSTER_UUID, metadata_only=True
+        ):
+            name = view.name_of(each)
+            if not name.endswith(suffix):
+                continue
+            scope = each["metadata"]["namespace"], name.removesuffix(suffix)
+            noted = view.annotations_of(each).get(identity.ANNOTATION)
+            old = noted != mark if noted else _differs(rt, scope, files)
+            if old:
+                found.add(scope)
+    return frozenset(found)
+
+
+def _differs(
+    rt: runtime.Runtime, scope: inventory.Scope, files: identity.Files
+) -> bool:
+    """As its Secret says; of one that is damaged, its health tells."""
+    name = names.credentials(scope[1])
+    whole = rt.management.get(kinds.SECRET, scope[0], name)
+    try:
+        return refresh.stale(whole, files)
+    except exceptions.ManagementError:
+        return False
+
+
 def _releases(
-    rt: runtime.Runtime, namespaces: Iterable[str | None]
+    rt: runtime.Runtime,
+    namespaces: Iterable[str | None],
+    stale: Container[inventory.Scope],
 ) -> dict[inventory.Scope, inventory.Found]:
     """Every release in this cloud's namespaces."""
     clusters: dict[inventory.Scope, client.Object] = {}
@@ -197,7 +260,10 @@ def _releases(
             records.setdefault(scope, []).append(each)
     prefix = conf.CONF.capi_helm.namespace_prefix
     return {
-        scope: _found(rt, scope, clusters.get(scope), records.get(scope, ()))
+        scope: dataclasses.replace(
+            _found(rt, scope, clusters.get(scope), records.get(scope, ())),
+            stale=scope in stale,
+        )
         for scope in clusters.keys() | records.keys()
         if inventory.project_of(scope[0], prefix)
     }

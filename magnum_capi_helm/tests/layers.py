@@ -18,7 +18,14 @@ from __future__ import annotations
 #: further down.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
-        {"chart_versions", "exceptions", "names", "ownership", "supported"}
+        {
+            "chart_versions",
+            "exceptions",
+            "names",
+            "ownership",
+            "pem",
+            "supported",
+        }
     ),
     frozenset(
         {

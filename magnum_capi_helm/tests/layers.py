@@ -110,6 +110,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "polling",
             "preview",
             "remains",
+            "renewal",
             "removal",
             "repair",
             "resizing",

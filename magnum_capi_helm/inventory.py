@@ -50,6 +50,7 @@ class Row:
     :param identity: of its management cluster; empty: not recorded
     :param home: what its management cluster was called then, of several
     :param leaving: whether it is being deleted
+    :param warning: what its health warns of; empty: of nothing
     """
 
     name: str
@@ -62,6 +63,7 @@ class Row:
     identity: str = ""
     home: str = ""
     leaving: bool = False
+    warning: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,7 +232,9 @@ def _state(row: Row, plane: Plane | None) -> str:
         return ABSENT
     if why := _difference(row, found):
         return f"drift: {why}"
-    return STALE if found.stale else OK
+    if found.stale:
+        return STALE
+    return f"warning: {row.warning}" if row.warning else OK
 
 
 def _unreachable(plane: Plane) -> str:

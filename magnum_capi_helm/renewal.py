@@ -29,6 +29,8 @@ from typing import Any
 
 from oslo_log import log
 
+from magnum_capi_helm import actor
+from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import looks
 from magnum_capi_helm import operation
@@ -96,20 +98,62 @@ def begin(rt: runtime.Runtime, context: Any, row: Any, days: int) -> None:
     scope = operation.scope_of(row)
     labels = location.object_labels(row, scope[1])
     with operation.patient(rt, scope, labels) as hold:
-        fresh = rows.fresh(context, row)
-        if fresh is None or hold.marked_deleted or rows.doomed(fresh):
-            raise exceptions.NotSupported("the cluster is being deleted")
-        plan = planned(rt, fresh, days)
-        if not plan.detail or plan.begun:
-            return
-        # The row first: without the patch, polls find it complete again.
-        outcome.save_updating(fresh)
-        rt.management.patch(
-            kinds.CONTROL_PLANE,
-            scope[0],
-            view.name_of(plan.plane),
-            certificates.rollout(plan.plane, _moment(time.time() - _AHEAD)),
-        )
+        _begin(rt, context, row, days, hold)
+
+
+def in_time(
+    rt: runtime.Runtime, context: Any, row: Any, seen: view.View
+) -> None:
+    """As :func:`begin`, where the operator wants the driver to see to it.
+
+    One cluster at a time: until its certificates are new the others wait, for
+    an hour at most. What was refused is not tried again before that.
+
+    :param seen: of a cluster that is complete and healthy
+    :raises LeaseHeld: somebody works on the cluster
+    :raises CapiHelmError: it was refused, and nothing written
+    """
+    days = conf.CONF.capi_helm.renew_certificates_days
+    scope = operation.scope_of(row)
+    if (
+        not days
+        or certificates.renewed_by_cluster_api(seen.control_plane)
+        or not certificates.near(certificates.expiry(seen), days, time.time())
+    ):
+        rt.renewing.pass_on(scope)
+        return
+    if not rt.renewing.take(scope):
+        return
+    labels = location.object_labels(row, scope[1])
+    try:
+        with (
+            actor.acting(actor.Actor("renew")),
+            rt.leases.hold(*scope, labels) as hold,
+            actor.noted(row.uuid),
+        ):
+            _begin(rt, context, row, days, hold)
+    except exceptions.LeaseHeld:
+        rt.renewing.pass_on(scope)
+        raise
+
+
+def _begin(
+    rt: runtime.Runtime, context: Any, row: Any, days: int, hold: Any
+) -> None:
+    fresh = rows.fresh(context, row)
+    if fresh is None or hold.marked_deleted or rows.doomed(fresh):
+        raise exceptions.NotSupported("the cluster is being deleted")
+    plan = planned(rt, fresh, days)
+    if not plan.detail or plan.begun:
+        return
+    # The row first: without the patch, polls find it complete again.
+    outcome.save_updating(fresh)
+    rt.management.patch(
+        kinds.CONTROL_PLANE,
+        operation.scope_of(fresh)[0],
+        view.name_of(plan.plane),
+        certificates.rollout(plan.plane, _moment(time.time() - _AHEAD)),
+    )
     LOG.info("cluster %s: %s", row.uuid, plan.detail)
 
 

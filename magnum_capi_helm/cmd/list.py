@@ -153,6 +153,7 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:
     wanted = rows.wants(cluster, nodegroups) if scope[1] else None
     record = origin.recorded(nodegroups)
     leaving = rows.action(cluster.status) == "DELETE"
+    near = (cluster.health_status_reason or {}).get("certificates")
     return inventory.Row(
         name=cluster.name or "",
         uuid=cluster.uuid,
@@ -164,6 +165,7 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:
         identity=record.identity,
         home=record.name,
         leaving=leaving or bool(wanted and wanted.doomed),
+        warning=f"certificates: {near}" if near else "",
     )
 
 

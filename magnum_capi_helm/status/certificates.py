@@ -26,8 +26,10 @@ from typing import Any
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
-#: Days ahead of which people are told.
-WARNED = 30
+#: Days ahead of which people are told; of those that Cluster API is to renew,
+#: which it has to do before.
+_WARNED = 30
+_LATE = 7
 _DAY = 86400.0
 _YEAR = 365 * _DAY
 
@@ -46,6 +48,25 @@ def due(seen: view.View) -> float | None:
             if (made := _made(each))
         ),
         default=None,
+    )
+
+
+def warning(seen: view.View, now: float) -> str:
+    """What people have to know by now; empty: nothing."""
+    dates = [
+        str(view.status_of(each)["certificatesExpiryDate"])
+        for each in _machines(seen)
+        if _reported(each)
+    ]
+    first = min(dates, key=conditions.moment, default="")
+    expires = conditions.moment(first)
+    days = _LATE if renewed_by_cluster_api(seen.control_plane) else _WARNED
+    if not near(expires or None, days, now):
+        return ""
+    verb = "expire" if expires > now else "expired"
+    return (
+        f"those of the control plane {verb} on {first[:10]}: an upgrade, or "
+        "the operator, renews them"
     )
 
 

@@ -88,6 +88,33 @@ class ExpiryTest(base.BaseTestCase):
         ):
             self.assertEqual(expected, certificates.due(seen(*machines)))
 
+    def test_people_are_told_a_month_ahead(self) -> None:
+        after = ": an upgrade, or the operator, renews them"
+        for expires, expected in (
+            ("", ""),
+            ("2026-07-16", ""),
+            (
+                "2026-07-15",
+                f"those of the control plane expire on 2026-07-15{after}",
+            ),
+            (
+                "2026-06-14",
+                f"those of the control plane expired on 2026-06-14{after}",
+            ),
+        ):
+            only = machine("a", "2025-07-01", expires)
+            later = machine("b", "2026-06-01", "2027-06-01")
+            found = certificates.warning(seen(only, later), NOW)
+            self.assertEqual(expected, found)
+
+    def test_of_what_cluster_api_renews_when_it_did_not(self) -> None:
+        before = {"certificatesExpiryDays": 21}
+        for expires, told in (("2026-06-23", False), ("2026-06-22", True)):
+            only = seen(
+                machine("a", "2025-07-01", expires), rolloutBefore=before
+            )
+            self.assertEqual(told, bool(certificates.warning(only, NOW)))
+
     def test_near_is_so_many_days_or_fewer(self) -> None:
         for expires, expected in (
             (None, False),
@@ -127,7 +154,7 @@ class RolloutTest(base.BaseTestCase):
             ({"rollout": {"after": "2026-06-16T00:00:00Z"}}, []),
         ):
             found = certificates.outdated(seen(*machines, **spec), NOW)
-            self.assertEqual(expected, found, spec)
+            self.assertEqual(expected, found, str(spec))
 
     def test_it_is_asked_for_in_the_version_that_was_read(self) -> None:
         group = "controlplane.cluster.x-k8s.io"

@@ -18,6 +18,7 @@ Of a cluster that is as it was, nothing else is read, judged or written.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 import time
 from typing import Any
@@ -31,12 +32,14 @@ from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
 from magnum_capi_helm import polling
+from magnum_capi_helm import renewal
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import status_poll
 from magnum_capi_helm import wanted
 from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
@@ -56,11 +59,14 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     found = rt.healthy.recall(scope, looks)
     if found is None:
         with rt.judging:
-            found, lasting = _judge(rt, context, cluster, sighting.decode())
+            seen = sighting.decode()
+            found, lasting = _judge(rt, context, cluster, seen)
         if lasting:
             rt.healthy.keep(scope, looks, found)
         if rows.failed(cluster.status):
             _go_on(rt, context, cluster)
+        elif found.status == health.HEALTHY:
+            _renew(rt, context, cluster, seen)
     return upkeep.checked(rt, cluster, found)
 
 
@@ -81,7 +87,38 @@ def _judge(
         if autoscaled.differs(cluster, nodegroups, rows_now, seen):
             lasting = False
             _follow(rt, context, cluster)
-    return found, lasting and found == health.health(seen, math.inf)
+    lasting = lasting and found == health.health(seen, math.inf)
+    return _warned(found, seen, now), lasting
+
+
+def _warned(
+    found: health.Health, seen: view.View, now: float
+) -> health.Health:
+    """The health, and what is no illness yet.
+
+    It changes by the day: however long the health is believed, it may be.
+    """
+    why = certificates.warning(seen, now)
+    if not why or found.status == health.UNKNOWN:
+        return found
+    return dataclasses.replace(
+        found, reason={**found.reason, "certificates": why}
+    )
+
+
+def _renew(
+    rt: runtime.Runtime, context: Any, cluster: Any, seen: view.View
+) -> None:
+    """Renew certificates in time. Health is told even if that fails."""
+    if not cluster.status.endswith("_COMPLETE"):
+        return
+    with (
+        faults.logged(
+            LOG, "No new certificates for cluster %s: %s", cluster.uuid
+        ),
+        contextlib.suppress(exceptions.LeaseHeld),
+    ):
+        renewal.in_time(rt, context, cluster, seen)
 
 
 def _locate(

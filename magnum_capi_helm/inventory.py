@@ -37,6 +37,7 @@ ABSENT = "not on its management cluster"
 ORPHAN = "orphan"
 #: What such a state begins with.
 UNREACHABLE = "unreachable"
+STALE = "stale: the cloud's endpoint, region, interface or CA has changed"
 
 _CHART = "helm.sh/chart"
 
@@ -55,6 +56,7 @@ class Row:
     :param changed: when Magnum last wrote it, seconds since 1970
     :param refused: whether Keystone refuses its application credential; None:
         nobody tried
+    :param warning: what its health warns of; empty: of nothing
     """
 
     name: str
@@ -70,6 +72,7 @@ class Row:
     user: str = ""
     changed: float = 0.0
     refused: bool | None = None
+    warning: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,11 +82,13 @@ class Found:
     :param cluster: its Cluster, of which the metadata is enough
     :param newest: its newest revision that was not superseded
     :param chart: the chart's version; empty: not known
+    :param stale: whether it has another way to the cloud than new ones get
     """
 
     cluster: view.Object | None = None
     newest: view.Revision | None = None
     chart: str = ""
+    stale: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,8 +239,11 @@ def _state(row: Row, plane: Plane | None) -> str:
         if row.status == "CREATE_IN_PROGRESS":
             return "drift: still to be installed"
         return ABSENT
-    why = _difference(row, found)
-    return f"drift: {why}" if why else OK
+    if why := _difference(row, found):
+        return f"drift: {why}"
+    if found.stale:
+        return STALE
+    return f"warning: {row.warning}" if row.warning else OK
 
 
 def _unreachable(plane: Plane) -> str:

@@ -39,6 +39,7 @@ from magnum_capi_helm import wanted
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 
@@ -148,8 +149,12 @@ class Look:
         if self.behind:
             looks = (self.wanted.fingerprint(), self.upgraded)
             return limit - self.rt.behind.age(self.scope, looks)
-        newest = self.seen.newest
-        return newest.modified + limit - time.time() if newest else math.inf
+        newest, now = self.seen.newest, time.time()
+        if newest is None:
+            return math.inf
+        # A renewal of certificates makes no revision.
+        renewed = certificates.rolled_after(self.seen.control_plane, now)
+        return max(newest.modified, renewed) + limit - now
 
     @property
     def overdue(self) -> bool:

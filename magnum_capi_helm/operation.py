@@ -19,7 +19,8 @@ not get through, or the conductor died, the polls call it again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+import contextlib
 import dataclasses
 import time
 from typing import Any
@@ -75,6 +76,28 @@ class ReleaseGoneError(exceptions.CapiHelmError):
 def scope_of(cluster: Any) -> snapshot.Scope:
     """Namespace and release of a cluster that has a ``stack_id``."""
     return location.namespace(cluster.project_id), str(cluster.stack_id)
+
+
+@contextlib.contextmanager
+def patient(
+    rt: runtime.Runtime, scope: snapshot.Scope, labels: dict[str, str]
+) -> Iterator[Any]:
+    """The Lease; a poll or a request gives it back after a moment.
+
+    :raises LeaseHeld: somebody works on the cluster, and goes on doing so
+    """
+    deadline = time.monotonic() + rt.patience
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                hold = rt.leases.hold(*scope, labels)
+                taken = stack.enter_context(hold)
+                break
+            except exceptions.LeaseHeld:
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.5)
+        yield taken
 
 
 def write_intent(

@@ -148,6 +148,17 @@ OPTIONS: list[cfg.Opt] = [
         help="The same for a cluster without the reloader, whose users "
         "restart the pods.",
     ),
+    cfg.IntOpt(
+        "renew_certificates_days",
+        default=0,
+        min=0,
+        max=300,
+        help="Renew the certificates of a control plane when they expire "
+        "within so many days, by new machines: what `magnum-capi-helm renew` "
+        "does, one cluster at a time for each process of magnum-conductor. "
+        "Clusters with the label certificates_expiry_days are left to Cluster "
+        "API. 0: never.",
+    ),
     cfg.Opt(
         "api_resources",
         type=option_types.ApiResources(),

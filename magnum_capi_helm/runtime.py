@@ -56,6 +56,8 @@ _PATIENCE = 30.0
 _WAITING = 300.0
 _HEALTHY = 900.0
 
+#: Seconds for which one cluster may keep others from new certificates.
+_RENEWAL = 3600.0
 _JUDGES = 16
 #: Seconds. Of a thousand clusters, Magnum needs half a minute to ask for all.
 _HEALTH_AGE = 20.0
@@ -111,6 +113,10 @@ class Runtime:
     #: Creates that are planned at the same time.
     planning: waits.Courtesy = dataclasses.field(
         default_factory=lambda: waits.Courtesy(_PLANNERS, _PATIENCE)
+    )
+    #: The cluster whose certificates this process has renewed.
+    renewing: waits.Baton = dataclasses.field(
+        default_factory=lambda: waits.Baton(_RENEWAL)
     )
     #: Operations that go on as they did.
     waiting: steady.Steady[bool] = dataclasses.field(

@@ -80,6 +80,39 @@ class Courtesy:
                 self._free.release()
 
 
+class Baton:
+    """One release at a time has it.
+
+    :param seconds: after which another one gets it all the same: whoever had
+        it may be gone
+    :param clock: monotonic seconds
+    """
+
+    def __init__(
+        self, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._holder: snapshot.Scope | None = None
+        self._until = 0.0
+
+    def take(self, scope: snapshot.Scope) -> bool:
+        """Whether that release gets it now: nobody has it, it neither."""
+        with self._lock:
+            now = self._clock()
+            if self._holder is not None and now < self._until:
+                return False
+            self._holder, self._until = scope, now + self._seconds
+            return True
+
+    def pass_on(self, scope: snapshot.Scope) -> None:
+        """That release needs it no more, if it has it."""
+        with self._lock:
+            if self._holder == scope:
+                self._holder = None
+
+
 class FirstSeen:
     """Since when, on this process's own clock, a thing has looked the same.
 

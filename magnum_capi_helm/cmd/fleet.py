@@ -60,11 +60,18 @@ class Change:
         nothing is lost any more
     :param going_on: what is still to come, as one line; empty: it is done.
         Raises when it failed
+    :param note: what to know of the cluster, whether or not it is changed
     """
 
     detail: str = ""
     make: Callable[[], None] = lambda: None
     going_on: Callable[[], str] = lambda: ""
+    note: str = ""
+
+    @property
+    def told(self) -> str:
+        """What its line says."""
+        return "; ".join(filter(None, (self.detail, self.note)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,14 +104,14 @@ class Fleet(lister.Lister, abc.ABC):
         )
         parser.add_argument(
             "--at-a-time",
-            type=_positive,
+            type=positive,
             default=1,
             metavar="N",
             help="change so many clusters at a time (default: 1)",
         )
         parser.add_argument(
             "--patience",
-            type=_positive,
+            type=positive,
             default=60,
             metavar="MINUTES",
             help="how long one may take before it counts as failed "
@@ -153,10 +160,10 @@ class Fleet(lister.Lister, abc.ABC):
 
     def _shown(self, row: Any, parsed_args: argparse.Namespace) -> Line:
         try:
-            detail = self.plan(row, parsed_args).detail
+            found = self.plan(row, parsed_args)
         except exceptions.CapiHelmError as error:
             return _line(row, REFUSED, str(error))
-        return _line(row, WOULD if detail else NOTHING, detail)
+        return _line(row, WOULD if found.detail else NOTHING, found.told)
 
     def _all(
         self, rows: Sequence[Any], parsed_args: argparse.Namespace
@@ -188,14 +195,14 @@ class Fleet(lister.Lister, abc.ABC):
             except exceptions.CapiHelmError as error:
                 return _line(row, REFUSED, str(error))
             if not found.detail:
-                return _line(row, NOTHING)
+                return _line(row, NOTHING, found.told)
             try:
                 with actor.noted(row.uuid):
                     found.make()
                 self._wait(found, parsed_args.patience * 60)
             except exceptions.CapiHelmError as error:
                 return _line(row, FAILED, str(error))
-        return _line(row, CHANGED, found.detail)
+        return _line(row, CHANGED, found.told)
 
     def _wait(self, found: Change, seconds: float) -> None:
         over = time.monotonic() + seconds
@@ -220,7 +227,7 @@ def _line(row: Any, result: str, detail: str = "") -> Line:
     return Line(row.name or "", row.uuid, row.project_id, result, detail)
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
     """A whole number above zero, for argparse."""
     count = int(text) if text.isascii() and text.isdigit() else 0
     if count < 1:

@@ -15,31 +15,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
-from concurrent import futures
 import dataclasses
-import functools
-from typing import Any, TypeAlias
 
 from cliff import lister
 
-from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import inventory
-from magnum_capi_helm import kept
-from magnum_capi_helm import origin
-from magnum_capi_helm import roster
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
-from magnum_capi_helm.cmd import choice
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.cmd import census
 from magnum_capi_helm.cmd import owners
-from magnum_capi_helm.credentials import upkeep
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import answers
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.resolve import location
-from magnum_capi_helm.status import view
+from magnum_capi_helm.credentials import identity
 
 HEADER = (
     "Name",
@@ -53,10 +39,6 @@ HEADER = (
     "Revision",
     "State",
 )
-
-All: TypeAlias = tuple[
-    list[inventory.Row], list[inventory.Line], list[inventory.Plane]
-]
 
 
 class List(lister.Lister):
@@ -98,7 +80,7 @@ class List(lister.Lister):
         chosen = parsed_args.management_cluster
         if chosen is not None:
             runtime.home_of(chosen)
-        known, lines, planes = read_all(parsed_args.project)
+        known, lines, planes = census.take(parsed_args.project, self._cloud())
         theirs: dict[str, str] | None = None
         if parsed_args.user is not None:
             theirs = owners.of_user(parsed_args.user, known, lines, planes)
@@ -118,148 +100,17 @@ class List(lister.Lister):
             [(*each, word) for each, word in zip(found, words, strict=True)],
         )
 
+    def _cloud(self) -> identity.Files | None:
+        """The way to the cloud that new clusters get; None: not known."""
+        try:
+            return identity.files(sessions.service_session())
+        except exceptions.CapiHelmError as error:
+            self.app.stderr.write(
+                f"whether credentials are stale is not known: {error}\n"
+            )
+            return None
+
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Exit code 1 when anything is not ok."""
         super().run(parsed_args)
         return int(any(each.state != inventory.OK for each in self._lines))
-
-
-def compared(
-    project: str | None,
-) -> tuple[list[inventory.Line], list[inventory.Plane]]:
-    """All lines, and the management clusters that were asked.
-
-    :param project: whose; None: everybody's
-    """
-    return read_all(project)[1:]
-
-
-def read_all(project: str | None) -> All:
-    """As :func:`compared`, and the rows that were compared, first."""
-    prefix = conf.CONF.capi_helm.namespace_prefix
-    known = _rows(project)
-    if project:
-        only = [location.namespace(project)]
-    else:
-        only = sorted({each.scope[0] for each in known})
-    look = functools.partial(_look, namespaces=only, everywhere=not project)
-    every = runtime.names()
-    with futures.ThreadPoolExecutor(len(every)) as pool:
-        planes = list(pool.map(look, every))
-    lines = inventory.compare(known, planes, prefix)
-    if any(each.state == inventory.ORPHAN for each in lines):
-        # A cluster that was made meanwhile is none.
-        again = {each.uuid: each for each in (*known, *_rows(project))}
-        known = list(again.values())
-        lines = inventory.compare(known, planes, prefix)
-    return known, lines, planes
-
-
-def _rows(project: str | None) -> list[inventory.Row]:
-    found = roster.read(project, choice.of_this_driver)
-    return [_row(cluster, nodegroups) for cluster, nodegroups in found]
-
-
-def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:
-    """A cluster's rows, as they are compared."""
-    scope = (location.namespace(cluster.project_id), cluster.stack_id or "")
-    wanted = rows.wants(cluster, nodegroups) if scope[1] else None
-    record = origin.recorded(nodegroups)
-    leaving = rows.action(cluster.status) == "DELETE"
-    return inventory.Row(
-        name=cluster.name or "",
-        uuid=cluster.uuid,
-        project=cluster.project_id,
-        status=cluster.status or "",
-        version=cluster.coe_version or "",
-        scope=scope,
-        fingerprint=wanted.fingerprint() if wanted else "",
-        identity=record.identity,
-        home=record.name,
-        leaving=leaving or bool(wanted and wanted.doomed),
-        user=cluster.user_id or "",
-        changed=(cluster.updated_at or cluster.created_at).timestamp(),
-        refused=upkeep.refused(cluster),
-    )
-
-
-def _look(
-    name: str, namespaces: Sequence[str], everywhere: bool
-) -> inventory.Plane:
-    """What there is on a management cluster, in a handful of requests.
-
-    :param namespaces: of those that are known
-    :param everywhere: in all others, too
-    """
-    rt = runtime.get(name)
-    identity = ""
-    try:
-        identity = origin.identity(rt)
-        found = _releases(rt, [None] if everywhere else namespaces)
-    except answers.ForbiddenError as error:
-        if not everywhere:
-            return inventory.Plane(name, identity, silence=str(error))
-        # The kubeconfig is for the projects' namespaces alone.
-        return _look(name, namespaces, everywhere=False)
-    except exceptions.CapiHelmError as error:
-        return inventory.Plane(name, identity, silence=str(error))
-    return inventory.Plane(name, identity, found)
-
-
-def _releases(
-    rt: runtime.Runtime, namespaces: Iterable[str | None]
-) -> dict[inventory.Scope, inventory.Found]:
-    """Every release in this cloud's namespaces."""
-    clusters: dict[inventory.Scope, client.Object] = {}
-    records: dict[inventory.Scope, list[client.Object]] = {}
-    for namespace in namespaces:
-        for each in rt.management.list(
-            kinds.CLUSTER,
-            namespace,
-            view.CHART_CLUSTER_LABEL,
-            metadata_only=True,
-        ):
-            clusters[_scope(each, view.CHART_CLUSTER_LABEL)] = each
-        for each in rt.management.list(
-            kinds.SECRET,
-            namespace,
-            f"{releases.OWNED},status!=superseded,{releases.NAME_LABEL}",
-            metadata_only=True,
-        ):
-            scope = _scope(each, releases.NAME_LABEL)
-            records.setdefault(scope, []).append(each)
-    prefix = conf.CONF.capi_helm.namespace_prefix
-    return {
-        scope: _found(rt, scope, clusters.get(scope), records.get(scope, ()))
-        for scope in clusters.keys() | records.keys()
-        if inventory.project_of(scope[0], prefix)
-    }
-
-
-def _scope(obj: client.Object, label: str) -> inventory.Scope:
-    return obj["metadata"]["namespace"], view.labels_of(obj)[label]
-
-
-def _found(
-    rt: runtime.Runtime,
-    scope: inventory.Scope,
-    cluster: client.Object | None,
-    records: Iterable[client.Object],
-) -> inventory.Found:
-    revisions = releases.parsed(records)
-    return inventory.Found(
-        cluster=cluster,
-        newest=revisions[-1] if revisions else None,
-        chart=inventory.chart_version(cluster) or _intended(rt, scope),
-    )
-
-
-def _intended(rt: runtime.Runtime, scope: inventory.Scope) -> str:
-    """The version of the chart that was last wanted; empty: not known."""
-    try:
-        found = kept.read(rt, scope).wanted
-    except exceptions.CapiHelmError as error:
-        if error.retriable:
-            raise
-        return ""
-    return found.chart.version if found else ""

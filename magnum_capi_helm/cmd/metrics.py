@@ -26,7 +26,7 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import inventory
 from magnum_capi_helm import runtime
-from magnum_capi_helm.cmd import list as listing
+from magnum_capi_helm.cmd import census
 from magnum_capi_helm.metrics import cloud
 from magnum_capi_helm.metrics import exposition
 from magnum_capi_helm.metrics import sources
@@ -84,7 +84,7 @@ def _write(path: pathlib.Path, text: str) -> None:
 
 def collected() -> tuple[str, list[str]]:
     """All metrics as text, and what could not be read."""
-    rows, lines, planes = listing.read_all(None)
+    rows, lines, planes = census.take(None)
     look = functools.partial(_details, rows, lines)
     known = [each for each in planes if each.identity and not each.silence]
     wrong = [_named(each.name, each.silence) for each in planes]

@@ -29,7 +29,7 @@ from magnum_capi_helm import kept
 from magnum_capi_helm import rescue
 from magnum_capi_helm import runtime
 from magnum_capi_helm import stranded
-from magnum_capi_helm.cmd import list as listing
+from magnum_capi_helm.cmd import census
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.resolve import location
@@ -78,7 +78,7 @@ def lines(text: str, planes: Sequence[str]) -> tuple[list[Line], int]:
     target = None if text == NOW else api_versions.target(text)
     for name in planes:
         runtime.home_of(name)
-    known, asked = listing.compared(None)
+    _, known, asked = census.take(None)
     chosen = [each for each in known if each.plane in planes]
     silent = inventory.silent([e for e in asked if e.name in planes], chosen)
     found = [_line(each, target) for each in chosen if each.release]

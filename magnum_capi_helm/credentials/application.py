@@ -126,10 +126,8 @@ def ensure(
     management.apply(kinds.SECRET, empty)
     login = make(session, entry, user, cluster)
     used = dataclasses.replace(entry, id=login.id, since=time.time())
-    filled = secret_object(namespace, release, labels, [used])
-    text = identity.clouds_yaml(files, login.id, login.secret)
-    filled["data"] = ledger.data(text, files.ca_bundle)
-    management.apply(kinds.SECRET, filled)
+    empty = secret_object(namespace, release, labels, [used])
+    management.apply(kinds.SECRET, filled(empty, files, login))
 
 
 def secret_object(
@@ -147,6 +145,20 @@ def secret_object(
             "annotations": ledger.written(entries),
         },
         "type": "Opaque",
+    }
+
+
+def filled(
+    secret: client.Object, files: identity.Files, login: ledger.Login
+) -> client.Object:
+    """The Secret, with all that it takes to use a credential."""
+    meta = secret["metadata"]
+    noted = {**meta["annotations"], identity.ANNOTATION: identity.mark(files)}
+    text = identity.clouds_yaml(files, login.id, login.secret)
+    return {
+        **secret,
+        "metadata": {**meta, "annotations": noted},
+        "data": ledger.data(text, files.ca_bundle),
     }
 
 

@@ -15,6 +15,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import pathlib
 from typing import Any
 
@@ -23,8 +25,15 @@ import yaml
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import pem
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.resolve import ca_files
+
+#: On the Secret: which cloud its data was written for (:func:`mark`).
+ANNOTATION = "magnum.openstack.org/cloud"
+#: Hexadecimal digits of it.
+_MARK = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,23 +58,63 @@ def files(session: Any) -> Files:
     )
 
 
+def connection(files: Files) -> dict[str, Any]:
+    """All of clouds.yaml that is no secret, by its keys there.
+
+    :returns: None for what it does not have
+    """
+    return {
+        "auth_url": files.auth_url,
+        "region_name": files.region,
+        "interface": conf.interface(),
+        "verify": conf.CONF.drivers.verify_ca,
+    }
+
+
 def clouds_yaml(files: Files, credential_id: str, secret: str) -> str:
     """The file that Cluster API's provider and its addons read."""
     entry: dict[str, Any] = {
         "identity_api_version": 3,
-        "region_name": files.region,
-        "interface": conf.interface(),
-        "verify": conf.CONF.drivers.verify_ca,
         "auth_type": "v3applicationcredential",
         "auth": {
-            "auth_url": files.auth_url,
             "application_credential_id": credential_id,
             "application_credential_secret": secret,
         },
     }
-    if files.region is None:
-        del entry["region_name"]
-    return str(yaml.safe_dump({"clouds": {"openstack": entry}}))
+    return dumped(connected({"clouds": {"openstack": entry}}, files))
+
+
+def connected(clouds: dict[str, Any], files: Files) -> dict[str, Any]:
+    """What a clouds.yaml holds, with the way to the cloud as it is now."""
+    entry = clouds["clouds"]["openstack"]
+    found = connection(files)
+    auth = {**entry["auth"], "auth_url": found.pop("auth_url")}
+    changed = {**entry, **found, "auth": auth}
+    known = {key: value for key, value in changed.items() if value is not None}
+    return {**clouds, "clouds": {**clouds["clouds"], "openstack": known}}
+
+
+def dumped(clouds: dict[str, Any]) -> str:
+    """As text."""
+    return str(yaml.safe_dump(clouds))
+
+
+def own_cas(files: Files) -> list[str]:
+    """The CAs of the bundle that not every machine trusts anyway."""
+    public = ca_files.public()
+    return [
+        each for each in pem.readable(files.ca_bundle) if each not in public
+    ]
+
+
+def mark(files: Files) -> str:
+    """Tells the data written for one cloud from that for another.
+
+    The public list of CAs changes with each update of a host, and no cloud
+    with it: which of them there are does not count.
+    """
+    found = [connection(files), sorted(own_cas(files))]
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:_MARK]
 
 
 def ca_bundle() -> str:

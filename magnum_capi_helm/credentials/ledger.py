@@ -35,6 +35,7 @@ from magnum_capi_helm.status import view
 #: JSON list of :class:`Entry` as dictionaries.
 ANNOTATION = "magnum.openstack.org/application-credentials"
 CLOUDS = "clouds.yaml"
+_CAS = "cacert"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,24 +128,52 @@ def login(secret: client.Object | None) -> Login | None:
 
     :raises ManagementError: the Secret is damaged
     """
+    found = clouds(secret)
+    if found is None:
+        return None
+    auth = found["clouds"]["openstack"]["auth"]
+    return Login(
+        id=str(auth["application_credential_id"]),
+        secret=str(auth.get("application_credential_secret", "")),
+    )
+
+
+def clouds(secret: client.Object | None) -> dict[str, Any] | None:
+    """What clouds.yaml holds, the credential too; None: there is none.
+
+    :raises ManagementError: the Secret is damaged
+    """
     data = ((secret or {}).get("data") or {}).get(CLOUDS)
     if secret is None or not data:
         return None
     try:
-        clouds: Any = yaml.safe_load(base64.b64decode(data))
-        auth = clouds["clouds"]["openstack"]["auth"]
-        return Login(
-            id=str(auth["application_credential_id"]),
-            secret=str(auth.get("application_credential_secret", "")),
-        )
+        found: dict[str, Any] = yaml.safe_load(base64.b64decode(data))
+        auth = dict(found["clouds"]["openstack"]["auth"])
+        _ = auth["application_credential_id"]
     except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
         # Not chained: a YAML error quotes the file, and its secret.
         raise _damaged(secret["metadata"]["name"], error) from None
+    return found
+
+
+def ca_bundle(secret: client.Object) -> str:
+    """The CAs that clients of the cloud trust; empty: it has none.
+
+    :raises ManagementError: the Secret is damaged
+    """
+    try:
+        found = base64.b64decode((secret.get("data") or {}).get(_CAS, ""))
+    except ValueError as error:
+        raise exceptions.ManagementError(
+            f"the Secret {view.name_of(secret)} is damaged: {_CAS} can't be "
+            "decoded"
+        ) from error
+    return found.decode("latin-1")
 
 
 def data(clouds_yaml: str, ca_bundle: str) -> dict[str, str]:
     """The ``data`` of the Secret."""
-    return {CLOUDS: _base64(clouds_yaml), "cacert": _base64(ca_bundle)}
+    return {CLOUDS: _base64(clouds_yaml), _CAS: _base64(ca_bundle)}
 
 
 def _damaged(name: str, error: Exception) -> exceptions.ManagementError:

@@ -19,8 +19,6 @@ of the cluster use the new one (see ``upkeep``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
 import dataclasses
 import time
 from typing import Any
@@ -73,7 +71,7 @@ def rotate(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     :raises CapiHelmError: refused; the cluster goes on with the old one
     """
     plan = _plan(rt, context, cluster)
-    with _patient(rt, plan) as hold:
+    with operation.patient(rt, plan.scope, plan.labels) as hold:
         row = rows.fresh(context, cluster)
         if row is None or hold.marked_deleted or _deleting(row):
             raise exceptions.NotSupported("the cluster is being deleted")
@@ -117,23 +115,6 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     )
 
 
-@contextlib.contextmanager
-def _patient(rt: runtime.Runtime, plan: _Plan) -> Iterator[Any]:
-    """The Lease; a poll or a request gives it back after a moment."""
-    deadline = time.monotonic() + rt.patience
-    with contextlib.ExitStack() as stack:
-        while True:
-            hold = rt.leases.hold(*plan.scope, plan.labels)
-            try:
-                taken = stack.enter_context(hold)
-                break
-            except exceptions.LeaseHeld:
-                if time.monotonic() >= deadline:
-                    raise
-            time.sleep(0.5)
-        yield taken
-
-
 def _deleting(row: Any) -> bool:
     return rows.action(row.status) == "DELETE" or rows.doomed(row)
 
@@ -160,9 +141,8 @@ def _replace(rt: runtime.Runtime, plan: _Plan, row: Any) -> None:
     wanted = application.secret_object(
         namespace, release, plan.labels, [*known, used]
     )
-    text = identity.clouds_yaml(plan.files, login.id, login.secret)
-    wanted["data"] = ledger.data(text, plan.files.ca_bundle)
-    rt.management.apply(kinds.SECRET, wanted)
+    filled = application.filled(wanted, plan.files, login)
+    rt.management.apply(kinds.SECRET, filled)
 
 
 def _prove(login: ledger.Login, project_id: str) -> None:

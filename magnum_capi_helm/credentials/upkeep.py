@@ -208,8 +208,17 @@ def _taken_over(
         if reloader
         else options.app_cred_grace_without_reloader
     )
-    if time.time() - since < grace:
-        return False
+    return time.time() - since >= grace and copied(rt, scope, secret)
+
+
+def copied(
+    rt: runtime.Runtime, scope: snapshot.Scope, secret: client.Object
+) -> bool:
+    """Whether the cluster's own copy is of the Secret's present data.
+
+    The addon provider watches the Secret and deploys the addon anew.
+    """
+    namespace, release = scope
     copy = rt.management.get(
         kinds.MANIFESTS,
         namespace,

@@ -15,7 +15,8 @@
 kubeadm makes them for a year and renews them only with an upgrade. Cluster
 API renews them by replacing the machines that hold them
 (``KubeadmControlPlane.spec.rolloutBefore``); no chart up to 0.27.0 has a
-value for it, nor can another value stand in.
+value for it, nor can another value stand in. For those charts there is
+``magnum_capi_helm.renewal``.
 """
 
 from __future__ import annotations

@@ -14,16 +14,12 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
-import functools
 import json
 import pathlib
 import re
-import ssl
 from typing import Any
 
-import certifi
 from magnum.conf import kubernetes
 from oslo_log import log
 
@@ -34,6 +30,7 @@ from magnum_capi_helm import spec
 from magnum_capi_helm.features import audit
 from magnum_capi_helm.features import authentication
 from magnum_capi_helm.features import registries
+from magnum_capi_helm.resolve import ca_files
 from magnum_capi_helm.resolve import overlays
 
 LOG = log.getLogger(__name__)
@@ -46,12 +43,6 @@ _DEFAULT_POLICY = next(
 #: Characters of all CAs for the machines. They travel in Nova's user data,
 #: which has 64 KiB in base64 for everything.
 _CAS_LIMIT = 16 * 1024
-
-_PEM = re.compile(
-    "-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL
-)
-#: The first byte of every certificate in DER.
-_SEQUENCE = b"\x30"
 
 #: A name in a path on the machines.
 _CA_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -72,7 +63,7 @@ def site(found: labels.Values) -> spec.Site:
         registry_mirror=_registry_mirror(),
         addon_repository=options.addon_repository or None,
         registry_auth=_registry_auth(),
-        trusted_cas=_openstack_cas() + _trusted_cas(),
+        trusted_cas=trusted_cas(),
         audit_policy=_audit_policy() if found[audit.ENABLED] else None,
     )
 
@@ -173,6 +164,14 @@ def _login(entry: Any, origin: str) -> tuple[str, str]:
     return entry["username"], entry["password"]
 
 
+def trusted_cas() -> tuple[tuple[str, str], ...]:
+    """What machines that are made from now on trust: name and certificate.
+
+    :raises NotConfigured: a file that the options name can't be read
+    """
+    return _openstack_cas() + _trusted_cas()
+
+
 def _openstack_cas() -> tuple[tuple[str, str], ...]:
     """CAs of [drivers] openstack_ca_file that not everybody trusts anyway.
 
@@ -182,8 +181,8 @@ def _openstack_cas() -> tuple[tuple[str, str], ...]:
     path = conf.CONF.drivers.openstack_ca_file
     if not path:
         return ()
-    found = _certificates(path, f"[drivers] openstack_ca_file {path}")
-    own = [pem for pem in found if pem not in _public()]
+    found = ca_files.read(path, f"[drivers] openstack_ca_file {path}")
+    own = [pem for pem in found if pem not in ca_files.public()]
     if sum(map(len, own)) > _CAS_LIMIT:
         LOG.warning(
             "[drivers] openstack_ca_file %s: %d CAs are too many for user "
@@ -205,7 +204,7 @@ def _trusted_cas() -> tuple[tuple[str, str], ...]:
             raise exceptions.NotConfigured(
                 f"{origin}: give it a name of letters, digits, - and _"
             )
-        for name, pem in _named(stem, _certificates(path, origin)):
+        for name, pem in _named(stem, ca_files.read(path, origin)):
             if found.setdefault(name, pem) != pem or name == "openstack":
                 raise exceptions.NotConfigured(
                     f"{origin}: another one gives {name} as well; rename it"
@@ -225,33 +224,3 @@ def _named(name: str, pems: list[str]) -> Iterator[tuple[str, str]]:
     else:
         for number, pem in enumerate(pems, 1):
             yield f"{name}-{number}", pem
-
-
-def _certificates(path: str, origin: str) -> list[str]:
-    """The certificates of a PEM file, without the text between them.
-
-    Not parsed: bundles have some that are no longer good form.
-    """
-    try:
-        text = pathlib.Path(path).read_text("latin-1")
-        found = [
-            base64.b64decode("".join(body.split()), validate=True)
-            for body in _PEM.findall(text)
-        ]
-    except OSError as error:
-        raise exceptions.NotConfigured(
-            f"{origin}: {error.strerror}"
-        ) from error
-    except ValueError:
-        found = []
-    if not found or not all(each.startswith(_SEQUENCE) for each in found):
-        raise exceptions.NotConfigured(
-            f"{origin}: holds no certificates in PEM"
-        )
-    return [ssl.DER_cert_to_PEM_cert(each) for each in found]
-
-
-@functools.lru_cache(maxsize=1)
-def _public() -> frozenset[str]:
-    """What any machine trusts: Mozilla's list."""
-    return frozenset(_certificates(certifi.where(), "certifi"))

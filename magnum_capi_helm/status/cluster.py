@@ -26,6 +26,7 @@ import json
 
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
+from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import plain_words
@@ -109,6 +110,7 @@ def verdict(
         or _first(each.reason for each in groups.values() if each.fault)
         or reachability.why_not(seen, now)
         or _first(each.reason for each in groups.values())
+        or _renewal(seen, now)
         or _cluster(seen)
         or _addons(seen, expected)
         or _unseen(seen, now),
@@ -205,6 +207,13 @@ def _leaving(seen: view.View, group: wanted.Group) -> GroupVerdict:
 def _first(found: Iterable[str]) -> str:
     """The first that is not empty, in the rows' order."""
     return next(filter(None, found), "")
+
+
+def _renewal(seen: view.View, now: float) -> str:
+    """Machines that Cluster API may not know yet to be too old."""
+    if found := certificates.outdated(seen, now):
+        return f"cluster: machine {found[0]} is still to be replaced"
+    return ""
 
 
 def _cluster(seen: view.View) -> str:

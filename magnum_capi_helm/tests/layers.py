@@ -24,6 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "exceptions",
             "names",
             "ownership",
+            "pem",
             "supported",
         }
     ),
@@ -124,6 +125,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "polling",
             "preview",
             "remains",
+            "renewal",
             "removal",
             "repair",
             "rescue",

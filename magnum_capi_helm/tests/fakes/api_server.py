@@ -54,6 +54,8 @@ class ApiServer:
         self._objects: dict[Key, Object] = {}
         self._applied: dict[Key, Object] = {}
         self._revision = 0
+        #: When what is made from now on was made.
+        self.stamp = _STAMP
         self.create(kinds.NAMESPACE, {"metadata": {"name": "kube-system"}})
 
     def get(
@@ -90,7 +92,9 @@ class ApiServer:
             new = _copied(obj)
             new.update(apiVersion=_version(kind), kind=kind.name)
             new["metadata"].update(
-                uid=str(uuid.uuid4()), generation=1, creationTimestamp=_STAMP
+                uid=str(uuid.uuid4()),
+                generation=1,
+                creationTimestamp=self.stamp,
             )
             return self._keep(key, new)
 

@@ -96,6 +96,16 @@ class ClusterApi:
             {"ready": True, "conditions": [_condition("Ready", True)]},
         )
 
+    def roll_control_plane(self) -> None:
+        """Machines that are older than asked for are replaced by new ones."""
+        [plane] = self._mine(kinds.CONTROL_PLANE)
+        after = plane["spec"]["rollout"]["after"]
+        for machine in self._machines(plane["metadata"]["name"]):
+            if machine["metadata"]["creationTimestamp"] < after:
+                self._remove_machine(machine["metadata"]["name"])
+        self._server.stamp = after
+        self.settle()
+
     def fail_machine(self, group: str, message: str = NO_HOST) -> str:
         """A machine of a group gets no server; its name."""
         self.settle()

@@ -94,6 +94,7 @@ class Plane:
             rounds=waits.Rounds(self.clock, lambda: 1.0),
             patience=0.0,
             leftovers=waits.FirstSeen(self.clock),
+            renewing=waits.Baton(3600.0, self.clock),
             waiting=steady.Steady(60.0, self.clock, lambda: 0.5),
             healthy=steady.Steady(900.0, self.clock, lambda: 0.5),
             turns=self.turns,

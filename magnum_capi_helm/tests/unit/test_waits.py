@@ -55,3 +55,27 @@ class CourtesyTest(base.BaseTestCase):
         for _ in range(2):
             with contextlib.suppress(ValueError), courtesy.turn():
                 raise ValueError
+
+
+class BatonTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.now = 0.0
+        self.baton = waits.Baton(60.0, lambda: self.now)
+
+    def test_one_has_it_until_it_passes_it_on(self) -> None:
+        first, second = ("ns", "first"), ("ns", "second")
+        self.assertTrue(self.baton.take(first))
+        self.assertFalse(self.baton.take(second))
+        self.assertFalse(self.baton.take(first))
+        self.baton.pass_on(second)
+        self.assertFalse(self.baton.take(second))
+        self.baton.pass_on(first)
+        self.assertTrue(self.baton.take(second))
+
+    def test_whoever_keeps_it_for_too_long_loses_it(self) -> None:
+        self.baton.take(("ns", "gone"))
+        self.now = 59.0
+        self.assertFalse(self.baton.take(("ns", "next")))
+        self.now = 60.0
+        self.assertTrue(self.baton.take(("ns", "next")))

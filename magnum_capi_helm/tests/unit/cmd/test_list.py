@@ -26,8 +26,10 @@ from magnum.drivers.common import driver as drivers
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cmd import list as listing
 from magnum_capi_helm.cmd import main
+from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import openstack
@@ -36,11 +38,16 @@ from magnum_capi_helm.tests.unit.flows import test_places
 
 CHART = {"metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}}
 
+#: What the last run said beside its table.
+ERRORS = io.StringIO()
+
 
 def run(*argv: str) -> tuple[int, list[dict[str, str]]]:
     """Exit code and lines of the command."""
     app = main.Application()
-    app.stdout = io.StringIO()
+    app.stdout, app.stderr = io.StringIO(), ERRORS
+    ERRORS.truncate(0)
+    ERRORS.seek(0)
     command = listing.List(app, None)
     words = [*argv, "-f", "json"]
     code = command.run(command.get_parser("test").parse_args(words))
@@ -115,6 +122,12 @@ class ListTest(base.FlowTestCase):
         metadata = {"metadata_only": True}
         self.assertEqual(
             [
+                mock.call(
+                    kinds.SECRET,
+                    None,
+                    "magnum.openstack.org/cluster-uuid",
+                    **metadata,
+                ),
                 mock.call(kinds.CLUSTER, None, label, **metadata),
                 mock.call(kinds.SECRET, None, records, **metadata),
             ],
@@ -123,10 +136,43 @@ class ListTest(base.FlowTestCase):
         asked = [(each.verb, each.kind) for each in self.management.requests]
         expected = [
             ("get", "Namespace"),
+            ("list", "Secret"),
             ("list", "Cluster"),
             ("list", "Secret"),
         ]
         self.assertEqual(expected, asked)
+
+    def test_a_cluster_that_was_told_another_way_to_the_cloud(self) -> None:
+        stale = (
+            "stale: the cloud's endpoint, region, interface or CA has changed"
+        )
+        conf.CONF.set_override("region_name", "R2", "cinder_client")
+        self.assertEqual([(base.RELEASE, stale)], self.states())
+        self.assertEqual(1, run()[0])
+
+    def test_a_secret_without_a_note_is_read_as_a_whole(self) -> None:
+        name = names.credentials(base.RELEASE)
+        key = (kinds.SECRET, base.NAMESPACE, name)
+        note = {"annotations": {identity.ANNOTATION: None}}
+        self.server.patch(*key, {"metadata": note})
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+        conf.CONF.set_override("region_name", "R2", "cinder_client")
+        self.assertEqual(1, run()[0])
+        # Nobody can tell; what is damaged, health says.
+        self.server.patch(*key, {"data": {"clouds.yaml": "bm8="}})
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_a_keystone_that_is_silent_hides_nothing_else(self) -> None:
+        conf.CONF.set_override("region_name", "R2", "cinder_client")
+        error = exceptions.CloudUnreachable("Keystone: no answer")
+        with mock.patch.object(catalogue, "Cloud", side_effect=error):
+            code, (line,) = run()
+        self.assertEqual((0, "ok"), (code, line["State"]))
+        self.assertEqual(
+            "whether credentials are stale is not known: Keystone: no answer"
+            "\n",
+            ERRORS.getvalue(),
+        )
 
     def test_the_chart_is_the_intents_where_no_label_says_it(self) -> None:
         self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)

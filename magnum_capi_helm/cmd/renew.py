@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm renew``: certificates, before they expire."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from magnum_capi_helm import places
+from magnum_capi_helm import preview
+from magnum_capi_helm import renewal
+from magnum_capi_helm.cmd import fleet
+
+
+class Renew(fleet.Fleet):
+    """Renew the certificates of control planes, before they expire.
+
+    Cluster API replaces the machines of the control plane one by one, whatever
+    chart a cluster has; those of workers stay. One machine more than before
+    has to fit into the quota for a while. Certificates that expire later than
+    --within are left alone, so what is done once is not done again.
+    Example: renew --all --within 60 --apply
+    """
+
+    action = "renew"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Which clusters, and how soon."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--within",
+            type=fleet.positive,
+            default=180,
+            metavar="DAYS",
+            help="renew what expires within so many days (default: 180, half "
+            "of the time that kubeadm gives)",
+        )
+        return parser
+
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
+        """Whether its certificates expire soon enough, and it is well."""
+        if not row.stack_id:
+            return fleet.Change()
+        rt, context = places.checked(row), preview.context()
+        days = parsed_args.within
+        found = renewal.planned(rt, row, days)
+        return fleet.Change(
+            found.detail,
+            make=lambda: renewal.begin(rt, context, row, days),
+            going_on=lambda: renewal.left(rt, context, row),
+        )

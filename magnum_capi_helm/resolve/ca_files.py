@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The operator's files with certificate authorities."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+
+import certifi
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import pem
+
+
+def read(path: str, origin: str) -> list[str]:
+    """The certificates of a PEM file, without the text between them.
+
+    :param origin: names file and option, for the message
+    :raises NotConfigured: it can't be read, or has none
+    """
+    try:
+        return pem.certificates(pathlib.Path(path).read_text("latin-1"))
+    except OSError as error:
+        raise exceptions.NotConfigured(
+            f"{origin}: {error.strerror}"
+        ) from error
+    except ValueError as error:
+        raise exceptions.NotConfigured(
+            f"{origin}: holds no certificates in PEM"
+        ) from error
+
+
+@functools.lru_cache(maxsize=1)
+def public() -> frozenset[str]:
+    """What any machine trusts: Mozilla's list."""
+    return frozenset(read(certifi.where(), "certifi"))

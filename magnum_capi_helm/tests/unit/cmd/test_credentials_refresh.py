@@ -1,0 +1,320 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm credentials refresh``: what it says, and writes."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import functools
+import io
+import json
+from typing import Any
+
+import certifi
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509 import oid
+import yaml
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import names
+from magnum_capi_helm import pem
+from magnum_capi_helm.cmd import credentials
+from magnum_capi_helm.cmd import main
+from magnum_capi_helm.credentials import identity
+from magnum_capi_helm.credentials import upkeep
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.flows import base
+
+NAME = names.credentials(base.RELEASE)
+ELSEWHERE = "https://elsewhere.test/v3"
+
+
+@functools.lru_cache
+def ca(name: str, days: int = 3650) -> str:
+    """A CA in PEM, from today for so many days."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, name)])
+    today = datetime.datetime.now(datetime.timezone.utc)
+    made = x509.CertificateBuilder(
+        subject,
+        subject,
+        key.public_key(),
+        x509.random_serial_number(),
+        today - datetime.timedelta(days=20),
+        today + datetime.timedelta(days=days),
+    ).sign(key, hashes.SHA256())
+    return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+class RefreshTest(base.FlowTestCase):
+    """A cluster that was made with a private CA, and is complete."""
+
+    identity = "http://keystone.test/v3"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.err = io.StringIO()
+        self.trust(ca("old"))
+        self.created()
+        self.before = self.secret()
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        found = super().catalogue(session)
+        found.identity = self.identity
+        return found
+
+    def trust(self, *certificates: str) -> None:
+        """What the operator's file has from now on."""
+        path = self.create_tempfiles([("ca", "".join(certificates))])[0]
+        conf.CONF.set_override("openstack_ca_file", path, "drivers")
+
+    def secret(self) -> Any:
+        found = self.server.get(kinds.SECRET, base.NAMESPACE, NAME)
+        assert found is not None
+        return found
+
+    def data(self, key: str) -> str:
+        return base64.b64decode(self.secret()["data"][key]).decode()
+
+    def refresh(self, *argv: str) -> dict[str, str]:
+        """The line of the cluster, once the command was run."""
+        app = main.Application()
+        app.stdout, app.stderr = io.StringIO(), self.err
+        command = credentials.Refresh(app, None)
+        command.pause = 0.0
+        words = ["web", *argv, "-f", "json"]
+        command.run(command.get_parser("test").parse_args(words))
+        text = app.stdout.getvalue()
+        self.assertNotIn(openstack.SECRET, text + self.err.getvalue())
+        [line] = json.loads(text)
+        self.assertEqual("web", line["Cluster"])
+        return {key: line[key] for key in ("Result", "Detail")}
+
+    def test_of_the_cloud_of_now_there_is_nothing_to_do(self) -> None:
+        self.assertEqual(
+            {"Result": "nothing to do", "Detail": ""}, self.refresh("--apply")
+        )
+        self.assertEqual(self.before, self.secret())
+
+    def test_what_would_change_is_shown_and_not_written(self) -> None:
+        self.identity = ELSEWHERE
+        conf.CONF.set_override("region_name", "R2", "cinder_client")
+        conf.CONF.set_override(
+            "app_cred_interface_type", "internalURL", "capi_helm"
+        )
+        self.trust(ca("new"))
+        self.assertEqual(
+            {
+                "Result": "would change",
+                "Detail": "auth_url: http://keystone.test/v3 becomes "
+                f"{ELSEWHERE}; region_name: RegionOne becomes R2; "
+                "interface: public becomes internal; CAs: 1 are new; nodes "
+                "still trust the old CA: they get the new one with the "
+                "cluster's next upgrade",
+            },
+            self.refresh(),
+        )
+        self.assertEqual(self.before, self.secret())
+
+    def test_the_credential_stays_and_all_else_is_of_now(self) -> None:
+        old = yaml.safe_load(self.data("clouds.yaml"))
+        self.identity = ELSEWHERE
+        conf.CONF.set_override("region_name", "R2", "cinder_client")
+        self.assertEqual("changed", self.refresh("--apply")["Result"])
+        old["clouds"]["openstack"]["region_name"] = "R2"
+        old["clouds"]["openstack"]["auth"]["auth_url"] = ELSEWHERE
+        self.assertEqual(old, yaml.safe_load(self.data("clouds.yaml")))
+        self.assertEqual("nothing to do", self.refresh("--apply")["Result"])
+
+    def test_new_and_old_cas_are_both_trusted_each_once(self) -> None:
+        gone = ca("gone", days=-1)
+        self.trust(ca("old"), gone)
+        self.refresh("--apply")
+        self.trust(ca("new"), ca("old"))
+        self.refresh("--apply")
+        self.trust(ca("new"))
+        self.refresh("--apply")
+        bundle = self.data("cacert")
+        self.assertEqual([ca("new"), ca("old")], pem.certificates(bundle))
+
+    def test_machines_get_a_new_ca_with_an_upgrade_and_it_says_so(
+        self,
+    ) -> None:
+        self.trust(ca("new"))
+        self.refresh("--apply")
+        self.assertEqual(
+            {
+                "Result": "nothing to do",
+                "Detail": "nodes still trust the old CA: they get the new "
+                "one with the cluster's next upgrade",
+            },
+            self.refresh(),
+        )
+
+    def test_an_expired_one_is_not_kept(self) -> None:
+        self.trust(ca("old"), ca("gone", days=-1))
+        self.refresh("--apply")
+        self.assertIn(ca("gone", days=-1), self.data("cacert"))
+        self.trust(ca("new"))
+        self.refresh("--apply")
+        bundle = self.data("cacert")
+        self.assertEqual([ca("new"), ca("old")], pem.certificates(bundle))
+
+    def test_old_cas_go_when_they_are_told_to(self) -> None:
+        self.trust(ca("new"))
+        self.refresh("--apply")
+        self.assertEqual(
+            "CAs: 1 old ones go", self.refresh("--only-new-ca")["Detail"][:18]
+        )
+        self.refresh("--only-new-ca", "--apply")
+        bundle = self.data("cacert")
+        self.assertEqual([ca("new")], pem.certificates(bundle))
+
+    def test_a_cloud_whose_ca_is_public_by_now(self) -> None:
+        conf.CONF.clear_override("openstack_ca_file", "drivers")
+        self.assertEqual(
+            {
+                "Result": "would change",
+                "Detail": "CAs: the public ones are new",
+            },
+            self.refresh(),
+        )
+        self.refresh("--apply")
+        some = set(pem.certificates(self.data("cacert")))
+        public = set(pem.certificates(certifi.contents()))
+        self.assertEqual(public | {ca("old")}, some)
+        self.assertEqual("nothing to do", self.refresh()["Result"])
+
+    def test_public_cas_that_a_host_has_got_since_are_no_reason(self) -> None:
+        conf.CONF.clear_override("openstack_ca_file", "drivers")
+        public = pem.certificates(certifi.contents())
+        few = base64.b64encode("".join(public[:3]).encode()).decode()
+        self.patch(data={"cacert": few})
+        self.assertEqual("would change", self.refresh()["Result"])
+        self.refresh("--apply")
+        self.assertEqual(few, self.secret()["data"]["cacert"])
+
+    def patch(self, **change: Any) -> None:
+        self.server.patch(kinds.SECRET, base.NAMESPACE, NAME, change)
+
+    def test_an_older_secret_gets_the_note_and_nothing_else(self) -> None:
+        self.patch(metadata={"annotations": {identity.ANNOTATION: None}})
+        self.assertEqual(
+            {
+                "Result": "would change",
+                "Detail": "nothing but the note for which cloud its data is",
+            },
+            self.refresh(),
+        )
+        self.refresh("--apply")
+        meta, data = (self.secret()[key] for key in ("metadata", "data"))
+        self.assertEqual(self.before["data"], data)
+        self.assertEqual(
+            self.before["metadata"]["annotations"], meta["annotations"]
+        )
+
+    def test_a_url_without_its_version_is_the_same(self) -> None:
+        text = self.data("clouds.yaml").replace(
+            "http://keystone.test/v3", "http://keystone.test/"
+        )
+        encoded = base64.b64encode(text.encode()).decode()
+        self.patch(data={"clouds.yaml": encoded})
+        self.assertEqual("nothing to do", self.refresh()["Result"])
+
+    def test_it_waits_until_the_clusters_copy_is_of_the_new_data(
+        self,
+    ) -> None:
+        name = names.chart_object(base.RELEASE, "cloud-config")
+        key = f"{NAME}.secret.addons.stackhpc.com/checksum"
+        note = {"annotations": {key: "of the old data"}}
+        copy = (kinds.MANIFESTS, base.NAMESPACE, name)
+        self.server.patch(*copy, {"metadata": note})
+        looks: list[str] = []
+
+        def deploy() -> None:
+            looks.append("")
+            if len(looks) == 40:
+                data = self.secret()["data"]
+                note["annotations"][key] = upkeep.checksum(data)
+                self.server.patch(*copy, {"metadata": note})
+
+        self.identity = ELSEWHERE
+        self.management.before = deploy
+        self.assertEqual("changed", self.refresh("--apply")["Result"])
+        self.assertLessEqual(40, len(looks))
+
+    def test_no_machine_no_row_and_no_release_is_touched(self) -> None:
+        self.identity = ELSEWHERE
+        upgrades, row = len(self.helm.upgrades), self.row().as_dict()
+        self.management.requests.clear()
+        self.refresh("--apply")
+        written = {
+            (each.kind, each.name)
+            for each in self.management.requests
+            if each.verb not in ("get", "list")
+        }
+        self.assertEqual({("Secret", NAME), ("Lease", base.RELEASE)}, written)
+        self.assertEqual(upgrades, len(self.helm.upgrades))
+        self.assertEqual(row, self.row().as_dict())
+
+    def test_somebody_else_who_works_on_the_cluster(self) -> None:
+        self.identity = ELSEWHERE
+        with self.busy():
+            line = self.refresh("--apply")
+        self.assertEqual(
+            {
+                "Result": "failed",
+                "Detail": f"another conductor works on {base.RELEASE}",
+            },
+            line,
+        )
+        self.assertEqual(self.before["data"], self.secret()["data"])
+
+    def test_a_cluster_without_a_credential(self) -> None:
+        self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
+        line = self.refresh()
+        self.assertEqual("refused", line["Result"])
+        self.assertIn("openstack coe credential rotate", line["Detail"])
+        row = self.row()
+        row.status = "CREATE_IN_PROGRESS"
+        row.save()
+        self.assertEqual("nothing to do", self.refresh()["Result"])
+
+    def test_a_cluster_that_is_being_deleted(self) -> None:
+        row = self.row()
+        row.status = "DELETE_IN_PROGRESS"
+        row.save()
+        self.assertEqual(
+            {"Result": "refused", "Detail": "the cluster is being deleted"},
+            self.refresh("--apply"),
+        )
+
+    def test_a_damaged_secret_is_told_without_its_content(self) -> None:
+        broken = base64.b64encode(f"[{openstack.SECRET}".encode()).decode()
+        self.patch(data={"clouds.yaml": broken})
+        line = self.refresh()
+        self.assertEqual("refused", line["Result"])
+        self.assertIn(f"the Secret {NAME} does not say", line["Detail"])
+
+    def test_a_bundle_that_is_none_is_refused(self) -> None:
+        self.trust("no certificate")
+        why = "[drivers] openstack_ca_file holds no certificates in PEM"
+        self.assertEqual(
+            {"Result": "refused", "Detail": why}, self.refresh("--apply")
+        )

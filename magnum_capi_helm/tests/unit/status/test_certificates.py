@@ -1,0 +1,168 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""When certificates expire, and which machines are still to be replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.status import certificates
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import view
+
+NOW = conditions.moment("2026-06-15T00:00:00Z")
+
+
+def machine(
+    name: str, made: str, expires: str = "", **meta: str
+) -> dict[str, Any]:
+    """Of the control plane."""
+    found: dict[str, Any] = {
+        "metadata": {
+            "name": name,
+            "creationTimestamp": f"{made}T00:00:00Z",
+            "labels": {view.CONTROL_PLANE_LABEL: ""},
+            **meta,
+        }
+    }
+    if expires:
+        date = f"{expires}T00:00:00Z"
+        found["status"] = {"certificatesExpiryDate": date}
+    return found
+
+
+def seen(*machines: dict[str, Any], **spec: Any) -> view.View:
+    plane = {"spec": spec}
+    return view.View("web", control_plane=plane, machines=machines)
+
+
+def day(text: str) -> float:
+    return conditions.moment(f"{text}T00:00:00Z")
+
+
+class ExpiryTest(base.BaseTestCase):
+    def test_the_first_to_expire_counts(self) -> None:
+        for machines, expected in (
+            ((), None),
+            ((machine("a", "2026-01-01"),), None),
+            (
+                (
+                    machine("a", "2026-01-01", "2027-01-01"),
+                    machine("b", "2026-02-01", "2026-12-01"),
+                ),
+                day("2026-12-01"),
+            ),
+            (
+                (
+                    machine("a", "2026-02-01", "2027-02-01"),
+                    machine(
+                        "b", "2025-07-01", "2026-07-01", deletionTimestamp="x"
+                    ),
+                ),
+                day("2027-02-01"),
+            ),
+        ):
+            self.assertEqual(expected, certificates.expiry(seen(*machines)))
+
+    def test_workers_have_none_that_matters(self) -> None:
+        worker = machine("w", "2025-07-01", "2026-07-01", labels={})  # type: ignore[arg-type]
+        self.assertIsNone(certificates.expiry(seen(worker)))
+
+    def test_what_cluster_api_does_not_say_is_a_year(self) -> None:
+        for machines, expected in (
+            ((), None),
+            ((machine("a", "2026-01-01"),), day("2027-01-01")),
+            ((machine("a", "2026-01-01", "2026-09-01"),), day("2026-09-01")),
+        ):
+            self.assertEqual(expected, certificates.due(seen(*machines)))
+
+    def test_people_are_told_a_month_ahead(self) -> None:
+        after = ": an upgrade, or the operator, renews them"
+        for expires, expected in (
+            ("", ""),
+            ("2026-07-16", ""),
+            (
+                "2026-07-15",
+                f"those of the control plane expire on 2026-07-15{after}",
+            ),
+            (
+                "2026-06-14",
+                f"those of the control plane expired on 2026-06-14{after}",
+            ),
+        ):
+            only = machine("a", "2025-07-01", expires)
+            later = machine("b", "2026-06-01", "2027-06-01")
+            found = certificates.warning(seen(only, later), NOW)
+            self.assertEqual(expected, found)
+
+    def test_of_what_cluster_api_renews_when_it_did_not(self) -> None:
+        before = {"certificatesExpiryDays": 21}
+        for expires, told in (("2026-06-23", False), ("2026-06-22", True)):
+            only = seen(
+                machine("a", "2025-07-01", expires), rolloutBefore=before
+            )
+            self.assertEqual(told, bool(certificates.warning(only, NOW)))
+
+    def test_near_is_so_many_days_or_fewer(self) -> None:
+        for expires, expected in (
+            (None, False),
+            (day("2026-05-01"), True),
+            (day("2026-07-15"), True),
+            (day("2026-07-16"), False),
+        ):
+            self.assertEqual(expected, certificates.near(expires, 30, NOW))
+
+
+class RolloutTest(base.BaseTestCase):
+    """In both versions of Cluster API."""
+
+    def test_cluster_api_may_renew_them_by_itself(self) -> None:
+        days = {"certificatesExpiryDays": 21}
+        for spec, expected in (
+            ({}, False),
+            ({"rolloutBefore": days}, True),
+            ({"rollout": {"before": days}}, True),
+            ({"rollout": {"after": "2026-06-01T00:00:00Z"}}, False),
+        ):
+            found = certificates.renewed_by_cluster_api({"spec": spec})
+            self.assertEqual(expected, found)
+        self.assertFalse(certificates.renewed_by_cluster_api(None))
+
+    def test_machines_older_than_asked_for_are_still_to_be_replaced(
+        self,
+    ) -> None:
+        machines = (machine("a", "2026-01-01"), machine("b", "2026-06-02"))
+        for spec, expected in (
+            ({}, []),
+            ({"rolloutAfter": "2026-06-02T00:00:00Z"}, ["a"]),
+            ({"rollout": {"after": "2026-06-02T00:00:00Z"}}, ["a"]),
+            ({"rollout": {"after": "2026-06-10T00:00:00Z"}}, ["a", "b"]),
+            ({"rollout": {"after": "2025-06-10T00:00:00Z"}}, []),
+            # Planned for later.
+            ({"rollout": {"after": "2026-06-16T00:00:00Z"}}, []),
+        ):
+            found = certificates.outdated(seen(*machines, **spec), NOW)
+            self.assertEqual(expected, found, str(spec))
+
+    def test_it_is_asked_for_in_the_version_that_was_read(self) -> None:
+        group = "controlplane.cluster.x-k8s.io"
+        rows: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("v1beta1", {"rolloutAfter": "T"}),
+            ("v1beta2", {"rollout": {"after": "T"}}),
+        )
+        for version, expected in rows:
+            plane = {"apiVersion": f"{group}/{version}"}
+            found = certificates.rollout(plane, "T")
+            self.assertEqual({"spec": expected}, found)

@@ -1,0 +1,241 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""All rows, and what there is of them on all management clusters.
+
+What to make of it says :mod:`magnum_capi_helm.inventory`. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from concurrent import futures
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import inventory
+from magnum_capi_helm import kept
+from magnum_capi_helm import names
+from magnum_capi_helm import origin
+from magnum_capi_helm import roster
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import choice
+from magnum_capi_helm.credentials import identity
+from magnum_capi_helm.credentials import refresh
+from magnum_capi_helm.credentials import upkeep
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import answers
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.status import view
+
+
+class Census(NamedTuple):
+    """What was read, and compared."""
+
+    rows: list[inventory.Row]
+    lines: list[inventory.Line]
+    planes: list[inventory.Plane]
+
+
+def take(project: str | None, files: identity.Files | None = None) -> Census:
+    """All rows, a line for each, and the management clusters that were asked.
+
+    :param project: whose; None: everybody's
+    :param files: the way to the cloud that new clusters get, with which
+        credentials are compared; None: with nothing
+    """
+    prefix = conf.CONF.capi_helm.namespace_prefix
+    known = _rows(project)
+    if project:
+        only = [location.namespace(project)]
+    else:
+        only = sorted({each.scope[0] for each in known})
+    look = functools.partial(
+        _look, files=files, namespaces=only, everywhere=not project
+    )
+    every = runtime.names()
+    with futures.ThreadPoolExecutor(len(every)) as pool:
+        planes = list(pool.map(look, every))
+    lines = inventory.compare(known, planes, prefix)
+    if any(each.state == inventory.ORPHAN for each in lines):
+        # A cluster that was made meanwhile is none.
+        again = {each.uuid: each for each in (*known, *_rows(project))}
+        known = list(again.values())
+        lines = inventory.compare(known, planes, prefix)
+    return Census(known, lines, planes)
+
+
+def _rows(project: str | None) -> list[inventory.Row]:
+    found = roster.read(project, choice.of_this_driver)
+    return [_row(cluster, nodegroups) for cluster, nodegroups in found]
+
+
+def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:
+    """A cluster's rows, as they are compared."""
+    scope = (location.namespace(cluster.project_id), cluster.stack_id or "")
+    wanted = rows.wants(cluster, nodegroups) if scope[1] else None
+    record = origin.recorded(nodegroups)
+    leaving = rows.action(cluster.status) == "DELETE"
+    near = (cluster.health_status_reason or {}).get("certificates")
+    return inventory.Row(
+        name=cluster.name or "",
+        uuid=cluster.uuid,
+        project=cluster.project_id,
+        status=cluster.status or "",
+        version=cluster.coe_version or "",
+        scope=scope,
+        fingerprint=wanted.fingerprint() if wanted else "",
+        identity=record.identity,
+        home=record.name,
+        leaving=leaving or bool(wanted and wanted.doomed),
+        user=cluster.user_id or "",
+        changed=(cluster.updated_at or cluster.created_at).timestamp(),
+        refused=upkeep.refused(cluster),
+        warning=f"certificates: {near}" if near else "",
+    )
+
+
+def _look(
+    name: str,
+    files: identity.Files | None,
+    namespaces: Sequence[str],
+    everywhere: bool,
+) -> inventory.Plane:
+    """What there is on a management cluster, in a handful of requests.
+
+    :param namespaces: of those that are known
+    :param everywhere: in all others, too
+    """
+    rt = runtime.get(name)
+    identity = ""
+    try:
+        identity = origin.identity(rt)
+        where = [None] if everywhere else namespaces
+        found = _releases(rt, where, _stale(rt, where, files))
+    except answers.ForbiddenError as error:
+        if not everywhere:
+            return inventory.Plane(name, identity, silence=str(error))
+        # The kubeconfig is for the projects' namespaces alone.
+        return _look(name, files, namespaces, everywhere=False)
+    except exceptions.CapiHelmError as error:
+        return inventory.Plane(name, identity, silence=str(error))
+    return inventory.Plane(name, identity, found)
+
+
+def _stale(
+    rt: runtime.Runtime,
+    namespaces: Iterable[str | None],
+    files: identity.Files | None,
+) -> frozenset[inventory.Scope]:
+    """Releases with another way to the cloud, by the notes on Secrets.
+
+    One without a note is older than notes are: it is read as a whole.
+    """
+    if files is None:
+        return frozenset()
+    mark, suffix = identity.mark(files), names.credentials("")
+    found = set()
+    for namespace in namespaces:
+        for each in rt.management.list(
+            kinds.SECRET, namespace, location.CLUSTER_UUID, metadata_only=True
+        ):
+            name = view.name_of(each)
+            if not name.endswith(suffix):
+                continue
+            scope = each["metadata"]["namespace"], name.removesuffix(suffix)
+            noted = view.annotations_of(each).get(identity.ANNOTATION)
+            old = noted != mark if noted else _differs(rt, scope, files)
+            if old:
+                found.add(scope)
+    return frozenset(found)
+
+
+def _differs(
+    rt: runtime.Runtime, scope: inventory.Scope, files: identity.Files
+) -> bool:
+    """As its Secret says; of one that is damaged, its health tells."""
+    name = names.credentials(scope[1])
+    whole = rt.management.get(kinds.SECRET, scope[0], name)
+    try:
+        return refresh.stale(whole, files)
+    except exceptions.ManagementError:
+        return False
+
+
+def _releases(
+    rt: runtime.Runtime,
+    namespaces: Iterable[str | None],
+    stale: Container[inventory.Scope],
+) -> dict[inventory.Scope, inventory.Found]:
+    """Every release in this cloud's namespaces."""
+    clusters: dict[inventory.Scope, client.Object] = {}
+    records: dict[inventory.Scope, list[client.Object]] = {}
+    for namespace in namespaces:
+        for each in rt.management.list(
+            kinds.CLUSTER,
+            namespace,
+            view.CHART_CLUSTER_LABEL,
+            metadata_only=True,
+        ):
+            clusters[_scope(each, view.CHART_CLUSTER_LABEL)] = each
+        for each in rt.management.list(
+            kinds.SECRET,
+            namespace,
+            f"{releases.OWNED},status!=superseded,{releases.NAME_LABEL}",
+            metadata_only=True,
+        ):
+            scope = _scope(each, releases.NAME_LABEL)
+            records.setdefault(scope, []).append(each)
+    prefix = conf.CONF.capi_helm.namespace_prefix
+    return {
+        scope: dataclasses.replace(
+            _found(rt, scope, clusters.get(scope), records.get(scope, ())),
+            stale=scope in stale,
+        )
+        for scope in clusters.keys() | records.keys()
+        if inventory.project_of(scope[0], prefix)
+    }
+
+
+def _scope(obj: client.Object, label: str) -> inventory.Scope:
+    return obj["metadata"]["namespace"], view.labels_of(obj)[label]
+
+
+def _found(
+    rt: runtime.Runtime,
+    scope: inventory.Scope,
+    cluster: client.Object | None,
+    records: Iterable[client.Object],
+) -> inventory.Found:
+    revisions = releases.parsed(records)
+    return inventory.Found(
+        cluster=cluster,
+        newest=revisions[-1] if revisions else None,
+        chart=inventory.chart_version(cluster) or _intended(rt, scope),
+    )
+
+
+def _intended(rt: runtime.Runtime, scope: inventory.Scope) -> str:
+    """The version of the chart that was last wanted; empty: not known."""
+    try:
+        found = kept.read(rt, scope).wanted
+    except exceptions.CapiHelmError as error:
+        if error.retriable:
+            raise
+        return ""
+    return found.chart.version if found else ""

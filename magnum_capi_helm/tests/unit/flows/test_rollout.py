@@ -22,6 +22,8 @@ from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.flows import base
 from magnum_capi_helm.tests.unit.flows import rolling
+from magnum_capi_helm.tests.unit.flows import test_legacy
+from magnum_capi_helm.upgrade import order as orders
 from magnum_capi_helm.upgrade import rollback
 from magnum_capi_helm.upgrade import rollout
 
@@ -360,6 +362,15 @@ class InterruptedTest(rolling.RolloutTestCase):
         self.settle()
         self.assertEqual("", self._left())
 
+    def test_a_resize_meanwhile_goes_with_it(self) -> None:
+        self.helm.outcomes = [fake_helm.Outcome.UNREACHABLE]
+        self.roll_out()
+        self.resize(3)
+        self.assertTrue(self.look().going_on)
+        self.settle()
+        self.assertEqual(("", 3), (self._left(), self.replicas()))
+        self.assertIn("ccm", self.told()["addons"]["openstack"])
+
     def test_a_helm_that_never_will_is_a_failure_with_its_reason(
         self,
     ) -> None:
@@ -427,3 +438,27 @@ class CountedTest(rolling.RolloutTestCase):
             "1",
             view.annotations_of(found)["magnum.openstack.org/upgrade"],
         )
+
+
+class LegacyTest(test_legacy.LegacyTestCase):
+    """A cluster of 1.4.0, of which nothing but its release is known."""
+
+    def test_its_values_stay(self) -> None:
+        order = orders.Order(chart="0.16.1")
+        left = rollout.apply(runtime.get(), self.admin, self.row(), order)
+        self.assertEqual("", left)
+        self.settle()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        [call] = self.helm.upgrades
+        self.assertEqual("0.16.1", call.chart_version)
+        marks = call.values.pop("clusterAnnotations")
+        self.assertEqual({f"{_MARK}/intent", f"{_MARK}/upgrade"}, marks.keys())
+        self.assertEqual(self.values, call.values)
+
+    def settle(self) -> None:
+        """Machines come up, and a poll sees it."""
+        self.capi.settle()
+        self.poll()
+
+
+_MARK = "magnum.openstack.org"

@@ -23,7 +23,7 @@ one cluster alone (credentials, addresses) is out of reach.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import copy
 from typing import Any
 
@@ -33,6 +33,8 @@ from magnum_capi_helm.features import profiles
 from magnum_capi_helm.features import topic
 
 Path = tuple[str, ...]
+#: What becomes of one list when another one is laid on it.
+_Join = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
 _MACHINES = ("controlPlane", "nodeGroupDefaults")
 
@@ -104,11 +106,58 @@ def apply(
     :param origin: whose values they are, for the message
     :raises NotConfigured: it reaches for something that it can't have
     """
+    return _applied(values, overlay, origin, _both)
+
+
+def again(
+    values: topic.Values, overlay: Mapping[str, Any], origin: str
+) -> topic.Values:
+    """As :func:`apply`, on values that may have it, or a former one, already.
+
+    What a former one said and this one does not mention, stays: values don't
+    say where they come from. Of files and commands only those are added that
+    are not there; a file takes the place of one with its path.
+
+    :raises NotConfigured: as :func:`apply`
+    """
+    return _applied(values, overlay, origin, _missing)
+
+
+def _applied(
+    values: topic.Values,
+    overlay: Mapping[str, Any],
+    origin: str,
+    join: _Join,
+) -> topic.Values:
     for path, value in _walk(overlay, ()):
         _check(path, value, origin)
     result = copy.deepcopy(values)
-    _lay(result, overlay, ())
+    _lay(result, overlay, (), join)
     return result
+
+
+def _both(there: Sequence[Any], more: Sequence[Any]) -> list[Any]:
+    return [*there, *copy.deepcopy(more)]
+
+
+def _missing(there: Sequence[Any], more: Sequence[Any]) -> list[Any]:
+    """The list with what it does not have yet, each as often as it comes."""
+    result, known = list(there), list(there)
+    for each in copy.deepcopy(more):
+        former = [old for old in known if _same(old, each)]
+        if not former:
+            result.append(each)
+            continue
+        known.remove(former[0])
+        result[result.index(former[0])] = each
+    return result
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal, or files of one path: kubeadm's provider takes a path once."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one == other or one.get("path", one) == other.get("path", other)
+    return bool(one == other)
 
 
 def _walk(
@@ -140,13 +189,13 @@ def _dotted(path: Path) -> str:
 
 
 def _lay(
-    target: topic.Values, overlay: Mapping[str, Any], above: Path
+    target: topic.Values, overlay: Mapping[str, Any], above: Path, join: _Join
 ) -> None:
     for key, value in overlay.items():
         here = (*above, key)
         if isinstance(value, Mapping) and isinstance(target.get(key), dict):
-            _lay(target[key], value, here)
+            _lay(target[key], value, here, join)
         elif here in _JOINED:
-            target[key] = [*target.get(key, ()), *copy.deepcopy(value)]
+            target[key] = join(target.get(key) or (), value)
         else:
             target[key] = copy.deepcopy(value)

@@ -98,14 +98,18 @@ def check_kept(name: str, kubelet: str, control_plane: str) -> None:
     )
 
 
-def check_chart(old: str, new: str) -> None:
-    """Refuse an older version of the chart."""
+def check_chart(
+    old: str, new: str, asked: str = "the label capi_helm_chart_version"
+) -> None:
+    """Refuse an older version of the chart.
+
+    :param asked: what says the new one
+    """
     before, after = number(old), number(new)
     if before and after and after < before:
         raise exceptions.NotSupported(
             "the cluster can't go back to an older chart: it has "
-            f"{old}, and the label capi_helm_chart_version is {new}; give "
-            f"{old} or a later version"
+            f"{old}, and {asked} is {new}; give {old} or a later version"
         )
 
 
@@ -115,8 +119,16 @@ def newer_chart(one: str, other: str) -> str:
     return one if first and second and first >= second else other
 
 
-def check_pair(chart: str, kubernetes: str) -> None:
-    """Refuse a Kubernetes that a chart which is known was not made for."""
+def check_pair(
+    chart: str,
+    kubernetes: str,
+    advice: str = "choose a template with another image, or with another "
+    "label capi_helm_chart_version",
+) -> None:
+    """Refuse a Kubernetes that a chart which is known was not made for.
+
+    :param advice: what to do about it
+    """
     release, version = supported.find(chart), number(kubernetes)
     if release is None or version is None:
         return
@@ -125,9 +137,7 @@ def check_pair(chart: str, kubernetes: str) -> None:
         return
     raise exceptions.NotSupported(
         "the chart is not made for the Kubernetes of the image: chart "
-        f"{chart} takes {first} to {last}, not v{_bare(kubernetes)}; choose "
-        "a template with another image, or with another label "
-        "capi_helm_chart_version"
+        f"{chart} takes {first} to {last}, not v{_bare(kubernetes)}; {advice}"
     )
 
 

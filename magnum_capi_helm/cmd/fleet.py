@@ -14,7 +14,8 @@
 
 First it is shown what would change; nothing is written without ``--apply``.
 Clusters are changed one after the other, or so many at a time, in an order
-that stays; after the first failure no other one is begun. Whoever is stopped
+that stays; after the first failure no other one is begun. One that is refused,
+with nothing written, keeps no other one from its change. Whoever is stopped
 half way runs the same command again: what is done already has nothing to do.
 """
 
@@ -179,7 +180,7 @@ class Fleet(lister.Lister, abc.ABC):
             except BaseException:
                 stopped.set()
                 raise
-            if found.result in (REFUSED, FAILED):
+            if found.result == FAILED:
                 stopped.set()
             self._say(f"{found.name}: {found.result} {found.detail}".strip())
             return found

@@ -73,11 +73,16 @@ NAMES: labels.Label[tuple[str, ...]] = labels.Label(
 )
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
-    names = cluster.labels[NAMES]
+def values(found: labels.Values) -> topic.Values:
+    """What tells, on the live Cluster, which profiles the labels pick."""
+    names = found[NAMES]
     if not names:
         return {}
     return {"clusterAnnotations": {ANNOTATION: ",".join(names)}}
+
+
+def _values(cluster: spec.Cluster) -> topic.Values:
+    return values(cluster.labels)
 
 
 TOPIC = topic.Topic(name="Profiles", labels=(NAMES,), cluster=_values)

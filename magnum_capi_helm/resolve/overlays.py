@@ -12,9 +12,9 @@
 
 """The operator's files of chart values, and the profiles among them.
 
-They are read when a cluster is created or upgraded. What is stored then is
-the outcome, so a file that changes later never reaches a living cluster
-through a mere resize.
+They are read when a cluster is created, upgraded, or rolled out to by an
+operator. What is stored then is the outcome, so a file that changes later
+never reaches a living cluster through a mere resize.
 """
 
 from __future__ import annotations
@@ -40,16 +40,20 @@ _SUFFIX = ".yaml"
 _DEPTH = 64
 
 
-def apply(values: topic.Values, found: labels.Values) -> topic.Values:
+def apply(
+    values: topic.Values, found: labels.Values, *, again: bool = False
+) -> topic.Values:
     """The values that helm gets: files for all first, then the profiles.
 
     :param found: the cluster's labels
+    :param again: the values had them, or former ones, before
     :raises LabelError: there is no such profile
     :raises NotConfigured: a file can't be read, or says what it must not
     """
+    lay = overlays.again if again else overlays.apply
     for path in conf.CONF.capi_helm.values_files:
         origin = f"[capi_helm] values_files {path}"
-        values = overlays.apply(values, read(path, origin), origin)
+        values = lay(values, read(path, origin), origin)
     if names := found[profiles.NAMES]:
         known = _profiles()
         for name in names:
@@ -57,7 +61,7 @@ def apply(values: topic.Values, found: labels.Values) -> topic.Values:
                 raise found.refused(profiles.NAMES, _choice(list(known)))
             origin = f"values profile {name}"
             overlay = read(known[name], origin)
-            values = overlays.apply(values, overlay, origin)
+            values = lay(values, overlay, origin)
     return values
 
 

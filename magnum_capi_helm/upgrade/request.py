@@ -86,7 +86,7 @@ def upgrade(
             row = _living(context, cluster, hold)
             subject = subjects.read(rt, row)
             found = _planned(subject, context, template, batch, nodegroup)
-            _accept(rt, row, _checked(rt, context, found))
+            accept(rt, row, _checked(rt, context, found))
         if _go_on(rt, context, row, hold, started):
             LOG.info("upgraded release %s: %s", row.stack_id, measured)
     row = rows.fresh(context, cluster)
@@ -182,8 +182,12 @@ def _checked(
     return found.with_server_groups(ids).wanted(rt, live)
 
 
-def _accept(rt: runtime.Runtime, row: Any, wanted: intent.Intent) -> None:
-    """One write, from which on the upgrade happens."""
+def accept(rt: runtime.Runtime, row: Any, wanted: intent.Intent) -> None:
+    """One write, from which on it happens.
+
+    :param row: read under the Lease; not in progress
+    :raises CapiHelmError: it could not be written, or nobody knows
+    """
     scope = operation.scope_of(row)
     status = row.status
     outcome.save_updating(row)

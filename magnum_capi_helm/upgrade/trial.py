@@ -40,14 +40,34 @@ def check(
     :raises CapiHelmError: nobody could be asked
     """
     before = installed(rt, scope)
-    for obj in changed(before, rendered(rt, scope, wanted)):
+    found = changed(before, rendered(rt, scope, wanted))
+    dry_run(rt, scope, found, "the template")
+
+
+def dry_run(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    objects: Iterable[Object],
+    what: str,
+) -> None:
+    """Let every webhook see some objects.
+
+    :param what: what they come from, for the message
+    :raises NotSupported: one refuses, in its own words
+    :raises CapiHelmError: nobody could be asked
+    """
+    for obj in objects:
         kind = kinds.rendered(obj)
         if kind is not None:
-            _try(rt, kind, obj, scope[0])
+            _try(rt, kind, obj, scope[0], what)
 
 
 def _try(
-    rt: runtime.Runtime, kind: kinds.Kind, obj: Object, namespace: str
+    rt: runtime.Runtime,
+    kind: kinds.Kind,
+    obj: Object,
+    namespace: str,
+    what: str,
 ) -> None:
     meta = {**obj["metadata"], "namespace": namespace}
     try:
@@ -56,7 +76,7 @@ def _try(
         if error.retriable:
             raise
         raise exceptions.NotSupported(
-            f"the template does not fit this cluster: {error}"
+            f"{what} does not fit this cluster: {error}"
         ) from error
 
 

@@ -147,17 +147,18 @@ def _control_plane(
     own = values["controlPlane"]
     machine = _machine(own, values)
     template = made.hashed("control-plane", machine)
+    spec = {
+        "replicas": own["machineCount"],
+        "version": _version(own, values),
+        "machineTemplate": {"infrastructureRef": {"name": template}},
+    }
+    if commands := (own.get("kubeadmConfigSpec") or {}).get(
+        "postKubeadmCommands"
+    ):
+        spec["kubeadmConfigSpec"] = {"postKubeadmCommands": commands}
+    name = names.control_plane(made.release)
     return [
-        made.make(
-            kinds.CONTROL_PLANE,
-            names.control_plane(made.release),
-            {
-                "replicas": own["machineCount"],
-                "version": _version(own, values),
-                "machineTemplate": {"infrastructureRef": {"name": template}},
-            },
-            KEEP,
-        ),
+        made.make(kinds.CONTROL_PLANE, name, spec, KEEP),
         made.make(kinds.OPENSTACK_MACHINE_TEMPLATE, template, machine, KEEP),
     ]
 
@@ -209,7 +210,10 @@ def _version(group: dict[str, Any], defaults: dict[str, Any]) -> str:
 
 
 def _addons(made: _Maker, values: dict[str, Any]) -> list[api_server.Object]:
-    cni = ((values.get("addons") or {}).get("cni") or {}).get("type")
+    addons = values.get("addons") or {}
+    cni = (addons.get("cni") or {}).get("type")
+    ccm = (addons.get("openstack") or {}).get("ccm") or {}
+    given = {"ccm-openstack": {"valuesSources": [ccm]}} if ccm else {}
     components = (f"cni-{cni or 'calico'}", "ccm-openstack", "csi-cinder")
     return [
         *(
@@ -223,6 +227,7 @@ def _addons(made: _Maker, values: dict[str, Any]) -> list[api_server.Object]:
                         "name": component,
                         "version": "1.0.0",
                     },
+                    **given.get(component, {}),
                 },
             )
             for component in components

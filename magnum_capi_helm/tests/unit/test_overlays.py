@@ -133,6 +133,72 @@ class ApplyTest(base.BaseTestCase):
         self.assertEqual("a", both["authWebhook"])
 
 
+def _again(values: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:
+    return overlays.again(values, overlay, "profile gpu")
+
+
+def _setup(**lists: list[Any]) -> dict[str, Any]:
+    return {"controlPlane": {"kubeadmConfigSpec": lists}}
+
+
+class AgainTest(base.BaseTestCase):
+    """On values that may have it already."""
+
+    def test_what_is_there_is_not_added_a_second_time(self) -> None:
+        overlay = {
+            **_setup(
+                files=[{"path": "/etc/mine"}],
+                preKubeadmCommands=["sleep 5", "mine", "sleep 5"],
+                postKubeadmCommands=["mine"],
+            ),
+            "registryMirrors": {"a": None},
+            "apiServer": {"allowedCIDRs": ["203.0.113.0/24"], "logLevel": 4},
+        }
+        once = _applied(overlay)
+        self.assertEqual(once, _again(VALUES, overlay))
+        self.assertEqual(once, _again(once, overlay))
+
+    def test_lists_get_what_is_new(self) -> None:
+        for there, more, expected in (
+            (["start"], ["start", "b"], ["start", "b"]),
+            (["start", "a"], ["b"], ["start", "a", "b"]),
+            (["a"], ["a", "a"], ["a", "a"]),
+            ([], ["a", "a"], ["a", "a"]),
+        ):
+            found = _again(
+                _setup(preKubeadmCommands=there),
+                _setup(preKubeadmCommands=more),
+            )
+            self.assertEqual(_setup(preKubeadmCommands=expected), found)
+
+    def test_a_file_takes_the_place_of_one_with_its_path(self) -> None:
+        there = [{"path": "/a", "content": "1"}, {"path": "/b"}]
+        found = _again(
+            _setup(files=there),
+            _setup(files=[{"path": "/c"}, {"path": "/a", "content": "2"}]),
+        )
+        self.assertEqual(
+            _setup(
+                files=[
+                    {"path": "/a", "content": "2"},
+                    {"path": "/b"},
+                    {"path": "/c"},
+                ]
+            ),
+            found,
+        )
+
+    def test_what_it_does_not_mention_stays(self) -> None:
+        there = {"etcd": {"extraArgs": {"v": "3"}}, **_setup(files=[{}])}
+        self.assertEqual(there, _again(there, {"etcd": {"extraArgs": {}}}))
+
+    def test_what_no_overlay_can_have_is_refused(self) -> None:
+        error = self.assertRaises(
+            exceptions.NotConfigured, _again, VALUES, {"nodeGroups": []}
+        )
+        self.assertIn("nodeGroups is not theirs to set", str(error))
+
+
 class OutOfReachTest(base.BaseTestCase):
     def _refused(self, overlay: dict[str, Any]) -> str:
         error = self.assertRaises(exceptions.NotConfigured, _applied, overlay)

@@ -139,10 +139,10 @@ class FleetTest(base.FlowTestCase):
         )
         self.assertEqual("the paint is wet", self.found[1]["Detail"])
 
-    def test_what_is_refused_stops_it_as_well(self) -> None:
+    def test_what_is_refused_keeps_no_other_one_back(self) -> None:
         self.clusters("a-red", "b")
         self.assertEqual(
-            (1, [("a-red", "refused"), ("b", "not tried")]),
+            (1, [("a-red", "refused"), ("b", "changed")]),
             self.run_on("--all", "--apply"),
         )
 

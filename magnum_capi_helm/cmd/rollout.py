@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm rollout``: a chart, or values, for living clusters."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import option_types
+from magnum_capi_helm import places
+from magnum_capi_helm import preview
+from magnum_capi_helm import rows
+from magnum_capi_helm.cmd import diff
+from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.upgrade import order as orders
+from magnum_capi_helm.upgrade import rollout
+
+
+class Rollout(fleet.Fleet):
+    """Bring a chart version, or the values files, to living clusters.
+
+    Their values stay, and only what is ordered changes: with --chart-version
+    the chart, with --values-files what [capi_helm] values_files and the
+    profiles of their templates say by now. What those said before, and say no
+    more, stays until the next upgrade. Machines are replaced only with
+    --allow-replacement. Each cluster is waited for until it is complete.
+    Example: rollout --chart-version 0.27.0 --all --at-a-time 2 --apply
+    """
+
+    action = "rollout"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Which clusters, and what they get."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--chart-version",
+            metavar="V",
+            type=option_types.Version(),
+            default="",
+            help="go to that version of the chart",
+        )
+        parser.add_argument(
+            "--values-files",
+            action="store_true",
+            help="lay [capi_helm] values_files, and the profiles that the "
+            "template picks, on the values once more",
+        )
+        parser.add_argument(
+            "--allow-replacement",
+            action="store_true",
+            help="replace machines where it takes that (default: refuse)",
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Show, or make, all changes."""
+        if not parsed_args.chart_version and not parsed_args.values_files:
+            raise exceptions.InvalidInput(
+                "give --chart-version V, or --values-files, or both"
+            )
+        return super().take_action(parsed_args)
+
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
+        """What it comes to for one cluster."""
+        # Hours may have passed since the rows were listed.
+        fresh = rows.fresh(preview.context(), row)
+        if fresh is None:
+            return fleet.Change()
+        order = orders.Order(
+            chart=parsed_args.chart_version,
+            files=parsed_args.values_files,
+            replacing=parsed_args.allow_replacement,
+        )
+        found = rollout.look(places.find(fresh), fresh, order)
+        if found.going_on:
+            return fleet.Change(
+                "has it, and is not complete yet",
+                going_on=lambda: _left(fresh),
+            )
+        if found.wanted is None:
+            return fleet.Change()
+        return fleet.Change(
+            _detail(found.now, found.wanted.chart.version, found),
+            make=lambda: self._make(fresh, order),
+            going_on=lambda: _left(fresh),
+        )
+
+    def _make(self, row: Any, order: orders.Order) -> None:
+        rt = places.checked(row)
+        left = rollout.apply(rt, preview.context(), row, order)
+        if left:
+            self._say(f"{row.name}: the polls go on: {left}")
+
+
+def _left(row: Any) -> str:
+    return rollout.going_on(preview.context(), row)
+
+
+def _detail(old: str, new: str, found: rollout.Found) -> str:
+    chart = f"chart {old}" if old == new else f"chart {old} to {new}"
+    return f"{chart}: {diff.summary(found.changes)}"

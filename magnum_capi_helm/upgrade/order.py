@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an operator orders of living clusters, and what it makes of one.
+
+The values that a cluster has stay its own: they are not made anew from
+template and labels, so nothing reaches it that was not ordered. Where a chart
+wants a value in another way, an upgrade makes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+from magnum_capi_helm import assembly
+from magnum_capi_helm import chart_versions
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import features
+from magnum_capi_helm import frozen
+from magnum_capi_helm import intent
+from magnum_capi_helm import labels
+from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
+from magnum_capi_helm import upgrade_rules
+from magnum_capi_helm import values
+from magnum_capi_helm.features import encryption
+from magnum_capi_helm.features import profiles
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.resolve import overlays
+from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.upgrade import subjects
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """What clusters are to get.
+
+    :param chart: version of the chart; empty: each keeps its own
+    :param files: lay the operator's values on them, as they are now
+    :param replacing: machines may be replaced for it
+    """
+
+    chart: str = ""
+    files: bool = False
+    replacing: bool = False
+
+
+def wanted(
+    rt: runtime.Runtime, subject: subjects.Subject, order: Order
+) -> intent.Intent | None:
+    """What is wanted of the release then; None: it is so already.
+
+    :raises NotSupported: chart or values don't fit the cluster
+    :raises InvalidInput: the chart ignores a label of the cluster, or there
+        is no such profile
+    :raises NotConfigured: a file can't be read, or says what it must not
+    """
+    base = subject.base
+    chart = _chart(base.chart, order.chart)
+    made = _overlaid(subject) if order.files else base.values
+    if chart != base.chart:
+        _check_chart(subject, chart)
+        made = assembly.mirrored(rt, chart, made)
+    if (chart, made) != (base.chart, base.values):
+        live = subjects.infrastructure(rt, subject.row)
+        made = frozen.keep(made, base.values, chart.version, live)
+    if (chart, made) == (base.chart, base.values):
+        return None
+    _check_encryption(base.values, made)
+    return intent.Intent(
+        chart=chart,
+        values=values.upgraded(made, base.values),
+        fingerprint=subject.rows.fingerprint(),
+        since=time.time(),
+        labels=base.labels,
+        before=intent.Before(
+            base.chart,
+            base.values,
+            base.labels,
+            # No row changes, so none has to be put back.
+            intent.Moves(subject.row.cluster_template_id, {}),
+        ),
+    )
+
+
+def _chart(old: spec.Chart, version: str) -> spec.Chart:
+    same = version.removeprefix("v") == old.version.removeprefix("v")
+    if same or not version:
+        return old
+    return dataclasses.replace(old, version=version)
+
+
+def _overlaid(subject: subjects.Subject) -> topic.Values:
+    """The values with the operator's on top, profiles of the template too."""
+    base = subject.base
+    found = requested.living_labels(subject.row, base.labels)
+    made = overlays.apply(base.values, found, again=True)
+    values.overlay(made, profiles.values(found))
+    return made
+
+
+def _check_chart(subject: subjects.Subject, chart: spec.Chart) -> None:
+    """Refuse a chart that can't do what the cluster has.
+
+    Of a label that was without effect so far, nothing is lost.
+    """
+    base = subject.base
+    old = base.chart.version
+    upgrade_rules.check_chart(old, chart.version, "--chart-version")
+    upgrade_rules.check_pair(
+        chart.version,
+        upgrade_rules.control_plane_version(base.values),
+        "choose another version of the chart, or upgrade the cluster first",
+    )
+    applied = [
+        each
+        for each in features.LABELS
+        if chart_versions.applies(each.charts, old)
+    ]
+    found = requested.living_labels(subject.row, base.labels)
+    labels.check_chart(applied, found, chart.version)
+
+
+def _check_encryption(old: topic.Values, new: topic.Values) -> None:
+    upgrade_rules.check_encryption(old, new)
+    if encryption.needs_key(new) and not encryption.needs_key(old):
+        raise exceptions.NotSupported(
+            "etcd.encryption.enabled=true is not rolled out: an upgrade to a "
+            "template with the label etcd_encryption_enabled makes the key "
+            "for it"
+        )

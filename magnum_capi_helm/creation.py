@@ -158,8 +158,12 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
 
 
 def _here(rt: runtime.Runtime, namespace: str) -> tuple[origin.Record, bool]:
-    """Which management cluster answers, and whether it has the namespace."""
+    """Which management cluster answers, and whether it has the namespace.
+
+    :raises Frozen: nothing is made there for now
+    """
     here = origin.here(rt)
+    rt.anchor.check()
     found = rt.management.get(kinds.NAMESPACE, "", namespace)
     return here, found is not None
 

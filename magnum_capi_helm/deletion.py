@@ -60,6 +60,7 @@ def begin(rt: runtime.Runtime, cluster: Any) -> None:
 def _begin(rt: runtime.Runtime, cluster: Any) -> None:
     scope = operation.scope_of(cluster)
     origin.ascertain(rt, scope, rows.all_groups(cluster))
+    rt.anchor.check()
     rt.leases.mark_deleted(*scope)
     with in_line.queued(rt, cluster, _go_on):
         _go_on(rt, None, cluster)
@@ -92,6 +93,7 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
 def _step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     scope = operation.scope_of(cluster)
     at_home = origin.ascertain(rt, scope, rows.all_groups(cluster))
+    rt.anchor.check()
     if rt.management.get(kinds.NAMESPACE, "", scope[0]) is None:
         _without_namespace(rt, scope, cluster, at_home)
         certificates.delete_forgotten(context, cluster)
@@ -167,6 +169,7 @@ def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
     lease = rt.leases.read(*scope)
     labels = view.labels_of(lease or {})
     if labels.get(location.CLUSTER_UUID) == cluster.uuid:
+        rt.anchor.check()
         rt.leases.delete(*scope)
 
 

@@ -173,7 +173,7 @@ def identity(rt: runtime.Runtime) -> str:
 
     :raises ManagementError: it could not be read
     """
-    found = rt.management.identity()
+    found = rt.anchor.read().identity
     if not found:
         raise exceptions.ManagementError(
             "the management cluster has no namespace kube-system"

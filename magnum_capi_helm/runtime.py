@@ -31,11 +31,14 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import homes
 from magnum_capi_helm import observation
+from magnum_capi_helm import outages
+from magnum_capi_helm import spent
 from magnum_capi_helm import steady
 from magnum_capi_helm import waits
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
+from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import lease
@@ -120,8 +123,17 @@ class Runtime:
         default_factory=lambda: steady.Steady(_HEALTHY)
     )
 
+    outages: outages.Outages = dataclasses.field(
+        default_factory=outages.Outages
+    )
+    #: Which one it is, and whether it is frozen.
+    anchor: anchor.Anchor = dataclasses.field(init=False)
+
     def __post_init__(self) -> None:
+        found = anchor.Anchor(self.management, self.home.name)
+        object.__setattr__(self, "anchor", found)
         self.leases.wanted = self.changing
+        self.leases.allowed = found.check
 
     def forget(self, scope: snapshot.Scope) -> None:
         """Drop what this process knows of a release."""
@@ -129,6 +141,19 @@ class Runtime:
         self.snapshots.forget(scope)
         self.health_snapshots.forget(scope)
         self.changing(scope)
+
+    def stood_still(self, since: float, now: float) -> float:
+        """Seconds of a time in which it was frozen, or could not be read.
+
+        :param since: seconds since 1970
+        :raises ManagementError: nobody can say whether it is frozen
+        """
+        spans = (*self.anchor.known().spans(now), *self.outages.spans(now))
+        return spent.covered(
+            (max(began, since), min(ended, now))
+            for began, ended in spans
+            if began < now and ended > since
+        )
 
     def changing(self, scope: snapshot.Scope) -> None:
         """Judge a release anew: something is about to change it."""
@@ -229,15 +254,21 @@ def build(
     holder = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}"
     whole = observation.Observer(management, whole=True)
     objects = observation.Observer(management, whole=False)
+    seen = outages.Outages()
     return Runtime(
         management=management,
         helm=helm,
         charts=charts.Store(options.chart_store, helm),
         leases=lease.Leases(management, holder),
-        snapshots=snapshot.Snapshots(whole.read, again=_STATUS_AGAIN),
-        health_snapshots=snapshot.Snapshots(
-            objects.read, max_age=_HEALTH_AGE, again=_HEALTH_AGAIN
+        snapshots=snapshot.Snapshots(
+            seen.watched(whole.read), again=_STATUS_AGAIN
         ),
+        health_snapshots=snapshot.Snapshots(
+            seen.watched(objects.read),
+            max_age=_HEALTH_AGE,
+            again=_HEALTH_AGAIN,
+        ),
+        outages=seen,
         helm_deadline=options.helm_timeout + 30.0,
         turns=_shared_turns(),
         home=home,

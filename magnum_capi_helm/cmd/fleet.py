@@ -97,14 +97,14 @@ class Fleet(lister.Lister, abc.ABC):
         )
         parser.add_argument(
             "--at-a-time",
-            type=_positive,
+            type=positive,
             default=1,
             metavar="N",
             help="change so many clusters at a time (default: 1)",
         )
         parser.add_argument(
             "--patience",
-            type=_positive,
+            type=positive,
             default=60,
             metavar="MINUTES",
             help="how long one may take before it counts as failed "
@@ -212,7 +212,7 @@ def _line(row: Any, result: str, detail: str = "") -> Line:
     return Line(row.name or "", row.uuid, row.project_id, result, detail)
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
     """A whole number above zero, for argparse."""
     count = int(text) if text.isascii() and text.isdigit() else 0
     if count < 1:

@@ -75,6 +75,8 @@ class Leases:
         self._seen: dict[tuple[str, str], tuple[str, float]] = {}
         #: Told of each release whose Lease somebody here wants to hold.
         self.wanted: Callable[[tuple[str, str]], None] = lambda _: None
+        #: Raises when nothing may begin.
+        self.allowed: Callable[[], None] = lambda: None
 
     @contextlib.contextmanager
     def hold(
@@ -90,8 +92,10 @@ class Leases:
         :param labels: labels for a Lease that has to be made
         :param new: there should be none: look only where one is in the way
         :raises LeaseHeld: another conductor, or thread, holds it
+        :raises Frozen: the management cluster is
         :raises ManagementError: an orphaned one can't be removed
         """
+        self.allowed()
         self.wanted((namespace, release))
         hold = self._take(namespace, release, labels, new=new)
         name = f"lease-{release}"
@@ -130,11 +134,7 @@ class Leases:
 
     def mark_deleted(self, namespace: str, release: str) -> None:
         """Say that the cluster is to be deleted, whoever holds the Lease."""
-        change = {
-            "metadata": {
-                "annotations": {DELETE_MARK: _now()},
-            }
-        }
+        change = {"metadata": {"annotations": {DELETE_MARK: _now()}}}
         self._management.patch(
             kinds.LEASE, namespace, names.lease(release), change
         )

@@ -191,6 +191,7 @@ def delete(
 def _mark(rt: runtime.Runtime, cluster: Any, nodegroup: Any) -> None:
     """Let nothing that Magnum writes into the row bring the group back."""
     scope = operation.scope_of(cluster)
+    origin.check_there(rt, scope)
     kept.park(
         rt,
         scope,

@@ -73,7 +73,7 @@ def of(cluster: Any) -> runtime.Runtime:
         runtime.places().settle(cluster.uuid, found)
         if record.name != found:
             # As the operator calls it now.
-            here = origin.Record(identity, found)
+            here = record._replace(name=found)
             origin.record(rows.all_groups(cluster), cluster.stack_id, here)
     return rt
 
@@ -209,7 +209,8 @@ def by_identity(
         f"none of the management clusters {_listed(answers)} is the one that "
         f"the cluster was made on ({called}UID of its kube-system: "
         f"{record.identity}): the operator has to add it to [capi_helm] "
-        "management_clusters again"
+        "management_clusters again or, if another one took its place, to run "
+        "'magnum-capi-helm management accept'"
     )
 
 

@@ -34,6 +34,7 @@ from magnum_capi_helm import observation
 from magnum_capi_helm import outages
 from magnum_capi_helm import spent
 from magnum_capi_helm import steady
+from magnum_capi_helm import traces
 from magnum_capi_helm import waits
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
@@ -134,6 +135,9 @@ class Runtime:
         object.__setattr__(self, "anchor", found)
         self.leases.wanted = self.changing
         self.leases.allowed = found.check
+        self.leases.lacking = lambda scope: traces.check(
+            self.management, scope
+        )
 
     def forget(self, scope: snapshot.Scope) -> None:
         """Drop what this process knows of a release."""

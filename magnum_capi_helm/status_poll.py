@@ -36,6 +36,7 @@ from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import survey
+from magnum_capi_helm import traces
 from magnum_capi_helm.management import lease
 
 LOG = log.getLogger(__name__)
@@ -43,7 +44,12 @@ LOG = log.getLogger(__name__)
 #: What needs nobody's attention.
 _QUIET = (exceptions.LeaseHeld, exceptions.NoTurn, exceptions.Frozen)
 #: What a user reads in the status.
-_WAITS = (exceptions.NoTurn, exceptions.Frozen, origin.ElsewhereError)
+_WAITS = (
+    exceptions.NoTurn,
+    exceptions.Frozen,
+    origin.ElsewhereError,
+    traces.MissingError,
+)
 
 
 def poll(context: Any, cluster: Any) -> None:

@@ -77,10 +77,12 @@ LAYERS: tuple[frozenset[str], ...] = (
             "rows",
             "server_groups",
             "spent",
+            "traces",
         }
     ),
     frozenset(
         {
+            "acceptance",
             "assembly",
             "autoscaled",
             "creation",

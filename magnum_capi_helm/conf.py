@@ -83,7 +83,10 @@ label_opts = [
     if label.scope is not labels.Scope.TEMPLATE
 ]
 
-ALL_OPTS = {capi_helm_group: options.OPTIONS, labels_group: label_opts}
+ALL_OPTS = {
+    capi_helm_group: [*options.OPTIONS, *home_options.SHARING],
+    labels_group: label_opts,
+}
 
 for _group, _opts in ALL_OPTS.items():
     CONF.register_group(_group)

@@ -27,6 +27,7 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import inventory
 from magnum_capi_helm import kept
+from magnum_capi_helm import namespaces as owners
 from magnum_capi_helm import origin
 from magnum_capi_helm import roster
 from magnum_capi_helm import rows
@@ -113,7 +114,12 @@ def compared(
         only = [location.namespace(project)]
     else:
         only = sorted({each.scope[0] for each in known})
-    look = functools.partial(_look, namespaces=only, everywhere=not project)
+    look = functools.partial(
+        _look,
+        namespaces=only,
+        everywhere=not project,
+        ours=frozenset(each.scope for each in known),
+    )
     every = runtime.names()
     with futures.ThreadPoolExecutor(len(every)) as pool:
         planes = list(pool.map(look, every))
@@ -151,32 +157,41 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:
 
 
 def _look(
-    name: str, namespaces: Sequence[str], everywhere: bool
+    name: str,
+    namespaces: Sequence[str],
+    everywhere: bool,
+    ours: frozenset[inventory.Scope],
 ) -> inventory.Plane:
     """What there is on a management cluster, in a handful of requests.
 
     :param namespaces: of those that are known
     :param everywhere: in all others, too
+    :param ours: releases that are known
     """
     rt = runtime.get(name)
     identity = ""
     try:
         identity = origin.identity(rt)
-        found = _releases(rt, [None] if everywhere else namespaces)
+        found = _releases(rt, [None] if everywhere else namespaces, ours)
     except answers.ForbiddenError as error:
         if not everywhere:
             return inventory.Plane(name, identity, silence=str(error))
         # The kubeconfig is for the projects' namespaces alone.
-        return _look(name, namespaces, everywhere=False)
+        return _look(name, namespaces, everywhere=False, ours=ours)
     except exceptions.CapiHelmError as error:
         return inventory.Plane(name, identity, silence=str(error))
     return inventory.Plane(name, identity, found)
 
 
 def _releases(
-    rt: runtime.Runtime, namespaces: Iterable[str | None]
+    rt: runtime.Runtime,
+    namespaces: Iterable[str | None],
+    ours: frozenset[inventory.Scope],
 ) -> dict[inventory.Scope, inventory.Found]:
-    """Every release in this cloud's namespaces."""
+    """Every release in this cloud's namespaces.
+
+    :param ours: releases that are known
+    """
     clusters: dict[inventory.Scope, client.Object] = {}
     records: dict[inventory.Scope, list[client.Object]] = {}
     for namespace in namespaces:
@@ -196,10 +211,26 @@ def _releases(
             scope = _scope(each, releases.NAME_LABEL)
             records.setdefault(scope, []).append(each)
     prefix = conf.CONF.capi_helm.namespace_prefix
-    return {
-        scope: _found(rt, scope, clusters.get(scope), records.get(scope, ()))
+    there = {
+        scope
         for scope in clusters.keys() | records.keys()
         if inventory.project_of(scope[0], prefix)
+    }
+    # Of a release without a row: may it be that of another region's Magnum?
+    theirs = _theirs(rt, {scope[0] for scope in there - ours})
+    return {
+        scope: _found(rt, scope, clusters.get(scope), records.get(scope, ()))
+        for scope in there
+        if scope in ours or scope[0] not in theirs
+    }
+
+
+def _theirs(rt: runtime.Runtime, names: Iterable[str]) -> set[str]:
+    """Namespaces that belong to the Magnum of another region."""
+    return {
+        each
+        for each in names
+        if owners.foreign(rt.management.get(kinds.NAMESPACE, "", each))
     }
 
 

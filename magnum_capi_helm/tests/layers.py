@@ -95,6 +95,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "leftovers",
             "looks",
             "maintenance",
+            "namespaces",
             "nodegroup_creation",
             "nodegroup_rows",
             "nodegroup_settings",

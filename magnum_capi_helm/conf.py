@@ -85,7 +85,11 @@ label_opts = [
 ]
 
 ALL_OPTS = {
-    capi_helm_group: [*options.OPTIONS, *metrics_options.OPTIONS],
+    capi_helm_group: [
+        *options.OPTIONS,
+        *home_options.SHARING,
+        *metrics_options.OPTIONS,
+    ],
     labels_group: label_opts,
 }
 

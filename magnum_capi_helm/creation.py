@@ -36,6 +36,7 @@ from magnum_capi_helm import in_line
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
 from magnum_capi_helm import names
+from magnum_capi_helm import namespaces
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
@@ -66,11 +67,14 @@ LOG = log.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """All that was found out before the first write."""
+    """All that was found out before the first write.
+
+    :param found: the project's namespace
+    """
 
     release: str
     namespace: str
-    has_namespace: bool
+    found: client.Object | None
     labels: dict[str, str]
     session: Any
     cluster: spec.Cluster
@@ -96,10 +100,7 @@ def _create(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     """Create it; the release, unless its creation goes on with the polls."""
     with rt.planning.turn():
         plan = _plan(rt, context, cluster)
-    if not plan.has_namespace:
-        rt.management.apply(
-            kinds.NAMESPACE, {"metadata": {"name": plan.namespace}}
-        )
+    namespaces.ensure(rt, plan.namespace, plan.found)
     scope = (plan.namespace, plan.release)
     done = claimed = False
     with (
@@ -141,11 +142,11 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         keypair = keypairs.chosen(cloud, cluster.keypair)
         quota.check_cluster(cloud, spec_now)
         rt.charts.ensure(spec_now.chart)
-        here, has_namespace = answering.result()
+        here, found = answering.result()
         return _Plan(
             release=release,
             namespace=namespace,
-            has_namespace=has_namespace,
+            found=found,
             labels=labels,
             session=session,
             cluster=spec_now,
@@ -157,11 +158,19 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         )
 
 
-def _here(rt: runtime.Runtime, namespace: str) -> tuple[origin.Record, bool]:
-    """Which management cluster answers, and whether it has the namespace."""
+def _here(
+    rt: runtime.Runtime, namespace: str
+) -> tuple[origin.Record, client.Object | None]:
+    """Which management cluster answers, and the namespace, if it has it.
+
+    :raises Frozen: nothing is made there for now
+    :raises NotSupported: the namespace is another Magnum's
+    """
     here = origin.here(rt)
+    rt.anchor.check()
     found = rt.management.get(kinds.NAMESPACE, "", namespace)
-    return here, found is not None
+    namespaces.check(found)
+    return here, found
 
 
 def _claim(context: Any, cluster: Any, plan: _Plan) -> bool:

@@ -37,6 +37,7 @@ from magnum_capi_helm import rescue
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spent
+from magnum_capi_helm import traces
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
@@ -60,7 +61,8 @@ def begin(rt: runtime.Runtime, cluster: Any) -> None:
 
 def _begin(rt: runtime.Runtime, cluster: Any) -> None:
     scope = operation.scope_of(cluster)
-    origin.ascertain(rt, scope, rows.all_groups(cluster))
+    _at_home(rt, scope, cluster)
+    rt.anchor.check()
     rt.leases.mark_deleted(*scope)
     with in_line.queued(rt, cluster, _go_on):
         _go_on(rt, None, cluster)
@@ -69,9 +71,15 @@ def _begin(rt: runtime.Runtime, cluster: Any) -> None:
 def _go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     """Uninstall the release."""
     scope = operation.scope_of(cluster)
-    labels = location.object_labels(cluster, scope[1])
-    with rt.leases.hold(*scope, labels):
+    with _lease(rt, scope, cluster):
         _uninstall(rt, scope, cluster)
+
+
+def _lease(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> Any:
+    """Hold the Lease; make one, where there is only this and that left."""
+    labels = location.object_labels(cluster, scope[1])
+    none = rt.leases.read(*scope) is None
+    return rt.leases.hold(*scope, labels, new=none)
 
 
 def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
@@ -92,7 +100,8 @@ def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
 
 def _step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
     scope = operation.scope_of(cluster)
-    at_home = origin.ascertain(rt, scope, rows.all_groups(cluster))
+    at_home = _at_home(rt, scope, cluster)
+    rt.anchor.check()
     if rt.management.get(kinds.NAMESPACE, "", scope[0]) is None:
         _without_namespace(rt, scope, cluster, at_home)
         certificates.delete_forgotten(context, cluster)
@@ -104,9 +113,25 @@ def _step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
         _remove_server_groups(rt, scope)
         _remove_secrets(rt, scope, cluster)
         certificates.delete_forgotten(context, cluster)
+        # Who finds nothing from here on, knows why.
+        origin.bury(scope[1], rows.all_groups(cluster))
     rt.leases.delete(*scope)
     rt.forget(scope)
     return ""
+
+
+def _at_home(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> bool:
+    """Whether this is the cluster's management cluster, as far as is known.
+
+    :raises MissingError: it is, and something else removed all there was
+    """
+    try:
+        return origin.ascertain(rt, scope, rows.all_groups(cluster))
+    except traces.MissingError:
+        # Read after it: another conductor may have come to the end.
+        if not origin.recorded(rows.all_groups(cluster)).gone:
+            raise
+        return True
 
 
 @contextlib.contextmanager
@@ -122,8 +147,7 @@ def _guarded(
     if remains.bare(rt, scope, cluster):
         yield
         return
-    labels = location.object_labels(cluster, scope[1])
-    with rt.leases.hold(*scope, labels) as hold:
+    with _lease(rt, scope, cluster) as hold:
         if not hold.marked_deleted:
             rt.leases.mark_deleted(*scope)
         yield
@@ -168,6 +192,7 @@ def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
     lease = rt.leases.read(*scope)
     labels = view.labels_of(lease or {})
     if labels.get(location.CLUSTER_UUID) == cluster.uuid:
+        rt.anchor.check()
         rt.leases.delete(*scope)
 
 

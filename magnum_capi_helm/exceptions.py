@@ -84,6 +84,22 @@ class NotSupported(CapiHelmError):
     """A request this driver does not serve."""
 
 
+class Frozen(NotSupported):
+    """The management cluster is frozen: nothing begins on it for now.
+
+    :param called: the management cluster
+    :param reason: the operator's
+    """
+
+    retriable = True
+
+    def __init__(self, called: str, reason: str) -> None:
+        super().__init__(
+            f"{called} is frozen for maintenance, try again when that is "
+            f"over: {reason}"
+        )
+
+
 class NotConfigured(CapiHelmError):
     """The operator has to change the configuration of the conductor."""
 

@@ -90,7 +90,7 @@ def translated(
 def logged(logger: Any, text: str, uuid: str) -> Iterator[None]:
     """Go on after what the polls will try again, with one line of warning.
 
-    To wait for helm is no reason to warn.
+    To wait for helm, or for the end of a maintenance, is no reason to warn.
 
     :param logger: of the module that goes on
     :param text: with places for the cluster's UUID and for what is wrong
@@ -99,7 +99,7 @@ def logged(logger: Any, text: str, uuid: str) -> Iterator[None]:
     write = logger.warning
     try:
         yield
-    except exceptions.NoTurn as error:
+    except (exceptions.NoTurn, exceptions.Frozen) as error:
         problem, write = str(error), logger.info
     except exceptions.CapiHelmError as error:
         problem = str(error)

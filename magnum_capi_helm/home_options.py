@@ -12,7 +12,8 @@
 
 """The options of ``[capi_helm_management_<name>]``, one group for each.
 
-There is such a group only where there are several management clusters.
+There is such a group only where there are several management clusters. And
+the option of ``[capi_helm]`` for those that share one.
 """
 
 from __future__ import annotations
@@ -52,5 +53,18 @@ OPTIONS: list[cfg.Opt] = [
         default=False,
         help="Only new clusters of templates that name this management "
         "cluster in the label capi_management_cluster are made here.",
+    ),
+]
+
+#: In ``[capi_helm]``.
+SHARING: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "region_name",
+        default="",
+        regex="^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$",
+        help="Region of this Magnum, where several regions of one cloud "
+        "share a management cluster: namespaces are marked with it, and no "
+        "cluster is made in one of another region. Up to 63 letters, "
+        "digits, -, _ and dots. Empty: namespaces are not marked.",
     ),
 ]

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 import dataclasses
-import datetime
 import functools
 import math
 import time
@@ -139,22 +138,24 @@ class Look:
 
         A create counts from the row's creation and has the user's time-out.
         An update counts from the last change of the release; one that did
-        not reach the release yet, from when this process first saw it.
+        not reach the release yet, from when this process first saw it. Time
+        in which nothing could go on does not count.
         """
         if rows.action(self.row.status) == "CREATE":
-            return create_left(self.row)
-        limit = float(conf.CONF.capi_helm.operation_timeout * 60)
-        if self.undecided or not limit:
+            return create_left(self.row, self.rt)
+        limit = conf.CONF.capi_helm.operation_timeout
+        if self.undecided:
             return math.inf
+        newest = self.seen.newest
+        since = newest.modified if newest else None
         if self.behind:
             looks = (self.wanted.fingerprint(), self.upgraded)
-            return limit - self.rt.behind.age(self.scope, looks)
-        newest, now = self.seen.newest, time.time()
-        if newest is None:
-            return math.inf
-        # A renewal of certificates makes no revision.
-        renewed = certificates.rolled_after(self.seen.control_plane, now)
-        return max(newest.modified, renewed) + limit - now
+            since = time.time() - self.rt.behind.age(self.scope, looks)
+        elif since is not None:
+            # A renewal of certificates makes no revision.
+            plane, now = self.seen.control_plane, time.time()
+            since = max(since, certificates.rolled_after(plane, now))
+        return left(self.rt, since, limit)
 
     @property
     def overdue(self) -> bool:
@@ -236,10 +237,31 @@ def _expected(
     return found.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
 
 
-def create_left(cluster: Any) -> float:
-    """Seconds until a create takes longer than user or operator allow."""
+def create_left(cluster: Any, rt: runtime.Runtime | None = None) -> float:
+    """Seconds until a create takes longer than user or operator allow.
+
+    :param rt: its management cluster; None: it was never begun on one
+    """
     minutes = cluster.create_timeout or conf.CONF.capi_helm.operation_timeout
-    if not minutes or cluster.created_at is None:
+    began = cluster.created_at
+    return left(rt, began.timestamp() if began else None, minutes)
+
+
+def left(
+    rt: runtime.Runtime | None, since: float | None, minutes: int
+) -> float:
+    """Seconds until something takes longer than it may.
+
+    :param rt: where it goes on; None: nowhere yet
+    :param since: when it began, seconds since 1970; None: not known
+    :param minutes: that it may take; 0: as long as it likes
+    :raises ManagementError: nobody can say how much of the time counts
+    """
+    if not minutes or since is None:
         return math.inf
-    now = datetime.datetime.now(datetime.timezone.utc)
-    return float(60 * minutes - (now - cluster.created_at).total_seconds())
+    now = time.time()
+    found = since + 60 * minutes - now
+    # In time by any count: most polls ask for no more.
+    if found >= 0 or rt is None:
+        return found
+    return found + rt.stood_still(since, now)

@@ -29,6 +29,7 @@ from oslo_log import log
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
+from magnum_capi_helm import maintenance
 from magnum_capi_helm import nodegroups
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
@@ -81,6 +82,7 @@ def _create(
         # Refusing would leave a failed cluster that nobody deletes.
         outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
+    maintenance.refuse(cluster)
     item = _item(rt, context, cluster, nodegroup)
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])

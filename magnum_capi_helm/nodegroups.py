@@ -30,6 +30,7 @@ from magnum_capi_helm import faults
 from magnum_capi_helm import in_line
 from magnum_capi_helm import intent
 from magnum_capi_helm import kept
+from magnum_capi_helm import maintenance
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import nodegroup_settings
 from magnum_capi_helm import operation
@@ -87,6 +88,7 @@ def _update(
     with _put_back(nodegroup, stored):
         going = rows.leaving(stored) or doomed(rt, cluster)
         if not going:
+            maintenance.refuse(cluster)
             _park_change(rt, cluster, nodegroup, stored)
     if going:
         # Refusing would write UPDATE_FAILED, as if it lived on.
@@ -164,7 +166,8 @@ def delete(
 ) -> None:
     """Begin to delete a group; its row goes when its machines have gone.
 
-    :raises NotSupported: it is one of the default groups
+    :raises NotSupported: it is one of the default groups, or the management
+        cluster is frozen
     """
     if nodegroup.is_default:
         raise exceptions.NotSupported(
@@ -176,6 +179,8 @@ def delete(
     if not cluster.stack_id:
         nodegroup.destroy()
         return
+    if not rows.doomed(cluster):
+        maintenance.refuse(cluster)
     outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
     outcome.await_polls(context, cluster)
     with spent.measured(), faults.logged(LOG, _GOING_ON, cluster.uuid):
@@ -186,6 +191,7 @@ def delete(
 def _mark(rt: runtime.Runtime, cluster: Any, nodegroup: Any) -> None:
     """Let nothing that Magnum writes into the row bring the group back."""
     scope = operation.scope_of(cluster)
+    origin.check_there(rt, scope)
     kept.park(
         rt,
         scope,

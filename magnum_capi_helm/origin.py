@@ -20,7 +20,8 @@ Magnum's database, in the ``stack_id`` of the control plane's nodegroup, as
 has it, and 1.4.0 does not read it. Where several management clusters are
 configured, the name of the right one follows, as ``@<name>``: it says whom to
 wait for while that one does not answer. The identity alone is the truth: names
-are the operator's, and may change.
+are the operator's, and may change. At the end of a deletion, or when an
+operator says that nothing is left to delete, ``@gone`` follows.
 
 It is written when a create claims its release. Magnum's handler puts the bare
 release over it afterwards, and 1.4.0 never wrote more than that: the first
@@ -28,7 +29,9 @@ poll that sees the Cluster object writes it (again).
 
 Until then a cluster of this driver is known by its Lease: a create makes the
 Lease before it claims the release, and a deletion removes it after all else.
-So a management cluster with neither Lease nor Cluster is another one, too.
+So a management cluster with neither Lease nor Cluster is another one, too. If
+it is the recorded one all the same, it was restored from a backup in which
+the cluster is not: nothing is gone there unless ``@gone`` says so.
 1.4.0 has no Lease: of its clusters, nothing is known before the first poll
 that sees one.
 """
@@ -45,6 +48,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm import traces
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 
@@ -52,6 +56,7 @@ LOG = log.getLogger(__name__)
 
 #: Between release and identity; no release name has it.
 _MARK = "@"
+_GONE = "gone"
 
 
 class ElsewhereError(exceptions.ManagementError):
@@ -67,7 +72,9 @@ class ForeignError(ElsewhereError):
         super().__init__(
             "the management cluster is not the one that the cluster was made "
             f"on (UID of its kube-system: {found}, expected: {expected}): "
-            f"the operator has to set {option} to that one again"
+            f"the operator has to set {option} to that one again or, if it "
+            "took that one's place, to run 'magnum-capi-helm management "
+            "accept'"
         )
 
 
@@ -88,26 +95,29 @@ class NoTraceError(ElsewhereError):
 class Record(NamedTuple):
     """What a cluster's rows say of where it is; empty: nothing.
 
-    ``name``: of the management cluster, of several, when it was written
+    ``name``: of the management cluster, of several, when it was written.
+    ``gone``: nothing is left of the cluster
     """
 
     identity: str
     name: str
+    gone: bool = False
 
 
 def recorded(nodegroups: Sequence[Any]) -> Record:
     """The record in a cluster's rows."""
     master = _master(nodegroups)
     stack_id = str((master and master.stack_id) or "")
-    identity, _, name = stack_id.partition(_MARK)[2].partition(_MARK)
-    return Record(identity, name)
+    _, identity, name, gone = (*stack_id.split(_MARK), "", "", "")[:4]
+    return Record(identity, name, gone == _GONE)
 
 
 def record(nodegroups: Sequence[Any], release: str, found: Record) -> None:
     """Write into a cluster's rows where it is."""
     master = _master(nodegroups)
     if master is not None:
-        master.stack_id = _MARK.join(filter(None, (release, *found)))
+        words = (release, found.identity, found.name, _GONE * found.gone)
+        master.stack_id = _MARK.join(words).rstrip(_MARK)
         master.save()
 
 
@@ -123,22 +133,42 @@ def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
         return False
     found = identity(rt)
     if found != expected:
+        # An operator may have accepted another one meanwhile.
+        runtime.places().forget(nodegroups[0].cluster_id)
         raise ForeignError(found, expected, rt.home.option)
     return True
+
+
+def check_there(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
+    """Refuse a management cluster that has nothing of a release.
+
+    :raises MissingError: neither Lease nor Cluster nor a record of helm's
+    :raises ManagementError: it could not be read
+    """
+    if rt.leases.read(*scope) is None:
+        traces.check(rt.management, scope)
 
 
 def learn(
     rt: runtime.Runtime, release: str, nodegroups: Sequence[Any]
 ) -> None:
     """Record this management cluster, where a trace of it was seen."""
-    if not recorded(nodegroups).identity:
+    known = recorded(nodegroups)
+    if not known.identity or known.gone:
         found = here(rt)
         record(nodegroups, release, found)
         LOG.info(
             "release %s is on the management cluster %s",
             release,
-            " ".join(reversed(found)).strip(),
+            f"{found.name} {found.identity}".strip(),
         )
+
+
+def bury(release: str, nodegroups: Sequence[Any]) -> None:
+    """Record that nothing is left, before the last trace of it goes."""
+    known = recorded(nodegroups)
+    if known.identity and not known.gone:
+        record(nodegroups, release, known._replace(gone=True))
 
 
 def ascertain(
@@ -151,8 +181,10 @@ def ascertain(
     :returns: whether this is the management cluster of that release; no: it
         is a release of 1.4.0, and nothing is known
     :raises NoTraceError: nothing is here of a release of this driver
+    :raises MissingError: nor is it of one that was here
     """
     if check(rt, nodegroups):
+        check_there(rt, scope)
         return True
     ours = any(
         names.made_for(scope[1], each.cluster_id) for each in nodegroups
@@ -173,7 +205,7 @@ def identity(rt: runtime.Runtime) -> str:
 
     :raises ManagementError: it could not be read
     """
-    found = rt.management.identity()
+    found = rt.anchor.read().identity
     if not found:
         raise exceptions.ManagementError(
             "the management cluster has no namespace kube-system"

@@ -73,7 +73,7 @@ def of(cluster: Any) -> runtime.Runtime:
         runtime.places().settle(cluster.uuid, found)
         if record.name != found:
             # As the operator calls it now.
-            here = origin.Record(identity, found)
+            here = record._replace(name=found)
             origin.record(rows.all_groups(cluster), cluster.stack_id, here)
     return rt
 
@@ -103,7 +103,8 @@ def choose(cluster: Any) -> runtime.Runtime:
 
     :param cluster: with its template; nothing was made for it
     :raises InvalidInput: no management cluster takes it
-    :raises CapiHelmError: none of those that take it answers
+    :raises CapiHelmError: none of those that take it answers, or all of
+        them are frozen
     """
     configured = runtime.configured()
     offered = homes.ranked(configured, _asked(cluster, configured))
@@ -111,13 +112,20 @@ def choose(cluster: Any) -> runtime.Runtime:
         return runtime.get(offered[0].name)
     failures = []
     for home in offered:
-        found = survey.ask([home.name], origin.identity)[home.name]
+        found = survey.ask([home.name], _open)[home.name]
         if isinstance(found, str):
             LOG.info("cluster %s goes to %s", cluster.uuid, home.name)
             return runtime.get(home.name)
         LOG.warning("cluster %s can't go to its best: %s", cluster.uuid, found)
         failures.append(found)
     raise failures[0]
+
+
+def _open(rt: runtime.Runtime) -> str:
+    """The identity of one that answers, and is not frozen."""
+    found = origin.identity(rt)
+    rt.anchor.check()
+    return found
 
 
 def forget(cluster: Any) -> None:
@@ -201,7 +209,8 @@ def by_identity(
         f"none of the management clusters {_listed(answers)} is the one that "
         f"the cluster was made on ({called}UID of its kube-system: "
         f"{record.identity}): the operator has to add it to [capi_helm] "
-        "management_clusters again"
+        "management_clusters again or, if another one took its place, to run "
+        "'magnum-capi-helm management accept'"
     )
 
 

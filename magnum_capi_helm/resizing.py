@@ -27,6 +27,7 @@ from magnum_capi_helm import faults
 from magnum_capi_helm import growth
 from magnum_capi_helm import in_line
 from magnum_capi_helm import kept
+from magnum_capi_helm import maintenance
 from magnum_capi_helm import nodegroup_rows
 from magnum_capi_helm import operation
 from magnum_capi_helm import outcome
@@ -94,6 +95,7 @@ def resize(
     # Accepted, it is not taken back: the polls apply it, or say why not.
     going_on = "Resize of cluster %s goes on with the polls: %s"
     with spent.measured() as measured:
+        maintenance.refuse(cluster)
         plan = _plan(
             get_runtime, context, cluster, nodegroup, nodes_to_remove or []
         )

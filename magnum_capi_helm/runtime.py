@@ -31,11 +31,15 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import homes
 from magnum_capi_helm import observation
+from magnum_capi_helm import outages
+from magnum_capi_helm import spent
 from magnum_capi_helm import steady
+from magnum_capi_helm import traces
 from magnum_capi_helm import waits
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
+from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import lease
@@ -127,8 +131,20 @@ class Runtime:
         default_factory=lambda: steady.Steady(_HEALTHY)
     )
 
+    outages: outages.Outages = dataclasses.field(
+        default_factory=outages.Outages
+    )
+    #: Which one it is, and whether it is frozen.
+    anchor: anchor.Anchor = dataclasses.field(init=False)
+
     def __post_init__(self) -> None:
+        found = anchor.Anchor(self.management, self.home.name)
+        object.__setattr__(self, "anchor", found)
         self.leases.wanted = self.changing
+        self.leases.allowed = found.check
+        self.leases.lacking = lambda scope: traces.check(
+            self.management, scope
+        )
 
     def forget(self, scope: snapshot.Scope) -> None:
         """Drop what this process knows of a release."""
@@ -136,6 +152,19 @@ class Runtime:
         self.snapshots.forget(scope)
         self.health_snapshots.forget(scope)
         self.changing(scope)
+
+    def stood_still(self, since: float, now: float) -> float:
+        """Seconds of a time in which it was frozen, or could not be read.
+
+        :param since: seconds since 1970
+        :raises ManagementError: nobody can say whether it is frozen
+        """
+        spans = (*self.anchor.known().spans(now), *self.outages.spans(now))
+        return spent.covered(
+            (max(began, since), min(ended, now))
+            for began, ended in spans
+            if began < now and ended > since
+        )
 
     def changing(self, scope: snapshot.Scope) -> None:
         """Judge a release anew: something is about to change it."""
@@ -250,9 +279,12 @@ def build(
     holder = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}"
     whole = observation.Observer(management, whole=True)
     objects = observation.Observer(management, whole=False)
-    status: Snapshots = snapshot.Snapshots(whole.read, again=_STATUS_AGAIN)
+    seen = outages.Outages()
+    status: Snapshots = snapshot.Snapshots(
+        seen.watched(whole.read), again=_STATUS_AGAIN
+    )
     healths: Snapshots = snapshot.Snapshots(
-        objects.read, max_age=_HEALTH_AGE, again=_HEALTH_AGAIN
+        seen.watched(objects.read), max_age=_HEALTH_AGE, again=_HEALTH_AGAIN
     )
     _shared_meter().readings(home.name, status=status, health=healths)
     return Runtime(
@@ -262,6 +294,7 @@ def build(
         leases=lease.Leases(management, holder),
         snapshots=status,
         health_snapshots=healths,
+        outages=seen,
         helm_deadline=options.helm_timeout + 30.0,
         turns=_shared_turns(),
         home=home,

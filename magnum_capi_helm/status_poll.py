@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import time
 from typing import Any
 
 from oslo_log import log
@@ -28,6 +27,7 @@ from oslo_log import log
 from magnum_capi_helm import conf
 from magnum_capi_helm import deletion
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import looks
 from magnum_capi_helm import operation
 from magnum_capi_helm import origin
 from magnum_capi_helm import outcome
@@ -36,10 +36,21 @@ from magnum_capi_helm import polling
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import survey
+from magnum_capi_helm import traces
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.metrics import meter
 
 LOG = log.getLogger(__name__)
+
+#: What needs nobody's attention.
+_QUIET = (exceptions.LeaseHeld, exceptions.NoTurn, exceptions.Frozen)
+#: What a user reads in the status.
+_WAITS = (
+    exceptions.NoTurn,
+    exceptions.Frozen,
+    origin.ElsewhereError,
+    traces.MissingError,
+)
 
 
 def poll(context: Any, cluster: Any) -> None:
@@ -56,7 +67,7 @@ def _attempt(context: Any, cluster: Any) -> str:
     """Poll; what kept it from a verdict, if anything is wrong."""
     try:
         _poll(context, cluster)
-    except (exceptions.LeaseHeld, exceptions.NoTurn) as error:
+    except _QUIET as error:
         LOG.debug("No verdict on cluster %s: %s", cluster.uuid, error)
     except exceptions.CapiHelmError as error:
         return str(error)
@@ -85,7 +96,7 @@ def _told(context: Any, row: Any) -> Iterator[None]:
     """Tell the user of a wait that is not for Cluster API."""
     try:
         yield
-    except (exceptions.NoTurn, origin.ElsewhereError) as error:
+    except _WAITS as error:
         _tell(context, row, str(error))
         raise
     except exceptions.ManagementUnreachable as error:
@@ -166,15 +177,14 @@ def _overdue(rt: runtime.Runtime, row: Any) -> bool:
     Not, where the management cluster does not say when that was: it can
     only be waited for.
     """
-    limit = conf.CONF.capi_helm.operation_timeout * 60
+    limit = conf.CONF.capi_helm.operation_timeout
     if not limit or not row.stack_id:
         return False
     try:
         found = rt.leases.read(*operation.scope_of(row))
+        return looks.left(rt, lease.marked_deleted_at(found), limit) < 0
     except exceptions.CapiHelmError:
         return False
-    since = lease.marked_deleted_at(found)
-    return since is not None and time.time() - since > limit
 
 
 def resume(rt: runtime.Runtime, context: Any, cluster: Any) -> None:

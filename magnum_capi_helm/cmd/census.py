@@ -28,6 +28,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import inventory
 from magnum_capi_helm import kept
 from magnum_capi_helm import names
+from magnum_capi_helm import namespaces
 from magnum_capi_helm import origin
 from magnum_capi_helm import roster
 from magnum_capi_helm import rows
@@ -66,7 +67,11 @@ def take(project: str | None, files: identity.Files | None = None) -> Census:
     else:
         only = sorted({each.scope[0] for each in known})
     look = functools.partial(
-        _look, files=files, namespaces=only, everywhere=not project
+        _look,
+        files=files,
+        within=only,
+        everywhere=not project,
+        ours=frozenset(each.scope for each in known),
     )
     every = runtime.names()
     with futures.ThreadPoolExecutor(len(every)) as pool:
@@ -113,25 +118,27 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:
 def _look(
     name: str,
     files: identity.Files | None,
-    namespaces: Sequence[str],
+    within: Sequence[str],
     everywhere: bool,
+    ours: frozenset[inventory.Scope],
 ) -> inventory.Plane:
     """What there is on a management cluster, in a handful of requests.
 
-    :param namespaces: of those that are known
+    :param within: namespaces of those that are known
     :param everywhere: in all others, too
+    :param ours: releases that are known
     """
     rt = runtime.get(name)
     identity = ""
     try:
         identity = origin.identity(rt)
-        where = [None] if everywhere else namespaces
-        found = _releases(rt, where, _stale(rt, where, files))
+        where = [None] if everywhere else within
+        found = _releases(rt, where, _stale(rt, where, files), ours)
     except answers.ForbiddenError as error:
         if not everywhere:
             return inventory.Plane(name, identity, silence=str(error))
         # The kubeconfig is for the projects' namespaces alone.
-        return _look(name, files, namespaces, everywhere=False)
+        return _look(name, files, within, everywhere=False, ours=ours)
     except exceptions.CapiHelmError as error:
         return inventory.Plane(name, identity, silence=str(error))
     return inventory.Plane(name, identity, found)
@@ -139,7 +146,7 @@ def _look(
 
 def _stale(
     rt: runtime.Runtime,
-    namespaces: Iterable[str | None],
+    within: Iterable[str | None],
     files: identity.Files | None,
 ) -> frozenset[inventory.Scope]:
     """Releases with another way to the cloud, by the notes on Secrets.
@@ -150,7 +157,7 @@ def _stale(
         return frozenset()
     mark, suffix = identity.mark(files), names.credentials("")
     found = set()
-    for namespace in namespaces:
+    for namespace in within:
         for each in rt.management.list(
             kinds.SECRET, namespace, location.CLUSTER_UUID, metadata_only=True
         ):
@@ -179,13 +186,18 @@ def _differs(
 
 def _releases(
     rt: runtime.Runtime,
-    namespaces: Iterable[str | None],
+    within: Iterable[str | None],
     stale: Container[inventory.Scope],
+    ours: frozenset[inventory.Scope],
 ) -> dict[inventory.Scope, inventory.Found]:
-    """Every release in this cloud's namespaces."""
+    """Every release in this cloud's namespaces.
+
+    :param stale: those with another way to the cloud
+    :param ours: those that are known
+    """
     clusters: dict[inventory.Scope, client.Object] = {}
     records: dict[inventory.Scope, list[client.Object]] = {}
-    for namespace in namespaces:
+    for namespace in within:
         for each in rt.management.list(
             kinds.CLUSTER,
             namespace,
@@ -202,13 +214,29 @@ def _releases(
             scope = _scope(each, releases.NAME_LABEL)
             records.setdefault(scope, []).append(each)
     prefix = conf.CONF.capi_helm.namespace_prefix
+    there = {
+        scope
+        for scope in clusters.keys() | records.keys()
+        if inventory.project_of(scope[0], prefix)
+    }
+    # Of a release without a row: may it be that of another region's Magnum?
+    theirs = _theirs(rt, {scope[0] for scope in there - ours})
     return {
         scope: dataclasses.replace(
             _found(rt, scope, clusters.get(scope), records.get(scope, ())),
             stale=scope in stale,
         )
-        for scope in clusters.keys() | records.keys()
-        if inventory.project_of(scope[0], prefix)
+        for scope in there
+        if scope in ours or scope[0] not in theirs
+    }
+
+
+def _theirs(rt: runtime.Runtime, names: Iterable[str]) -> set[str]:
+    """Namespaces that belong to the Magnum of another region."""
+    return {
+        each
+        for each in names
+        if namespaces.foreign(rt.management.get(kinds.NAMESPACE, "", each))
     }
 
 

@@ -68,6 +68,18 @@ def _management(rt: runtime.Runtime) -> str:
     return f"cluster {found}"
 
 
+def _maintenance(rt: runtime.Runtime) -> str:
+    """It is not frozen."""
+    found = rt.anchor.read().freeze
+    if found is not None:
+        who = f" by {found.by}" if found.by else ""
+        raise exceptions.NotConfigured(
+            f"it is frozen{who}: {found.reason}; 'magnum-capi-helm thaw "
+            "--apply' ends that"
+        )
+    return "none"
+
+
 def _new_clusters(rt: runtime.Runtime) -> str:
     """What is made on one of several management clusters."""
     home = rt.home
@@ -154,6 +166,7 @@ def _certificates(_: runtime.Runtime) -> str:
 CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
     ("kubeconfig", _kubeconfig),
     ("management cluster", _management),
+    ("maintenance", _maintenance),
     ("permissions", _permissions),
     ("Cluster API", _interfaces),
     ("helm", _helm),
@@ -168,6 +181,7 @@ CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
 _OF_EACH = (
     ("kubeconfig", _kubeconfig),
     ("management cluster", _management),
+    ("maintenance", _maintenance),
     ("permissions", _permissions),
     ("new clusters", _new_clusters),
     ("Cluster API", _interfaces),

@@ -151,7 +151,7 @@ def _clean(
         return 0.0
     problem = ""
     # With the Lease held a rotation may be under way.
-    with contextlib.suppress(exceptions.LeaseHeld):
+    with contextlib.suppress(exceptions.LeaseHeld, exceptions.Frozen):
         try:
             labels = location.object_labels(cluster, scope[1])
             with rt.leases.hold(*scope, labels):

@@ -75,6 +75,10 @@ class Leases:
         self._seen: dict[tuple[str, str], tuple[str, float]] = {}
         #: Told of each release whose Lease somebody here wants to hold.
         self.wanted: Callable[[tuple[str, str]], None] = lambda _: None
+        #: Raises when nothing may begin.
+        self.allowed: Callable[[], None] = lambda: None
+        #: Raises where a Lease must not be made for want of one.
+        self.lacking: Callable[[tuple[str, str]], None] = lambda _: None
 
     @contextlib.contextmanager
     def hold(
@@ -90,8 +94,11 @@ class Leases:
         :param labels: labels for a Lease that has to be made
         :param new: there should be none: look only where one is in the way
         :raises LeaseHeld: another conductor, or thread, holds it
+        :raises Frozen: the management cluster is
+        :raises MissingError: there is none, and nothing else of the release
         :raises ManagementError: an orphaned one can't be removed
         """
+        self.allowed()
         self.wanted((namespace, release))
         hold = self._take(namespace, release, labels, new=new)
         name = f"lease-{release}"
@@ -119,8 +126,7 @@ class Leases:
         if known is None or known[0] != stamp:
             self._seen[key] = (stamp, now)
             return True
-        duration = spec.get("leaseDurationSeconds") or DURATION
-        return now - known[1] < float(duration)
+        return now - known[1] < (spec.get("leaseDurationSeconds") or DURATION)
 
     def read(self, namespace: str, release: str) -> client.Object | None:
         """The Lease, or None."""
@@ -130,11 +136,7 @@ class Leases:
 
     def mark_deleted(self, namespace: str, release: str) -> None:
         """Say that the cluster is to be deleted, whoever holds the Lease."""
-        change = {
-            "metadata": {
-                "annotations": {DELETE_MARK: _now()},
-            }
-        }
+        change = {"metadata": {"annotations": {DELETE_MARK: _now()}}}
         self._management.patch(
             kinds.LEASE, namespace, names.lease(release), change
         )
@@ -152,9 +154,12 @@ class Leases:
         *,
         new: bool = False,
     ) -> Hold:
-        identity, began = self._identity(), self._clock()
+        identity = f"{self._holder}/{uuid.uuid4().hex[:8]}"
+        began = self._clock()
         busy = exceptions.LeaseHeld(f"another conductor works on {release}")
         found = None if new else self.read(namespace, release)
+        if found is None and not new:
+            self.lacking((namespace, release))
         if self.held(found):
             raise busy
         meta = {"name": names.lease(release), "namespace": namespace}
@@ -171,9 +176,6 @@ class Leases:
                     return self._take(namespace, release, labels)
                 raise busy from error
         return Hold(self._management, taken, identity, self._clock, began)
-
-    def _identity(self) -> str:
-        return f"{self._holder}/{uuid.uuid4().hex[:8]}"
 
 
 class Hold:
@@ -204,8 +206,7 @@ class Hold:
     @property
     def marked_deleted(self) -> bool:
         """Whether the user asked for the cluster's deletion."""
-        annotations = self._lease["metadata"].get("annotations") or {}
-        return DELETE_MARK in annotations
+        return marked_deleted_at(self._lease) is not None
 
     def keep(self) -> None:
         """Renew until :meth:`end`; runs in a thread of its own."""
@@ -295,5 +296,4 @@ def _spec(identity: str) -> client.Object:
 
 def _now() -> str:
     """Now as Kubernetes' MicroTime."""
-    now = datetime.datetime.now(datetime.timezone.utc)
-    return now.strftime(_TIME)
+    return datetime.datetime.now(datetime.timezone.utc).strftime(_TIME)

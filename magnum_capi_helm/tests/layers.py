@@ -95,10 +95,12 @@ LAYERS: tuple[frozenset[str], ...] = (
             "rows",
             "server_groups",
             "spent",
+            "traces",
         }
     ),
     frozenset(
         {
+            "acceptance",
             "assembly",
             "autoscaled",
             "backup.*",
@@ -112,6 +114,8 @@ LAYERS: tuple[frozenset[str], ...] = (
             "leftovers",
             "looks",
             "metrics.*",
+            "maintenance",
+            "namespaces",
             "nodegroup_creation",
             "nodegroup_rows",
             "nodegroup_settings",
@@ -120,6 +124,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "operation",
             "origin",
             "papers",
+            "outages",
             "places",
             "planes",
             "polling",

@@ -19,6 +19,7 @@ from typing import cast
 
 from magnum_capi_helm import homes
 from magnum_capi_helm import observation
+from magnum_capi_helm import outages
 from magnum_capi_helm import runtime
 from magnum_capi_helm import steady
 from magnum_capi_helm import waits
@@ -81,13 +82,14 @@ class Plane:
         """
         reads = cast("client.Client", self.management)
         runs = cast("helm_client.Helm", self.helm)
-        return runtime.Runtime(
+        seen = outages.Outages()
+        made = runtime.Runtime(
             management=reads,
             helm=runs,
             charts=charts.Store(self._directory, self.helm),
             leases=lease.Leases(reads, holder, self.clock),
-            snapshots=_snapshots(reads, whole=True),
-            health_snapshots=_snapshots(reads, whole=False),
+            snapshots=_snapshots(reads, seen, whole=True),
+            health_snapshots=_snapshots(reads, seen, whole=False),
             backoff=waits.Backoff(self.clock),
             pending=waits.FirstSeen(self.clock),
             behind=waits.FirstSeen(self.clock),
@@ -99,10 +101,16 @@ class Plane:
             healthy=steady.Steady(900.0, self.clock, lambda: 0.5),
             turns=self.turns,
             home=self.home,
+            outages=seen,
         )
+        made.anchor.clock = self.clock
+        return made
 
 
-def _snapshots(reads: client.Client, *, whole: bool) -> runtime.Snapshots:
+def _snapshots(
+    reads: client.Client, seen: outages.Outages, *, whole: bool
+) -> runtime.Snapshots:
     """Looks that nobody shares who comes later, and only at what it asks."""
     observer = observation.Observer(reads, whole=whole)
-    return snapshot.Snapshots(observer.read, max_age=0, again=0, gathering=0)
+    read = seen.watched(observer.read)
+    return snapshot.Snapshots(read, max_age=0, again=0, gathering=0)

@@ -30,6 +30,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "InvalidInput": (exception.InvalidParameterValue, 400, False),
     "LabelError": (exception.InvalidParameterValue, 400, False),
     "NotSupported": (exception.NotSupported, 400, False),
+    "Frozen": (exception.NotSupported, 400, True),
     "NotConfigured": (exception.MagnumException, 500, False),
     "CloudError": (exception.MagnumException, 500, False),
     "CloudUnreachable": (exception.MagnumException, 500, True),
@@ -52,6 +53,8 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
 def instance(kind: type[exceptions.CapiHelmError]) -> exceptions.CapiHelmError:
     if issubclass(kind, exceptions.LabelError):
         return kind("size", "big", "a number")
+    if issubclass(kind, exceptions.Frozen):
+        return kind("the management cluster", "what is wrong")
     if issubclass(kind, exceptions.NoTurn):
         return kind(3)
     return kind("what is wrong")

@@ -65,7 +65,9 @@ LOST: list[tuple[str, tuple[str, str], dict[str, Any], str]] = [
         {"b": "2", "c": "3"},
         "none of the management clusters b, c is the one that the cluster "
         "was made on (called a, UID of its kube-system: 1): the operator "
-        "has to add it to [capi_helm] management_clusters again",
+        "has to add it to [capi_helm] management_clusters again or, if "
+        "another one took its place, to run 'magnum-capi-helm management "
+        "accept'",
     ),
 ]
 

@@ -81,6 +81,7 @@ class CommandsTest(base.BaseTestCase):
             {
                 "kubeconfig": "ok",
                 "management cluster": "ok",
+                "maintenance": "ok",
                 "permissions": "ok",
                 "Cluster API": "failed",
                 "helm": "ok",
@@ -105,6 +106,17 @@ class CommandsTest(base.BaseTestCase):
             "the kubeconfig's user may not delete secrets, patch "
             "machinedeployments/scale.cluster.x-k8s.io: apply what "
             "'magnum-capi-helm permissions' prints, or give it these",
+            self.printed(),
+        )
+        self.assertEqual(1, code)
+
+    def test_check_says_that_it_is_frozen_and_what_ends_that(self) -> None:
+        self.plane.runtime().anchor.freeze("etcd moves", "op@host", 1000.0)
+        code = self.run_command(check.Check, "-f", "json")
+        self.assertEqual("failed", self.states()["maintenance"])
+        self.assertIn(
+            "it is frozen by op@host: etcd moves; 'magnum-capi-helm thaw "
+            "--apply' ends that",
             self.printed(),
         )
         self.assertEqual(1, code)
@@ -231,12 +243,14 @@ class CommandsTest(base.BaseTestCase):
             [
                 ("a", "kubeconfig", "ok"),
                 ("a", "management cluster", "ok"),
+                ("a", "maintenance", "ok"),
                 ("a", "permissions", "ok"),
                 ("a", "new clusters", "ok"),
                 ("a", "Cluster API", "ok"),
                 ("a", "clean-up", "ok"),
                 ("b", "kubeconfig", "ok"),
                 ("b", "management cluster", "failed"),
+                ("b", "maintenance", "failed"),
                 ("b", "permissions", "failed"),
                 ("b", "new clusters", "ok"),
                 ("b", "Cluster API", "ok"),

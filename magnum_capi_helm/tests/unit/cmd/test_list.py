@@ -282,6 +282,39 @@ class ListTest(base.FlowTestCase):
         }
         self.assertEqual((1, [orphan]), run())
 
+    def test_what_another_region_has_is_no_orphan(self) -> None:
+        label = "magnum.openstack.org/region"
+        rows = (
+            # in the namespace, in the configuration, orphans
+            ("west", "east", 0),
+            ("west", "", 0),
+            ("east", "east", 1),
+            (None, "east", 1),
+        )
+        for owner, region, _ in rows:
+            conf.CONF.set_override("region_name", region, "capi_helm")
+            change = {"metadata": {"labels": {label: owner}}}
+            self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+            # A cluster of ours is listed wherever it is.
+            self.assertEqual([(base.RELEASE, "ok")], self.states())
+        other = "other-aaaaaaaaaaaa"
+        stray = {
+            "name": other,
+            "namespace": base.NAMESPACE,
+            "labels": {"capi.stackhpc.com/cluster": other},
+        }
+        self.server.create(kinds.CLUSTER, {"metadata": stray})
+        change = {"metadata": {"labels": {label: "west"}}}
+        self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, other)
+        self.forget()
+        for owner, region, orphans in rows:
+            conf.CONF.set_override("region_name", region, "capi_helm")
+            change = {"metadata": {"labels": {label: owner}}}
+            self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+            self.assertEqual(orphans, len(self.states()), (owner, region))
+
     def test_a_cluster_that_is_made_meanwhile_is_no_orphan(self) -> None:
         row, groups = self.row(), self.groups().values()
         self.forget()

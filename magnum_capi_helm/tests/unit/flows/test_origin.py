@@ -18,6 +18,7 @@ from magnum.common import exception
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import origin
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import plane
@@ -339,12 +340,19 @@ class DeletedByHandTest(OriginTestCase):
                     self.server.release(kind, base.NAMESPACE, name)
         self.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
 
-    def test_the_cluster_can_be_deleted_on_its_own_management_cluster(
-        self,
-    ) -> None:
+    def confirm(self) -> None:
+        """``management accept --gone``."""
+        origin.bury(base.RELEASE, list(self.groups().values()))
+
+    def test_the_cluster_can_be_deleted_once_that_is_confirmed(self) -> None:
         self.complete()
         self.delete_namespace()
         self.delete()
+        self.poll()
+        self.assertFalse(self.gone())
+        self.assertEqual(1, len(self.openstack.credentials))
+        self.assertIn("accept --gone", self.row().status_reason)
+        self.confirm()
         self.poll()
         self.assertTrue(self.gone())
         self.assertEqual({}, self.openstack.credentials)
@@ -355,6 +363,7 @@ class DeletedByHandTest(OriginTestCase):
         other = {"id": "f", "name": "magnum-other-1", "user_id": "fake_user"}
         self.openstack.credentials["f"] = other
         self.delete_namespace()
+        self.confirm()
         self.delete()
         self.poll()
         self.assertEqual({"f": other}, self.openstack.credentials)

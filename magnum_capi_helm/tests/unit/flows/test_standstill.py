@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import functools
 
+from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.tests.fakes import management
@@ -129,3 +130,5 @@ class StandstillTest(base.FlowTestCase):
         self.poll()
         self.capi.settle()
         self.poll()
+        # As in the beginning, nobody knows whether it is frozen.
+        self.plane.clock.advance(anchor.AGE)

@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm management accept``: after a restore or a move."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from magnum_capi_helm import acceptance
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import preview
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import fleet
+
+
+class Accept(fleet.Fleet):
+    """Say that clusters are on the management cluster that is there now.
+
+    After it was restored or rebuilt with another identity, or clusters were
+    moved: recorded is the one that has the Cluster object. With --gone:
+    nothing is there of a cluster that was, and that is right. Nothing is
+    written without --apply, and nothing at all to a management cluster.
+    Example: management accept --all --apply
+    """
+
+    action = "accept"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Which clusters, and what of them."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--management-cluster",
+            metavar="NAME",
+            help="the one that they are on now, of several (default: the "
+            "only one that has them)",
+        )
+        parser.add_argument(
+            "--gone",
+            action="store_true",
+            help="the clusters, which are to be named, are gone for good: "
+            "their deletion may conclude",
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Refuse what can't be meant."""
+        if parsed_args.gone and not parsed_args.clusters:
+            raise exceptions.InvalidInput(
+                "--gone takes names or UUIDs of clusters, not --all or "
+                "--project"
+            )
+        if parsed_args.management_cluster is not None:
+            runtime.home_of(parsed_args.management_cluster)
+        return super().take_action(parsed_args)
+
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
+        """Compare what is recorded with what is there."""
+        if not row.stack_id:
+            return fleet.Change()
+        of = acceptance.of_gone if parsed_args.gone else acceptance.of_present
+        found = of(row, parsed_args.management_cluster)
+        return fleet.Change(
+            found.detail,
+            make=lambda: acceptance.accept(preview.context(), row, found),
+        )

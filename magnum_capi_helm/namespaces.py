@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Namespaces of projects, and the region whose Magnum they belong to.
+
+Projects have the same ID in every region of a cloud, so two Magnums of one
+Keystone that share a management cluster would share their namespaces. With
+``[capi_helm] region_name`` each namespace is marked with the region that
+first made a cluster in it. No other part of an identity is needed: the prefix
+is in the name, and another Keystone has other projects.
+"""
+
+from __future__ import annotations
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import runtime
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
+
+#: Label of a namespace: the region that it belongs to.
+OWNER = "magnum.openstack.org/region"
+
+
+def foreign(namespace: client.Object | None) -> str:
+    """The other region that a namespace belongs to; empty: to none."""
+    owner = view.labels_of(namespace or {}).get(OWNER, "")
+    return "" if owner == conf.CONF.capi_helm.region_name else owner
+
+
+def check(namespace: client.Object | None) -> None:
+    """Refuse to make anything in another region's namespace.
+
+    :raises NotSupported: it is another's
+    """
+    if namespace is not None and (owner := foreign(namespace)):
+        raise exceptions.NotSupported(
+            f"the namespace {view.name_of(namespace)} on the management "
+            f"cluster belongs to the Magnum of region {owner}: the operator "
+            "has to set [capi_helm] namespace_prefix or region_name so that "
+            "each has its own"
+        )
+
+
+def ensure(
+    rt: runtime.Runtime, name: str, found: client.Object | None
+) -> None:
+    """Make a project's namespace, or mark the one that there is.
+
+    :param found: as it was read
+    :raises NotSupported: another region was quicker
+    """
+    mine = conf.CONF.capi_helm.region_name
+    marked = {"labels": {OWNER: mine}} if mine else {}
+    if found is None:
+        made = {"metadata": {"name": name, **marked}}
+        try:
+            rt.management.create(kinds.NAMESPACE, made)
+            return
+        except exceptions.Conflict:
+            found = rt.management.get(kinds.NAMESPACE, "", name)
+            check(found)
+    if mine and OWNER not in view.labels_of(found or {}):
+        change = {"metadata": marked}
+        rt.management.patch(kinds.NAMESPACE, "", name, change)

@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""When this process could not read the management cluster.
+
+What an operation may take is counted in time in which it can go on, and be
+seen to go on. Each reading of the polls says here whether it got an answer.
+A conductor that is started during an outage knows of the rest of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+import time
+from typing import TypeVar
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import snapshot
+
+S = TypeVar("S")
+
+#: Outages that are remembered: more than one operation outlives.
+_REMEMBERED = 50
+
+
+class Outages:
+    """From the first reading that failed to the first that did not.
+
+    :param clock: seconds since 1970, to be compared with those of objects
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._since: float | None = None
+        self._over: list[tuple[float, float]] = []
+
+    def began(self, at: float | None = None) -> None:
+        """A reading failed; it began ``at``, by default now."""
+        if self._since is None:
+            self._since = self._clock() if at is None else at
+
+    def ended(self) -> None:
+        """A reading got its answer."""
+        since, self._since = self._since, None
+        if since is not None:
+            over = [*self._over, (since, self._clock())]
+            self._over = over[-_REMEMBERED:]
+
+    def spans(self, now: float) -> tuple[tuple[float, float], ...]:
+        """When it could not be read, up to ``now``."""
+        since = self._since
+        present = () if since is None else ((since, now),)
+        return (*self._over, *present)
+
+    def watched(self, read: snapshot.Read[S]) -> snapshot.Read[S]:
+        """The same reading, which says whether it got an answer."""
+
+        def watched(
+            scopes: Collection[snapshot.Scope],
+            fresh: bool,
+            known: Mapping[snapshot.Scope, S],
+        ) -> Mapping[snapshot.Scope, S]:
+            at = self._clock()
+            try:
+                found = read(scopes, fresh, known)
+            except exceptions.ManagementUnreachable:
+                self.began(at)
+                raise
+            self.ended()
+            return found
+
+        return watched

@@ -1,0 +1,166 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``magnum-capi-helm freeze`` and ``thaw``: what they print and write."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import fixtures
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.cmd import freeze
+from magnum_capi_helm.cmd import main
+from magnum_capi_helm.management import anchor
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.flows import test_places
+
+
+class Freeze(freeze.Freeze):
+    """Without a pause between two looks."""
+
+    pause = 0.0
+
+
+class CommandsTest(base.FlowTestCase):
+    """On one management cluster."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.err = io.StringIO()
+        # What another process knows is too old at once.
+        self.useFixture(fixtures.MonkeyPatch(f"{anchor.__name__}.AGE", 0.0))
+
+    def run_command(
+        self, kind: type, *argv: str
+    ) -> tuple[int, list[dict[str, Any]]]:
+        """Exit code, and the lines that are printed."""
+        app = main.Application()
+        app.stdout, app.stderr = io.StringIO(), self.err
+        command = kind(app, None)
+        words = [*argv, "-f", "json"]
+        code = command.run(command.get_parser("test").parse_args(words))
+        return int(code), json.loads(app.stdout.getvalue())
+
+    def frozen(self) -> bool:
+        found = self.server.get(kinds.NAMESPACE, "", "kube-system") or {}
+        return anchor.parsed(found).freeze is not None
+
+    def test_unless_told_to_apply_it_writes_nothing(self) -> None:
+        self.complete()
+        with self.busy():
+            code, [line] = self.run_command(Freeze, "--reason", "etcd moves")
+        self.assertEqual((0, False), (code, self.frozen()))
+        self.assertEqual(
+            ("open", "", base.RELEASE),
+            (line["State"], line["Reason"], line["Still at work"]),
+        )
+        self.assertIn("--apply freezes it", self.err.getvalue())
+
+    def test_it_freezes_and_says_that_all_is_quiet(self) -> None:
+        code, [line] = self.run_command(
+            Freeze, "--reason", "etcd moves", "--apply"
+        )
+        self.assertEqual((0, True), (code, self.frozen()))
+        self.assertRegex(line.pop("Since"), r"^20\d\d-\d\d-\d\dT.*\+00:00$")
+        self.assertEqual(
+            {
+                "Management cluster": "",
+                "State": "frozen",
+                "By": fleet.operator("freeze").user,
+                "Reason": "etcd moves",
+                "Still at work": "nobody",
+            },
+            line,
+        )
+
+    def test_it_waits_for_what_is_under_way(self) -> None:
+        self.complete()
+        looks = []
+
+        def look() -> None:
+            """The third look finds the Lease given back."""
+            looks.append(1)
+            if len(looks) == 5:
+                idle = {"spec": {"holderIdentity": ""}}
+                self.server.patch(
+                    kinds.LEASE, base.NAMESPACE, base.RELEASE, idle
+                )
+
+        with self.busy():
+            self.management.before = look
+            code, [line] = self.run_command(
+                Freeze, "--reason", "etcd moves", "--apply"
+            )
+        self.assertEqual((0, "nobody"), (code, line["Still at work"]))
+        self.assertEqual(
+            f"still at work: {base.RELEASE}\nstill at work: nobody\n",
+            self.err.getvalue(),
+        )
+
+    def test_a_reason_is_needed_before_anything_is_asked(self) -> None:
+        self.assertRaises(
+            exceptions.InvalidInput, self.run_command, Freeze, "--reason", " "
+        )
+        self.assertEqual([], self.management.requests)
+
+    def test_thaw_ends_it(self) -> None:
+        self.run_command(Freeze, "--reason", "etcd moves", "--apply")
+        _, [line] = self.run_command(freeze.Thaw)
+        self.assertEqual(("frozen", True), (line["State"], self.frozen()))
+        for _ in range(2):
+            code, [line] = self.run_command(freeze.Thaw, "--apply")
+            self.assertEqual((0, "open"), (code, line["State"]))
+            self.assertFalse(self.frozen())
+
+    def test_who_may_not_list_leases_is_told_so(self) -> None:
+        self.management.fail(
+            exceptions.ManagementError("may not list leases (403)"),
+            verbs=["list"],
+            kind=kinds.LEASE,
+        )
+        self.assertRaises(
+            exceptions.ManagementError,
+            self.run_command,
+            Freeze,
+            "--reason",
+            "x",
+            "--apply",
+        )
+
+
+class SeveralTest(test_places.PlacesTestCase):
+    run_command = CommandsTest.run_command
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.err = io.StringIO()
+
+    def test_one_of_several_is_named(self) -> None:
+        error = self.assertRaises(
+            exceptions.InvalidInput, self.run_command, freeze.Thaw
+        )
+        self.assertEqual("give --management-cluster, one of a, b", str(error))
+        self.assertRaises(
+            exceptions.NotConfigured,
+            self.run_command,
+            freeze.Thaw,
+            "--management-cluster",
+            "c",
+        )
+        _, [line] = self.run_command(freeze.Thaw, "--management-cluster", "b")
+        self.assertEqual("b", line["Management cluster"])

@@ -1,0 +1,161 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the namespace ``kube-system`` says, and how old that may be."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import cast
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import anchor
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import api_server
+from magnum_capi_helm.tests.fakes import management
+
+
+def namespace(**annotations: str) -> client.Object:
+    """The namespace with the driver's annotations."""
+    noted = {
+        f"magnum.openstack.org/{key.replace('_', '-')}": value
+        for key, value in annotations.items()
+    }
+    return {"metadata": {"uid": "u-1", "annotations": noted}}
+
+
+class ParsedTest(base.BaseTestCase):
+    def test_what_the_namespace_says(self) -> None:
+        rows: tuple[tuple[client.Object | None, anchor.State], ...] = (
+            (None, anchor.State("")),
+            ({"metadata": {"uid": "u-1"}}, anchor.State("u-1")),
+            (
+                namespace(frozen='{"reason": "etcd", "since": 5, "by": "x"}'),
+                anchor.State("u-1", anchor.Freeze("etcd", 5.0, "x")),
+            ),
+            (
+                namespace(was_frozen="[[1, 2], [3.5, 4]]"),
+                anchor.State("u-1", None, ((1.0, 2.0), (3.5, 4.0))),
+            ),
+            # Written by hand, it freezes as well.
+            *(
+                (
+                    namespace(frozen=text),
+                    anchor.State("u-1", anchor.Freeze(text, -math.inf)),
+                )
+                for text in ("", "by hand", "[]", "7", '{"reason": "x"}')
+            ),
+            (namespace(was_frozen="never"), anchor.State("u-1")),
+            (namespace(was_frozen="[1]"), anchor.State("u-1")),
+        )
+        for found, state in rows:
+            self.assertEqual(state, anchor.parsed(found), str(found))
+
+    def test_what_was_frozen_by_hand_was_so_for_ever(self) -> None:
+        state = anchor.parsed(namespace(frozen="x", was_frozen="[[1, 2]]"))
+        self.assertEqual(((1.0, 2.0), (-math.inf, 9.0)), state.spans(9.0))
+
+
+class AnchorTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.now = 100.0
+        self.management = management.FakeManagement(api_server.ApiServer())
+        self.anchor = anchor.Anchor(
+            cast("client.Client", self.management), "east"
+        )
+        self.anchor.clock = lambda: self.now
+
+    def test_what_was_read_serves_for_five_seconds(self) -> None:
+        for ahead, reads in ((0.0, 1), (4.9, 1), (5.0, 2), (9.9, 2)):
+            self.now = 100.0 + ahead
+            self.anchor.check()
+            self.assertEqual(reads, len(self.management.requests))
+
+    def test_frozen_it_refuses_with_the_reason(self) -> None:
+        self.anchor.freeze("etcd moves", "op@host", 1000.0)
+        error = self.assertRaises(exceptions.Frozen, self.anchor.check)
+        self.assertEqual(
+            "the management cluster east is frozen for maintenance, try "
+            "again when that is over: etcd moves",
+            str(error),
+        )
+        self.assertTrue(error.retriable)
+
+    def test_another_reason_is_the_same_maintenance(self) -> None:
+        self.anchor.freeze("one", "a", 1000.0)
+        self.anchor.freeze("two", "b", 2000.0)
+        self.assertEqual(
+            anchor.Freeze("two", 1000.0, "b"), self.anchor.read().freeze
+        )
+
+    def test_a_reason_is_one_that_says_something(self) -> None:
+        for wrong in ("", "  ", "x" * 201):
+            error = self.assertRaises(
+                exceptions.InvalidInput, self.anchor.freeze, wrong, "a", 1.0
+            )
+            self.assertIn("give 1 to 200 characters", str(error))
+        self.assertEqual([], self.management.requests)
+
+    def test_thawed_it_is_remembered(self) -> None:
+        for began, ended in ((1000.0, 1100.0), (2000.0, 2200.0)):
+            self.anchor.freeze("x", "a", began)
+            self.anchor.thaw(ended)
+        self.anchor.check()
+        found = self.anchor.read()
+        self.assertEqual(((1000.0, 1100.0), (2000.0, 2200.0)), found.before)
+        self.anchor.thaw(3000.0)
+        self.assertEqual(found, self.anchor.read())
+
+    def test_twenty_are_remembered(self) -> None:
+        for each in range(25):
+            self.anchor.freeze("x", "a", each * 10.0)
+            self.anchor.thaw(each * 10.0 + 1)
+        before = self.anchor.read().before
+        self.assertEqual((20, 50.0), (len(before), before[0][0]))
+
+    def test_by_hand_is_ended_and_not_remembered(self) -> None:
+        self.management.patch(
+            kinds.NAMESPACE,
+            "",
+            "kube-system",
+            {"metadata": {"annotations": {anchor.FROZEN: "by hand"}}},
+        )
+        self.assertRaises(exceptions.Frozen, self.anchor.check)
+        self.anchor.thaw(1000.0)
+        self.anchor.check()
+        self.assertEqual((), self.anchor.read().before)
+
+    def test_who_does_not_answer_is_frozen_if_it_was(self) -> None:
+        self.management.unreachable()
+        self.assertRaises(exceptions.ManagementUnreachable, self.anchor.check)
+        self.management.recover()
+        self.anchor.freeze("x", "a", 1000.0)
+        self.management.unreachable()
+        self.now += 60
+        self.assertRaises(exceptions.Frozen, self.anchor.check)
+        self.assertRaises(exceptions.ManagementUnreachable, self.anchor.read)
+
+    def test_other_annotations_stay(self) -> None:
+        change = {"metadata": {"annotations": {"theirs": "1"}}}
+        self.management.patch(kinds.NAMESPACE, "", "kube-system", change)
+        self.anchor.freeze("x", "a", 1000.0)
+        self.anchor.thaw(1001.0)
+        found = self.management.get(kinds.NAMESPACE, "", "kube-system") or {}
+        self.assertEqual(
+            {"theirs": "1", anchor.WAS_FROZEN: json.dumps([[1000.0, 1001.0]])},
+            found["metadata"]["annotations"],
+        )

@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""When a process could not read the management cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import outages
+from magnum_capi_helm.management import snapshot
+
+
+class OutagesTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.now = 0.0
+        self.error: Exception | None = None
+        self.outages = outages.Outages(lambda: self.now)
+        self.read = self.outages.watched(self._read)
+
+    def _read(
+        self,
+        scopes: Collection[snapshot.Scope],
+        fresh: bool,
+        known: Mapping[snapshot.Scope, str],
+    ) -> Mapping[snapshot.Scope, str]:
+        self.now += 10
+        if self.error:
+            raise self.error
+        return {}
+
+    def at(self, now: float, error: Exception | None = None) -> None:
+        """A reading that begins then, and takes ten seconds."""
+        self.now, self.error = now, error
+        if error is None:
+            self.assertEqual({}, self.read([], False, {}))
+        else:
+            self.assertRaises(type(error), self.read, [], False, {})
+
+    def test_from_the_first_failure_to_the_first_answer(self) -> None:
+        away = exceptions.ManagementUnreachable("away")
+        self.at(100)
+        self.assertEqual((), self.outages.spans(110))
+        self.at(200, away)
+        self.at(300, away)
+        self.assertEqual(((200, 310),), self.outages.spans(310))
+        self.at(400)
+        self.at(500)
+        self.at(600, away)
+        self.assertEqual(((200, 410), (600, 700)), self.outages.spans(700))
+
+    def test_a_refusal_is_an_answer(self) -> None:
+        self.at(100, exceptions.ManagementError("forbidden"))
+        self.assertEqual((), self.outages.spans(200))
+
+    def test_fifty_are_remembered(self) -> None:
+        for each in range(60):
+            self.outages.began(each * 10.0)
+            self.now = each * 10.0 + 1
+            self.outages.ended()
+        spans = self.outages.spans(self.now)
+        self.assertEqual((50, (100.0, 101.0)), (len(spans), spans[0]))

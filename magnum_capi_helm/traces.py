@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a management cluster has to have of a release that is gone on with.
+
+One that was restored from a backup older than a cluster is the right one, and
+has nothing of it: its machines are there all the same. So nobody makes a
+Lease for a release of which there is neither the Cluster nor a record of
+helm's, but who creates or deletes it.
+"""
+
+from __future__ import annotations
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+
+
+class MissingError(exceptions.ManagementError):
+    """The right management cluster has nothing of a cluster any more."""
+
+    retriable = True
+
+    def __init__(self, scope: snapshot.Scope) -> None:
+        namespace, release = scope
+        super().__init__(
+            f"neither the Cluster nor the helm release {release} is in the "
+            f"namespace {namespace} of the management cluster any more, "
+            "which may have been restored from an older backup: nothing is "
+            "concluded from that. The operator has to bring them back or, if "
+            "the cluster is gone, to confirm that with 'magnum-capi-helm "
+            "management accept --gone'"
+        )
+
+
+def check(management: client.Client, scope: snapshot.Scope) -> None:
+    """Refuse to go on with a release of which there is nothing.
+
+    :raises MissingError: there is nothing
+    :raises ManagementError: it could not be read
+    """
+    if management.get(kinds.CLUSTER, *scope) is not None:
+        return
+    if not releases.revisions(management, *scope):
+        raise MissingError(scope)

@@ -27,6 +27,7 @@ import magnum.conf
 from oslo_config import cfg
 from oslo_config import types
 
+from magnum_capi_helm import credential_options
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm import home_options
@@ -87,6 +88,7 @@ label_opts = [
 ALL_OPTS = {
     capi_helm_group: [
         *options.OPTIONS,
+        *credential_options.OPTIONS,
         *home_options.SHARING,
         *metrics_options.OPTIONS,
     ],

@@ -19,7 +19,6 @@ nothing: it would share sockets with its parent.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import socket
 import threading
@@ -28,148 +27,27 @@ import uuid
 
 from magnum_capi_helm import atlas
 from magnum_capi_helm import conf
+from magnum_capi_helm import equipment
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import homes
 from magnum_capi_helm import observation
 from magnum_capi_helm import outages
-from magnum_capi_helm import spent
-from magnum_capi_helm import steady
-from magnum_capi_helm import traces
-from magnum_capi_helm import waits
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
-from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.metrics import meter as meters
-from magnum_capi_helm.status import health
 
 #: Magnum asks for the status every ten seconds. Health: every minute.
 _STATUS_AGAIN = 30.0
 _HEALTH_AGAIN = 300.0
-#: How many creates are planned at a time, and seconds that one waits for it:
-#: nobody waits for its answer, but others for theirs.
-_PLANNERS = 3
-_PATIENCE = 30.0
-#: Seconds until an operation that does not move is judged anew, by rows that
-#: a handler wrote whose conductor died before it told the management cluster;
-#: and health that does not change.
-_WAITING = 300.0
-_HEALTHY = 900.0
-
-#: Seconds for which one cluster may keep others from new certificates.
-_RENEWAL = 3600.0
-_JUDGES = 16
 #: Seconds. Of a thousand clusters, Magnum needs half a minute to ask for all.
 _HEALTH_AGE = 20.0
 
-Snapshots: TypeAlias = snapshot.Snapshots[observation.Sighting]
-
-
-@dataclasses.dataclass(frozen=True)
-class Runtime:
-    """What talks to one management cluster.
-
-    ``home``: what is configured of it; its name is empty where it is the
-    only one.
-    """
-
-    management: client.Client
-    helm: helm_client.Helm
-    charts: charts.Store
-    leases: lease.Leases
-    snapshots: Snapshots
-    health_snapshots: Snapshots
-    backoff: waits.Backoff = dataclasses.field(default_factory=waits.Backoff)
-    pending: waits.FirstSeen = dataclasses.field(
-        default_factory=waits.FirstSeen
-    )
-    #: Revisions that a helm of this process began and did not end, and the
-    #: fingerprint of their values.
-    broken_off: dict[snapshot.Scope, tuple[int, str]] = dataclasses.field(
-        default_factory=dict
-    )
-    behind: waits.FirstSeen = dataclasses.field(
-        default_factory=waits.FirstSeen
-    )
-    #: Looks at the clusters' credentials.
-    rounds: waits.Rounds = dataclasses.field(default_factory=waits.Rounds)
-    #: Seconds for which a call whose caller waits, waits for a Lease.
-    patience: float = 15.0
-    leftovers: waits.FirstSeen = dataclasses.field(
-        default_factory=waits.FirstSeen
-    )
-    #: How long a pending revision without a Lease may still be at work.
-    helm_deadline: float = 330.0
-    #: One for all management clusters: helm runs on this host.
-    turns: turns.Turns = dataclasses.field(
-        default_factory=lambda: turns.Turns(conf.helm_processes())
-    )
-    home: homes.Home = homes.UNNAMED
-    #: Polls that judge at the same time. Magnum starts one for each cluster,
-    #: and each has all objects of a cluster decoded while it judges.
-    judging: threading.Semaphore = dataclasses.field(
-        default_factory=lambda: threading.Semaphore(_JUDGES)
-    )
-    #: Creates that are planned at the same time.
-    planning: waits.Courtesy = dataclasses.field(
-        default_factory=lambda: waits.Courtesy(_PLANNERS, _PATIENCE)
-    )
-    #: The cluster whose certificates this process has renewed.
-    renewing: waits.Baton = dataclasses.field(
-        default_factory=lambda: waits.Baton(_RENEWAL)
-    )
-    #: Operations that go on as they did.
-    waiting: steady.Steady[bool] = dataclasses.field(
-        default_factory=lambda: steady.Steady(_WAITING)
-    )
-    #: Health that only a change of an object can change.
-    healthy: steady.Steady[health.Health] = dataclasses.field(
-        default_factory=lambda: steady.Steady(_HEALTHY)
-    )
-
-    outages: outages.Outages = dataclasses.field(
-        default_factory=outages.Outages
-    )
-    #: Which one it is, and whether it is frozen.
-    anchor: anchor.Anchor = dataclasses.field(init=False)
-
-    def __post_init__(self) -> None:
-        found = anchor.Anchor(self.management, self.home.name)
-        object.__setattr__(self, "anchor", found)
-        self.leases.wanted = self.changing
-        self.leases.allowed = found.check
-        self.leases.lacking = lambda scope: traces.check(
-            self.management, scope
-        )
-
-    def forget(self, scope: snapshot.Scope) -> None:
-        """Drop what this process knows of a release."""
-        self.broken_off.pop(scope, None)
-        self.snapshots.forget(scope)
-        self.health_snapshots.forget(scope)
-        self.changing(scope)
-
-    def stood_still(self, since: float, now: float) -> float:
-        """Seconds of a time in which it was frozen, or could not be read.
-
-        :param since: seconds since 1970
-        :raises ManagementError: nobody can say whether it is frozen
-        """
-        spans = (*self.anchor.known().spans(now), *self.outages.spans(now))
-        return spent.covered(
-            (max(began, since), min(ended, now))
-            for began, ended in spans
-            if began < now and ended > since
-        )
-
-    def changing(self, scope: snapshot.Scope) -> None:
-        """Judge a release anew: something is about to change it."""
-        self.waiting.forget(scope)
-        self.healthy.forget(scope)
+Runtime: TypeAlias = equipment.Runtime
 
 
 _lock = threading.Lock()
@@ -280,10 +158,10 @@ def build(
     whole = observation.Observer(management, whole=True)
     objects = observation.Observer(management, whole=False)
     seen = outages.Outages()
-    status: Snapshots = snapshot.Snapshots(
+    status: equipment.Snapshots = snapshot.Snapshots(
         seen.watched(whole.read), again=_STATUS_AGAIN
     )
-    healths: Snapshots = snapshot.Snapshots(
+    healths: equipment.Snapshots = snapshot.Snapshots(
         seen.watched(objects.read), max_age=_HEALTH_AGE, again=_HEALTH_AGAIN
     )
     _shared_meter().readings(home.name, status=status, health=healths)

@@ -114,7 +114,9 @@ def restore(
     scope = operation.scope_of(row)
     labels = location.object_labels(row, scope[1])
     _ensure_namespace(rt, found)
-    with rt.leases.hold(*scope, labels) as hold:
+    # Where there is nothing of the cluster, nobody else makes a Lease.
+    new = rt.leases.read(*scope) is None
+    with rt.leases.hold(*scope, labels, new=new) as hold:
         fresh = rows.fresh(rows.everywhere(), row)
         hold.orphaned = fresh is None
         if fresh is None or hold.marked_deleted or reading.leaving(fresh):

@@ -257,11 +257,15 @@ def proxy(session: Any, service: str, section: str, prefix: str) -> Any:
 
 
 def region(session: Any) -> str | None:
-    """The region of clusters: Magnum's Cinder region, else the token's."""
+    """The region of clusters: Magnum's Cinder region, else the token's.
+
+    :raises CloudError: Keystone gave no catalogue
+    """
     configured = conf.CONF.cinder_client.region_name
     if configured:
         return str(configured)
-    catalog = session.auth.get_access(session).service_catalog
+    with asking("catalogue"):
+        catalog = session.auth.get_access(session).service_catalog
     regions = {
         endpoint.get("region_id") or endpoint.get("region")
         for service in catalog.catalog

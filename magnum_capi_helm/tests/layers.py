@@ -68,7 +68,15 @@ LAYERS: tuple[frozenset[str], ...] = (
             "values",
         }
     ),
-    frozenset({"conf", "home_options", "metrics.options", "options"}),
+    frozenset(
+        {
+            "conf",
+            "credential_options",
+            "home_options",
+            "metrics.options",
+            "options",
+        }
+    ),
     frozenset(
         {
             "actor",
@@ -107,6 +115,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "creation",
             "credentials.*",
             "deletion",
+            "equipment",
             "growth",
             "health_poll",
             "in_line",

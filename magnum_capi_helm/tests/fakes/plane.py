@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from typing import cast
 
+from magnum_capi_helm import equipment
 from magnum_capi_helm import homes
 from magnum_capi_helm import observation
 from magnum_capi_helm import outages
@@ -109,7 +110,7 @@ class Plane:
 
 def _snapshots(
     reads: client.Client, seen: outages.Outages, *, whole: bool
-) -> runtime.Snapshots:
+) -> equipment.Snapshots:
     """Looks that nobody shares who comes later, and only at what it asks."""
     observer = observation.Observer(reads, whole=whole)
     read = seen.watched(observer.read)

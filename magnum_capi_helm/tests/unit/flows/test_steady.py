@@ -22,6 +22,7 @@ from unittest import mock
 
 from magnum import objects
 
+from magnum_capi_helm import equipment
 from magnum_capi_helm import observation
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
@@ -189,7 +190,7 @@ class FreshTest(base.FlowTestCase):
         self.complete()
         made = self.plane.runtime("conductor-2")
         observer = observation.Observer(made.management, whole=True)
-        shared: runtime.Snapshots = snapshot.Snapshots(
+        shared: equipment.Snapshots = snapshot.Snapshots(
             observer.read, self.plane.clock, max_age=3600.0
         )
         self.second = dataclasses.replace(made, snapshots=shared)

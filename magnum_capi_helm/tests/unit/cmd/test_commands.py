@@ -31,6 +31,7 @@ from magnum_capi_helm import home_options
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import chart
 from magnum_capi_helm.cmd import check
+from magnum_capi_helm.cmd import checks
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import permissions
 from magnum_capi_helm.management import kinds
@@ -69,7 +70,7 @@ class CommandsTest(base.BaseTestCase):
     def test_check_is_0_when_all_is_well(self) -> None:
         code = self.run_command(check.Check, "-f", "json")
         self.assertEqual(
-            {name: "ok" for name, _ in check.CHECKS}, self.states()
+            {name: "ok" for name, _ in checks.CHECKS}, self.states()
         )
         self.assertEqual(0, code)
 

@@ -20,7 +20,7 @@ from keystoneauth1 import exceptions as ka_exceptions
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import runtime
-from magnum_capi_helm.cmd import check
+from magnum_capi_helm.cmd import checks
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.flows import base
@@ -433,5 +433,5 @@ class JanitorTest(LeftoversTestCase):
 
     def who(self) -> str:
         """The line of ``magnum-capi-helm check``."""
-        found = {each.name: each for each in check.run(runtime.get())}
+        found = {each.name: each for each in checks.run(runtime.get())}
         return found["clean-up"].detail

@@ -35,6 +35,7 @@ from magnum_capi_helm.tests.functional import walk_agreement
 #: Seconds for helm. What a dead helm leaves is waited for so long.
 HELM_SECONDS = 60
 RESULTS = base.LAB / "chaos.jsonl"
+WANDERED = base.LAB / "chaos-wandered.txt"
 
 
 class HighlyAvailableCase(base.LabCase):

@@ -14,7 +14,8 @@
 """Tables of faults and how they ended, from what the tests kept.
 
 ``python3 -m magnum_capi_helm.tests.chaos.table``, after the tests, adds what
-they found to what is kept beside the page, and writes the tables anew.
+they found to what is kept beside the page, and writes the tables anew. What
+the half hour at random counted is beside it, too.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _NEW = (
     _CHECKOUT / ".lab" / "chaos.jsonl",
     _CHECKOUT / ".lab" / "chaos-compared.jsonl",
 )
+_WANDERED = _CHECKOUT / ".lab" / "chaos-wandered.txt"
 _PAGES = _CHECKOUT / "doc" / "source" / "admin"
 KEPT = _PAGES / "faults-measured.jsonl"
 TABLES = _PAGES / "faults-measured.inc"
@@ -175,6 +177,8 @@ def main() -> None:
     lines = [json.dumps(vars(each)) for each in (*cells, *ended)]
     KEPT.write_text("".join(f"{each}\n" for each in lines))
     TABLES.write_text(tables(cells, ended))
+    if _WANDERED.exists():
+        (_PAGES / "faults-wandered.txt").write_text(_WANDERED.read_text())
 
 
 if __name__ == "__main__":

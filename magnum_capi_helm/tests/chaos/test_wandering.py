@@ -19,6 +19,7 @@ it shorter or longer.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import os
 import random
 import secrets
@@ -47,6 +48,7 @@ class WanderingTest(case.HighlyAvailableCase):
     def setUp(self) -> None:
         super().setUp()
         self.lost: list[str] = []
+        self.told: list[str] = []
         self.prefix = self.unique("wander")
         self.model = walk.Model(
             SEED,
@@ -61,6 +63,7 @@ class WanderingTest(case.HighlyAvailableCase):
         self.addCleanup(self._sweep)
 
     def test_what_holds_without_faults_holds_after_them(self) -> None:
+        print(f"WALK_SEED={SEED}", flush=True)
         certificates = self.certificates()
         dice = random.Random(SEED)  # noqa: S311 (no secret)
         began = time.monotonic()
@@ -72,7 +75,7 @@ class WanderingTest(case.HighlyAvailableCase):
                 time.sleep(PACE)
                 self.assertIsNone(outside.problem)
         self.settle()
-        self._tell(outside)
+        self._tell(outside.seen)
         for cluster in self.model.clusters:
             self._settled(cluster)
         for cluster in list(self.model.living):
@@ -81,10 +84,11 @@ class WanderingTest(case.HighlyAvailableCase):
             cluster.deleted = True
         for cluster in self.model.clusters:
             self._assert_gone(cluster)
-        print("lost by Magnum:", *self.lost, sep="\n  ")
+        self._say("lost by Magnum:", *(self.lost or ["nothing"]))
         self.assertEqual([], self.agreement.wrong, f"WALK_SEED={SEED}")
         self.assertEqual(certificates, self.certificates())
         self.assert_nothing_left()
+        case.WANDERED.write_text("".join(self.told))
 
     # Walking
 
@@ -177,11 +181,22 @@ class WanderingTest(case.HighlyAvailableCase):
         left = self.left_of_cluster(cluster.uuid)
         self.agreement.check(not left, f"{cluster.uuid} left {left}")
 
-    def _tell(self, outside: weather.Weather) -> None:
-        print(f"WALK_SEED={SEED}", *self.model.summary(), sep="\n  ")
-        print(f"{len(self.model.clusters)} clusters; faults:")
-        for name, count in sorted(outside.seen.items()):
-            print(f"  {name}: {count}")
+    def _tell(self, seen: Mapping[str, int]) -> None:
+        """What was asked for, and what happened meanwhile."""
+        clusters = len(self.model.clusters)
+        self._say(
+            f"{MINUTES:.0f} minutes, {clusters} clusters, three conductors:",
+            *self.model.summary(),
+        )
+        self._say(
+            "faults:",
+            *(f"{name}: {count}" for name, count in sorted(seen.items())),
+        )
+
+    def _say(self, *lines: str) -> None:
+        text = "\n  ".join(lines)
+        print(text, flush=True)
+        self.told.append(f"{text}\n")
 
     def _sweep(self) -> None:
         """Delete what is still there, whatever happened."""

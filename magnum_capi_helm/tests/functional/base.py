@@ -133,7 +133,7 @@ def keystone_session(cloud: str) -> session.Session:
     return session.Session(v3.Password(**clouds[cloud]["auth"]))
 
 
-def command(*words: str) -> str:
+def command(*words: str, seconds: float = 120) -> str:
     """What ``magnum-capi-helm`` prints, on the configuration of the lab."""
     home = LAB / "cloud" / "magnum"
     return run(
@@ -146,6 +146,7 @@ def command(*words: str) -> str:
         str(home / "conf.d"),
         *words,
         env={"PATH": f"{LAB / 'bin'}:{os.environ['PATH']}"},
+        seconds=seconds,
     )
 
 

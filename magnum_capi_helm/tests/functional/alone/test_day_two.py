@@ -1,0 +1,139 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A cluster on its second day, as its operator sees it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import fixtures
+from prometheus_client import parser
+
+from magnum_capi_helm import names
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import base
+
+#: Seconds that a command may wait for machines.
+_LONGEST = 600
+_DONE = ("UPDATE_COMPLETE", "UPDATE_FAILED")
+
+
+class DayTwoTest(base.LabCase):
+    """One cluster, and one command after the other."""
+
+    def test_everything_changes_and_no_machine_but_who_is_to(self) -> None:
+        values = self.create_tempfiles(
+            [("values", "addons: {metricsServer: {enabled: false}}\n")]
+        )[0]
+        self.uuid = self.cluster(self.template())
+        made = self.until_status(self.uuid, ("CREATE_COMPLETE",))
+        self.release = str(made["stack_id"])
+        self.assertIn(
+            f"audit: cluster {self.uuid}: accepted: create, user ",
+            base.magnum_log(),
+        )
+        before = self._machines()
+        self._measured()
+        self._strands_nobody()
+        self._is_frozen_and_thawed()
+        self._what_is_lost_comes_back()
+        self._tells_the_way_to_the_cloud()
+        self.configure(values_files=values)
+        self._is_rolled_out()
+        self.assertEqual(before, self._machines())
+        self._is_renewed(before)
+
+    def _machines(self) -> dict[str, bool]:
+        """Names, and whether each is of the control plane."""
+        selector = f"{view.CLUSTER_NAME_LABEL}={self.release}"
+        return {
+            view.name_of(each): view.CONTROL_PLANE_LABEL
+            in view.labels_of(each)
+            for each in self.plane.list(
+                kinds.MACHINE, self.namespace, selector
+            )
+        }
+
+    def _line(self, *words: str) -> dict[str, str]:
+        """The one line that a command prints."""
+        (found,) = json.loads(
+            base.command(*words, "-f", "json", seconds=_LONGEST)
+        )
+        line: dict[str, str] = found
+        return line
+
+    def _measured(self) -> None:
+        text = base.command("metrics")
+        found = {
+            sample.labels.get("uuid"): sample.labels
+            for family in parser.text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == "magnum_capi_helm_cluster_info"
+        }
+        self.assertEqual(self.release, found[self.uuid]["release"])
+
+    def _strands_nobody(self) -> None:
+        found = base.command(
+            "check", "--target", "capi=1.14,capo=0.14", "-f", "json"
+        )
+        self.assertEqual([], json.loads(found))
+
+    def _is_frozen_and_thawed(self) -> None:
+        base.command("freeze", "--reason", "etcd moves", "--apply")
+        self.addCleanup(base.command, "thaw", "--apply")
+        path = f"/clusters/{self.uuid}/actions/resize"
+        self.magnum.call("POST", path, {"node_count": 2})
+        refused = self.until_status(self.uuid, ("UPDATE_FAILED",))
+        self.assertIn("etcd moves", refused["status_reason"])
+        base.command("thaw", "--apply")
+        done = self.until_status(self.uuid, ("UPDATE_COMPLETE",))
+        self.assertEqual(1, done["node_count"])
+
+    def _what_is_lost_comes_back(self) -> None:
+        folder = self.useFixture(fixtures.TempDir()).path
+        base.command("export", self.uuid, "--directory", folder)
+        lost = (kinds.SECRET, self.namespace, names.intent(self.release))
+        before = self._data(*lost)
+        self.plane.delete(*lost)
+        line = self._line("import", folder, "--apply")
+        self.assertEqual("changed", line["Result"], str(line))
+        self.assertEqual(before, self._data(*lost))
+
+    def _data(self, kind: kinds.Kind, namespace: str, name: str) -> Any:
+        return (self.plane.get(kind, namespace, name) or {}).get("data")
+
+    def _tells_the_way_to_the_cloud(self) -> None:
+        line = self._line("credentials", "refresh", self.uuid)
+        self.assertEqual("nothing to do", line["Result"], str(line))
+
+    def _is_rolled_out(self) -> None:
+        words = ("rollout", "--values-files", self.uuid)
+        self.assertEqual("would change", self._line(*words)["Result"])
+        line = self._line(*words, "--apply")
+        self.assertEqual("changed", line["Result"], str(line))
+        self.assertEqual("nothing to do", self._line(*words)["Result"])
+        row = self.until_status(self.uuid, _DONE)
+        self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))
+
+    def _is_renewed(self, before: dict[str, bool]) -> None:
+        words = ("renew", self.uuid, "--within", "400")
+        self.assertEqual("would change", self._line(*words)["Result"])
+        line = self._line(*words, "--apply")
+        self.assertEqual("changed", line["Result"], str(line))
+        now = self._machines()
+        workers = {name for name, masters in before.items() if not masters}
+        self.assertEqual(workers, before.keys() & now.keys())
+        row = self.until_status(self.uuid, _DONE)
+        self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))

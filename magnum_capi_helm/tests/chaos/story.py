@@ -23,46 +23,22 @@ from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.chaos import columns
 from magnum_capi_helm.tests.chaos import endings
 from magnum_capi_helm.tests.chaos import faults
 from magnum_capi_helm.tests.chaos import orders
 from magnum_capi_helm.tests.chaos import proxy
 from magnum_capi_helm.tests.chaos import steps
+from magnum_capi_helm.tests.chaos import witness
 from magnum_capi_helm.tests.functional import base
-from magnum_capi_helm.tests.functional import walk_agreement
 from magnum_capi_helm.tests.functional import walk_requests
 
-#: Seconds between two looks: a crowd looks, and conductors answer.
-PAUSE = 5.0
 #: Seconds that an operation may take, faults included.
 PATIENCE = 400
 #: Seconds that the last step of all may come after what the user sees.
 LATE = 10
-#: Seconds that what is being removed may be there when the row is gone.
-LEAVING = 60
 #: Seconds after which a request that left no trace is lost.
 TRACE = 100
-
-
-@dataclasses.dataclass(frozen=True)
-class Scene:
-    """What all clusters share.
-
-    :param templates: of the cluster, and of its upgrade
-    :param made: is told the UUID of each cluster
-    :param left_of: what there is of a cluster whose row is gone
-    """
-
-    magnum: base.Magnum
-    agreement: walk_agreement.Agreement
-    templates: tuple[str, str]
-    unique: Callable[[str], str]
-    left_of: Callable[[str], list[str]]
-    made: Callable[[str], None]
-    credentials_of: Callable[[str], list[dict[str, Any]]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,19 +59,24 @@ class Plot:
 class Story:
     """One cluster."""
 
-    def __init__(self, scene: Scene, plot: Plot) -> None:
+    def __init__(self, scene: witness.Scene, plot: Plot) -> None:
         self._scene = scene
         self._plot = plot
-        self.name = self._uuid = ""
+        self._seen = witness.Witness(scene)
         self._credentials: list[str] = []
         self._model = walk_requests.Cluster("", {1}, {})
         self.cells: list[endings.Cell] = []
+
+    @property
+    def name(self) -> str:
+        """What the user calls the cluster."""
+        return self._seen.name
 
     def run(self) -> None:
         """All operations; each one that failed is asked for again."""
         for operation, choice in self._plot.table.items():
             step = choice[self._plot.number % len(choice)]
-            before = self._machines()
+            before = self._seen.machines()
             self._prepare(operation)
             cell = self._meet(operation, step)
             self.cells.append(cell)
@@ -128,24 +109,28 @@ class Story:
         """What requests call the cluster, as a pattern."""
         if self._plot.table is steps.KUBERNETES:
             return rf"{self.name}-\w{{12}}"
-        return "|".join([self._uuid or "not yet", *self._credentials])
+        return "|".join([self._seen.uuid or "not yet", *self._credentials])
 
     def _prepare(self, operation: str) -> None:
         if operation == "create":
-            self.name, self._uuid = self._scene.unique("chaos"), ""
-        found = self._scene.credentials_of(self._uuid) if self._uuid else []
+            self._seen.name, self._seen.uuid = self._scene.unique("chaos"), ""
+        uuid = self._seen.uuid
+        found = self._scene.credentials_of(uuid) if uuid else []
         self._credentials = [each["id"] for each in found]
 
     def _ask(self, operation: str, met: Callable[[], bool]) -> tuple[str, str]:
         """Ask for an operation, and wait; how it ended, and why."""
-        before = (self._found() if self._uuid else None) or {}
-        refusal = self._send(operation)
-        if refusal or operation == "rotate":
-            return (endings.FAILED, refusal) if refusal else (endings.DONE, "")
+        seen = self._seen
+        before = (seen.found() if seen.uuid else None) or {}
+        refusal, doubt = self._send(operation)
+        if refusal:
+            return endings.FAILED, refusal
+        if operation == "rotate":
+            return endings.DONE, ""
         began = time.monotonic()
         while time.monotonic() < began + PATIENCE * base.SLOWER:
-            time.sleep(PAUSE)
-            found = self._found()
+            time.sleep(witness.PAUSE)
+            found = seen.found()
             ended = self._ended(operation, found)
             if ended == endings.DONE:
                 return endings.DONE, ""
@@ -154,58 +139,58 @@ class Story:
                 "updated_at"
             )
             if ended == endings.FAILED and changed and met():
-                return endings.FAILED, self._why(found)
+                return endings.FAILED, seen.why(found)
             # Complete, or failed, as it was: some look just before it begins.
             if ended and time.monotonic() > began + TRACE * base.SLOWER:
-                return endings.LOST, str(found)
-        return endings.STUCK, str(self._found())
+                known = (endings.FAILED, doubt) if doubt else None
+                return known or (endings.LOST, str(found))
+        return endings.STUCK, str(seen.found())
 
     def _again(self, operation: str) -> None:
-        """What the user does after a failure. There are no faults any more."""
+        """What the user does after a failure. There are no faults any more.
+
+        Whoever is told to try again in a moment, does.
+        """
         self._plot.between.back()
         if operation == "create":
             self._delete_failed()
             self._prepare(operation)
         if operation == "add group":
             self._ask("delete group", lambda: True)
-        ended, reason = self._ask(operation, lambda: True)
+        over = time.monotonic() + PATIENCE * base.SLOWER
+        ended, reason = endings.FAILED, ""
+        while ended == endings.FAILED and time.monotonic() < over:
+            time.sleep(witness.PAUSE)
+            if self._seen.uuid and self._done(operation):
+                # After all: no other one may be asked for.
+                ended = endings.DONE
+                break
+            ended, reason = self._ask(operation, lambda: True)
         what = f"{self.name} {self.cells[-1]}: again: {ended} {reason}"
         self._scene.agreement.check(ended == endings.DONE, what)
 
-    def _send(self, operation: str) -> str:
-        """The request; why it was refused."""
+    def _send(self, operation: str) -> tuple[str, str]:
+        """The request; why it was refused, or why nobody knows."""
         asked = orders.order(
-            operation, self.name, self._uuid, self._scene.templates
+            operation, self.name, self._seen.uuid, self._scene.templates
         )
         if operation in orders.COUNTS:
             group, count = orders.COUNTS[operation]
             self._model.counts[group] = {count}
         answer = self._scene.magnum.send(*asked)
-        if answer.status_code >= 300:
-            return f"{answer.status_code} {answer.text[:300]}"
+        code = answer.status_code
+        doubt = f"{code} {answer.text[:300]}" if code >= 300 else ""
+        if doubt and (code < 500 or operation == "rotate"):
+            return doubt, ""
         if operation == "create":
-            self._uuid = answer.json()["uuid"]
-            self._scene.made(self._uuid)
+            uuid = self._seen.named() if doubt else answer.json()["uuid"]
+            if not uuid:
+                return doubt, ""
+            self._seen.uuid = uuid
+            self._scene.made(uuid)
             counts = {"default-worker": {1}}
-            self._model = walk_requests.Cluster(self._uuid, {1}, counts)
-        return ""
-
-    def _found(self) -> dict[str, Any] | None:
-        """The cluster with its groups; None when it is gone.
-
-        Asking for groups that are in progress costs more than the rest.
-        """
-        magnum = self._scene.magnum
-        try:
-            row = magnum.find(self._uuid)
-            if row is None or row["status"].endswith("_IN_PROGRESS"):
-                return row and {**row, "groups": {}}
-            return {**row, "groups": magnum.nodegroups(self._uuid)}
-        except ka_exceptions.NotFound:
-            return None
-        except (ka_exceptions.BadRequest, ka_exceptions.HttpError):
-            # Magnum's API can't show one that has lost its groups' rows.
-            return {"status": "?_IN_PROGRESS", "groups": {}}
+            self._model = walk_requests.Cluster(uuid, {1}, counts)
+        return "", doubt
 
     def _ended(self, operation: str, found: dict[str, Any] | None) -> str:
         """How it ended; empty while it goes on."""
@@ -219,6 +204,9 @@ class Story:
             return endings.FAILED
         took = self._took(operation, found, groups)
         return endings.DONE if took else endings.LOST
+
+    def _done(self, operation: str) -> bool:
+        return self._ended(operation, self._seen.found()) == endings.DONE
 
     def _took(
         self, operation: str, found: dict[str, Any], groups: dict[str, Any]
@@ -235,64 +223,35 @@ class Story:
             return orders.GROUP not in groups
         return operation == "create"
 
-    def _why(self, found: dict[str, Any] | None) -> str:
-        """The reasons that the user reads."""
-        if found is None:
-            return "the cluster is gone"
-        rows = [found, *found["groups"].values()]
-        reasons = {str(each["status_reason"] or "") for each in rows}
-        text = " | ".join(sorted(reasons - {""}))
-        what = f"{self.name} {found['status']}: no reason"
-        self._scene.agreement.check(text, what)
-        return text
-
-    def _machines(self) -> set[str]:
-        """Of the control plane, and of the group that stays."""
-        if not self._uuid:
-            return set()
-        listed = self._scene.agreement.live(kinds.MACHINE, self._release())
-        names = map(view.name_of, listed)
-        return {each for each in names if f"-{orders.GROUP}-" not in each}
-
-    def _release(self) -> str:
-        return f"{self.name}-{self._uuid.replace('-', '')[-12:]}"
-
     def _compare(self, operation: str, before: set[str]) -> None:
         """Nothing is there, missing or replaced that nobody asked for."""
         check = self._scene.agreement.check
         what = f"{self.name} after {self.cells[-1]}"
         if operation == "delete":
-            left = self._left()
+            left = self._seen.left()
             check(not left, f"{what}: left {left}")
             return
-        row = self._scene.magnum.find(self._uuid)
-        groups = self._scene.magnum.nodegroups(self._uuid)
+        row = self._scene.magnum.find(self._seen.uuid)
+        groups = self._scene.magnum.nodegroups(self._seen.uuid)
         if row is None:
             check(None, f"{what}: it is lost")
             return
         self._scene.agreement.compare(self._model, row, groups)
         if operation not in ("create", "upgrade"):
-            gone = before - self._machines()
+            gone = before - self._seen.machines()
             check(not gone, f"{what}: replaced {gone}")
         if operation == "delete group":
             del self._model.counts[orders.GROUP]
 
-    def _left(self) -> list[str]:
-        """What there still is of a cluster whose row is gone."""
-        over = time.monotonic() + LEAVING * base.SLOWER
-        while left := self._scene.left_of(self._uuid):
-            if time.monotonic() > over:
-                return left
-            time.sleep(PAUSE)
-        return []
-
     def _delete_failed(self) -> None:
         """A create that failed leaves a row, which the user deletes."""
+        if not self._seen.uuid:
+            return
         with contextlib.suppress(ka_exceptions.NotFound):
-            self._scene.magnum.call("DELETE", f"/clusters/{self._uuid}")
+            self._scene.magnum.call("DELETE", f"/clusters/{self._seen.uuid}")
         ended = time.monotonic() + PATIENCE * base.SLOWER
-        while self._found() is not None and time.monotonic() < ended:
+        while self._seen.found() is not None and time.monotonic() < ended:
             time.sleep(base.POLL)
-        left = self._left()
+        left = self._seen.left()
         what = f"{self.name} {self.cells[-1]}: left {left}"
         self._scene.agreement.check(not left, what)

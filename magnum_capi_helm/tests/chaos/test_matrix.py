@@ -31,6 +31,7 @@ from magnum_capi_helm.tests.chaos import endings
 from magnum_capi_helm.tests.chaos import proxy
 from magnum_capi_helm.tests.chaos import steps
 from magnum_capi_helm.tests.chaos import story
+from magnum_capi_helm.tests.chaos import witness
 
 _CHOSEN = (os.environ.get("CHAOS_FAULTS") or "").split(",")
 #: Each operation has at most so many steps.
@@ -45,7 +46,7 @@ class MatrixCase(case.HighlyAvailableCase):
     def live(self, crowds: Iterable[list[story.Plot]]) -> None:
         """All clusters of all crowds; nothing may be lost or left."""
         certificates = self.certificates()
-        scene = story.Scene(
+        scene = witness.Scene(
             self.magnum,
             self.agreement,
             (self.template(), self.template(image_id="ubuntu-v1.35.1")),

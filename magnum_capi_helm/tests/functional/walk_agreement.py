@@ -174,7 +174,9 @@ class Agreement:
             known = self._images[image]
             found = (
                 spec["version"],
-                self._of_server(servers[spec["infrastructureRef"]["name"]]),
+                self._of_server(
+                    servers.get(spec["infrastructureRef"]["name"], {})
+                ),
             )
             self.check(
                 found == (known, known),

@@ -16,11 +16,15 @@ One that was restored from a backup older than a cluster is the right one, and
 has nothing of it: its machines are there all the same. So nobody makes a
 Lease for a release of which there is neither the Cluster nor a record of
 helm's, but who creates or deletes it.
+
+Where its CA is, somebody has removed the rest by hand: no backup that is
+older than the cluster has that.
 """
 
 from __future__ import annotations
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
@@ -50,7 +54,11 @@ def check(management: client.Client, scope: snapshot.Scope) -> None:
     :raises MissingError: there is nothing
     :raises ManagementError: it could not be read
     """
-    if management.get(kinds.CLUSTER, *scope) is not None:
-        return
-    if not releases.revisions(management, *scope):
+    namespace, release = scope
+    authority = names.certificate(release, "ca")
+    if not (
+        management.get(kinds.CLUSTER, *scope)
+        or releases.revisions(management, *scope)
+        or management.get(kinds.SECRET, namespace, authority)
+    ):
         raise MissingError(scope)

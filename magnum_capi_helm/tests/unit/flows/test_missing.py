@@ -98,6 +98,17 @@ class MissingTest(MissingTestCase):
         self.assertEqual({}, self.openstack.credentials)
         self.assertEqual([], self.server.names(kinds.LEASE))
 
+    def test_where_its_ca_is_left_the_rest_was_removed_by_hand(self) -> None:
+        meta = {"name": f"{base.RELEASE}-ca", "namespace": base.NAMESPACE}
+        labels = {"magnum.openstack.org/cluster-uuid": self.uuid}
+        self.server.create(
+            kinds.SECRET, {"metadata": {**meta, "labels": labels}}
+        )
+        self.delete()
+        self.poll()
+        self.assertTrue(self.gone())
+        self.assertEqual([], self.server.names(kinds.SECRET))
+
     def test_a_failed_deletion_is_not_resumed(self) -> None:
         row = self.row()
         row.status = "DELETE_FAILED"

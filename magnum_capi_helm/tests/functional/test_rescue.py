@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Releases that name API versions which are not served any more."""
+
+from __future__ import annotations
+
+import base64
+
+from magnum_capi_helm import names
+from magnum_capi_helm import packed
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import test_resize
+
+
+class RescueTest(test_resize.ResizeCase):
+    """helm can neither upgrade nor uninstall these."""
+
+    def test_they_are_changed_and_deleted_all_the_same(self) -> None:
+        self.make(node_count=1)
+        before = {*self.machines(), *self.machines("control-plane")}
+        newest = self._age("infrastructure.cluster.x-k8s.io/", "v1alpha7")
+        # Its exit code says that there is something to do.
+        found = self.assertRaises(
+            AssertionError, base.command, "check", "--target", "now"
+        )
+        self.assertIn(self.release, str(found))
+        self.ask(2)
+        self.complete()
+        now = {*self.machines(), *self.machines("control-plane")}
+        self.assertEqual(before, before & now)
+        self.assertEqual(3, len(now))
+        original = names.original(self.release, newest)
+        self.assertIsNotNone(
+            self.plane.get(kinds.SECRET, self.namespace, original)
+        )
+        self._age("cluster.x-k8s.io/", "v1alpha9")
+        self.delete(self.uuid)
+        self.assertEqual([], self.left_of(self.release))
+
+    def _age(self, group: str, version: str) -> int:
+        """The record of the newest revision, as of another time.
+
+        :param group: with a slash, of which all objects get ``version``
+        :returns: the number of the revision
+        """
+        scope = (self.namespace, self.release)
+        newest = releases.revisions(self.plane, *scope)[-1].version
+        record = names.helm_record(self.release, newest)
+        secret = self.plane.get(kinds.SECRET, self.namespace, record)
+        assert secret is not None
+        body = packed.unpack(base64.b64decode(secret["data"]["release"]))
+        old = f"apiVersion: {group}v1beta1"
+        self.assertIn(old, body["manifest"])
+        body["manifest"] = body["manifest"].replace(
+            old, f"apiVersion: {group}{version}"
+        )
+        text = base64.b64encode(packed.pack(body).encode()).decode()
+        secret["data"]["release"] = text
+        self.plane.replace(kinds.SECRET, secret)
+        return newest

@@ -145,6 +145,8 @@ def _guarded(
     polls.
     """
     if remains.bare(rt, scope, cluster):
+        # What goes now may be the last that is left of it.
+        origin.bury(scope[1], rows.all_groups(cluster))
         yield
         return
     with _lease(rt, scope, cluster) as hold:

@@ -17,18 +17,18 @@ has nothing of it: its machines are there all the same. So nobody makes a
 Lease for a release of which there is neither the Cluster nor a record of
 helm's, but who creates or deletes it.
 
-Where its CA is, somebody has removed the rest by hand: no backup that is
-older than the cluster has that.
+Where a Secret of the chart is, somebody has removed the rest by hand: no
+backup that is older than the cluster has that.
 """
 
 from __future__ import annotations
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import view
 
 
 class MissingError(exceptions.ManagementError):
@@ -55,10 +55,10 @@ def check(management: client.Client, scope: snapshot.Scope) -> None:
     :raises ManagementError: it could not be read
     """
     namespace, release = scope
-    authority = names.certificate(release, "ca")
+    charts = f"{view.CHART_CLUSTER_LABEL}={release}"
     if not (
         management.get(kinds.CLUSTER, *scope)
         or releases.revisions(management, *scope)
-        or management.get(kinds.SECRET, namespace, authority)
+        or management.list(kinds.SECRET, namespace, charts, metadata_only=True)
     ):
         raise MissingError(scope)

@@ -98,16 +98,21 @@ class MissingTest(MissingTestCase):
         self.assertEqual({}, self.openstack.credentials)
         self.assertEqual([], self.server.names(kinds.LEASE))
 
-    def test_where_its_ca_is_left_the_rest_was_removed_by_hand(self) -> None:
-        meta = {"name": f"{base.RELEASE}-ca", "namespace": base.NAMESPACE}
-        labels = {"magnum.openstack.org/cluster-uuid": self.uuid}
-        self.server.create(
-            kinds.SECRET, {"metadata": {**meta, "labels": labels}}
-        )
+    def test_what_was_removed_by_hand_may_go(self) -> None:
+        meta = {
+            "name": f"{base.RELEASE}-cni-calico-config",
+            "namespace": base.NAMESPACE,
+            "labels": {"capi.stackhpc.com/cluster": base.RELEASE},
+        }
+        self.server.create(kinds.SECRET, {"metadata": meta})
         self.delete()
         self.poll()
+        self.assertEqual(
+            f"still to be deleted: Secret {base.RELEASE}-cni-calico-config",
+            self.row().status_reason,
+        )
+        self.poll()
         self.assertTrue(self.gone())
-        self.assertEqual([], self.server.names(kinds.SECRET))
 
     def test_a_failed_deletion_is_not_resumed(self) -> None:
         row = self.row()

@@ -155,15 +155,8 @@ def build(
         _shared_meter().helm,
     )
     holder = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}"
-    whole = observation.Observer(management, whole=True)
-    objects = observation.Observer(management, whole=False)
     seen = outages.Outages()
-    status: equipment.Snapshots = snapshot.Snapshots(
-        seen.watched(whole.read), again=_STATUS_AGAIN
-    )
-    healths: equipment.Snapshots = snapshot.Snapshots(
-        seen.watched(objects.read), max_age=_HEALTH_AGE, again=_HEALTH_AGAIN
-    )
+    status, healths = _looks(management, seen)
     _shared_meter().readings(home.name, status=status, health=healths)
     return Runtime(
         management=management,
@@ -176,6 +169,25 @@ def build(
         helm_deadline=options.helm_timeout + 30.0,
         turns=_shared_turns(),
         home=home,
+    )
+
+
+def _looks(
+    management: client.Client, seen: outages.Outages
+) -> tuple[equipment.Snapshots, equipment.Snapshots]:
+    """What status polls share, and what health polls do.
+
+    :param seen: notes when they can't be read
+    """
+    whole = observation.Observer(management, whole=True)
+    objects = observation.Observer(management, whole=False)
+    return (
+        snapshot.Snapshots(seen.watched(whole.read), again=_STATUS_AGAIN),
+        snapshot.Snapshots(
+            seen.watched(objects.read),
+            max_age=_HEALTH_AGE,
+            again=_HEALTH_AGAIN,
+        ),
     )
 
 

@@ -195,6 +195,32 @@ def _releases(
     :param stale: those with another way to the cloud
     :param ours: those that are known
     """
+    clusters, records = _listed(rt, within)
+    prefix = conf.CONF.capi_helm.namespace_prefix
+    there = {
+        scope
+        for scope in clusters.keys() | records.keys()
+        if inventory.project_of(scope[0], prefix)
+    }
+    # Of a release without a row: may it be that of another region's Magnum?
+    theirs = _theirs(rt, {scope[0] for scope in there - ours})
+    return {
+        scope: dataclasses.replace(
+            _found(rt, scope, clusters.get(scope), records.get(scope, ())),
+            stale=scope in stale,
+        )
+        for scope in there
+        if scope in ours or scope[0] not in theirs
+    }
+
+
+def _listed(
+    rt: runtime.Runtime, within: Iterable[str | None]
+) -> tuple[
+    dict[inventory.Scope, client.Object],
+    dict[inventory.Scope, list[client.Object]],
+]:
+    """Clusters, and records of helm, by release."""
     clusters: dict[inventory.Scope, client.Object] = {}
     records: dict[inventory.Scope, list[client.Object]] = {}
     for namespace in within:
@@ -213,22 +239,7 @@ def _releases(
         ):
             scope = _scope(each, releases.NAME_LABEL)
             records.setdefault(scope, []).append(each)
-    prefix = conf.CONF.capi_helm.namespace_prefix
-    there = {
-        scope
-        for scope in clusters.keys() | records.keys()
-        if inventory.project_of(scope[0], prefix)
-    }
-    # Of a release without a row: may it be that of another region's Magnum?
-    theirs = _theirs(rt, {scope[0] for scope in there - ours})
-    return {
-        scope: dataclasses.replace(
-            _found(rt, scope, clusters.get(scope), records.get(scope, ())),
-            stale=scope in stale,
-        )
-        for scope in there
-        if scope in ours or scope[0] not in theirs
-    }
+    return clusters, records
 
 
 def _theirs(rt: runtime.Runtime, names: Iterable[str]) -> set[str]:

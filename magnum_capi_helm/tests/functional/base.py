@@ -60,6 +60,7 @@ ALONE = (
     f"{__package__}.alone.",
     f"{__package__}.measured.",
     "magnum_capi_helm.tests.chaos.",
+    "magnum_capi_helm.tests.drills.",
 )
 
 
@@ -352,11 +353,15 @@ class LabCase(base.BaseTestCase):
     # Waiting
 
     def until(
-        self, done: Callable[[], Any], seconds: float, what: str = ""
+        self,
+        done: Callable[[], Any],
+        seconds: float,
+        what: str | Callable[[], str] = "",
     ) -> Any:
         """Wait until ``done()`` is true, and return what it returned.
 
         :param seconds: where nothing else is going on
+        :param what: for who reads that it did not happen
         """
         deadline = time.monotonic() + seconds * SLOWER
         while True:
@@ -364,23 +369,24 @@ class LabCase(base.BaseTestCase):
             if found:
                 return found
             if time.monotonic() > deadline:
-                self.fail(f"not within {seconds} s: {what or done}")
+                told = what() if callable(what) else what
+                self.fail(f"not within {seconds} s: {told or done}")
             time.sleep(POLL)
 
     def until_status(
         self, cluster: str, wanted: Sequence[str], seconds: float = 360
     ) -> dict[str, Any]:
         """Wait for one of some statuses."""
+        last: dict[str, Any] = {}
 
         def settled() -> dict[str, Any] | None:
             found = self.magnum.find(cluster)
             self.assertIsNotNone(found)
+            last.update(found or {})
             return found if found and found["status"] in wanted else None
 
         found: dict[str, Any] = self.until(
-            settled,
-            seconds,
-            f"{cluster} {wanted}: {self.magnum.find(cluster)}",
+            settled, seconds, lambda: f"{cluster} {wanted}: {last}"
         )
         return found
 

@@ -1,0 +1,43 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What all drills have: they say what they see, for a page."""
+
+from __future__ import annotations
+
+import time
+
+from magnum_capi_helm.tests.functional import base
+
+#: What the last run of each drill said.
+RECORDS = base.LAB / "drills"
+
+
+class DrillCase(base.LabCase):
+    """A drill; a class is one page's worth."""
+
+    #: The name of its record.
+    record = ""
+
+    def setUp(self) -> None:
+        super().setUp()
+        RECORDS.mkdir(exist_ok=True)
+        self._record = RECORDS / f"{self.record}.txt"
+        self._record.write_text("")
+        self._began = time.monotonic()
+
+    def tell(self, text: str) -> None:
+        """One line of the record, with the minute and second of the drill."""
+        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+        line = f"{minutes:02}:{seconds:02}  {text}\n"
+        print(line, end="", flush=True)
+        with self._record.open("a") as stream:
+            stream.write(line)

@@ -13,6 +13,7 @@
 """``test``: every test of the project, from style to the whole cloud."""
 
 import dataclasses
+import os
 import pathlib
 import re
 import subprocess
@@ -22,6 +23,7 @@ from lab import environment
 from lab import layout
 from lab import processes
 from lab import progress
+from lab import promtool
 from lab import stamps
 from lab import steps
 from lab import tools
@@ -164,7 +166,7 @@ def _tox(name: str) -> Result:
     child = subprocess.Popen(
         [_program(), "-e", name],
         cwd=layout.CHECKOUT,
-        env=environment.outside(LAB_DIR=str(layout.STATE)),
+        env=environment.outside(LAB_DIR=str(layout.STATE), PATH=_path()),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -177,6 +179,13 @@ def _tox(name: str) -> Result:
         lines.append(line)
     text = "".join(lines)
     return Result(name, child.wait(), *count(text), failures(text))
+
+
+def _path() -> str:
+    """The user's, and where promtool is."""
+    known = os.environ.get("PATH", "")
+    fetched = promtool.folder()
+    return f"{fetched}{os.pathsep}{known}" if fetched else known
 
 
 def _report(results: list[Result]) -> int:

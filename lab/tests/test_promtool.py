@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""promtool is used where it is, fetched where it can be, or done without."""
+
+import contextlib
+import io
+import pathlib
+import shutil
+import tempfile
+import unittest
+from unittest import mock
+
+from lab import promtool
+
+
+class PromtoolTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.program = pathlib.Path(folder.name) / "promtool"
+        patch = mock.patch.object(promtool, "_PROGRAM", self.program)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def found(self, *known: str) -> pathlib.Path | None:
+        def which(name: str) -> str | None:
+            return f"/usr/bin/{name}" if name in known else None
+
+        with mock.patch.object(shutil, "which", which):
+            return promtool.folder()
+
+    def test_the_one_on_the_path_is_enough(self) -> None:
+        self.assertIsNone(self.found("promtool"))
+
+    def test_what_was_fetched_is_not_fetched_again(self) -> None:
+        self.program.touch()
+        self.assertEqual(self.program.parent, self.found())
+
+    def test_without_debian_its_tests_are_skipped(self) -> None:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            self.assertIsNone(self.found())
+        self.assertIn("whose tests are skipped", said.getvalue())

@@ -142,6 +142,9 @@ class Story:
                 return endings.FAILED, seen.why(found)
             # Complete, or failed, as it was: some look just before it begins.
             if ended and time.monotonic() > began + TRACE * base.SLOWER:
+                if ended == endings.FAILED and changed:
+                    # The fault of another cluster was there first.
+                    return endings.FAILED, seen.why(found)
                 known = (endings.FAILED, doubt) if doubt else None
                 return known or (endings.LOST, str(found))
         return endings.STUCK, str(seen.found())

@@ -22,8 +22,12 @@ from __future__ import annotations
 from concurrent import futures
 import dataclasses
 import json
+import pathlib
 import time
 from typing import Any
+
+import fixtures
+import yaml
 
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.chaos import case
@@ -171,7 +175,7 @@ class PredecessorTest(ComparedCase):
     def setUp(self) -> None:
         super().setUp()
         self.between, kubeconfig = case.before_kubernetes(
-            self, base.LAB / "kubeconfig"
+            self, self._administrator()
         )
         self.conductors = conductors.Conductors(
             lambda: self.between.port, ("restart", "--driver", _PREDECESSOR)
@@ -186,5 +190,40 @@ class PredecessorTest(ComparedCase):
         )
         base.lab("restart", "magnum", "--driver", _PREDECESSOR)
 
+    def _administrator(self) -> pathlib.Path:
+        """Its kubeconfig with a token: a proxy can't hand on a certificate.
+
+        1.4.0 comes without rules for less than an administrator.
+        """
+        name = self.unique("predecessor")
+        account = ("serviceaccount", name, "--namespace=default")
+        rights = (
+            "clusterrolebinding",
+            name,
+            "--clusterrole=cluster-admin",
+            f"--serviceaccount=default:{name}",
+        )
+        for each in (account, rights):
+            self._kubectl("create", *each)
+            self.addCleanup(self._kubectl, "delete", *each[:2])
+        token = self._kubectl("create", "token", name, "--duration=4h")
+        known = yaml.safe_load((base.LAB / "kubeconfig").read_text())
+        (user,) = known["users"]
+        user["user"] = {"token": token.strip()}
+        found = pathlib.Path(self.useFixture(fixtures.TempDir()).path, "admin")
+        found.touch(0o600)
+        found.write_text(yaml.safe_dump(known))
+        return found
+
+    def _kubectl(self, *words: str) -> str:
+        return base.run(
+            str(base.LAB / "bin" / "kubectl"),
+            f"--kubeconfig={base.LAB / 'kubeconfig'}",
+            *words,
+        )
+
     def test_how_each_ends(self) -> None:
-        self.assertEqual(len(_ROWS), len(self.live()))
+        found = self.live()
+        self.assertEqual(len(_ROWS), len(found))
+        refused = [each for each in found if "Forbidden" in each.reason]
+        self.assertEqual([], refused, "it was given too few rights")

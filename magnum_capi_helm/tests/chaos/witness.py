@@ -75,6 +75,12 @@ class Witness:
             # Magnum's API can't show one that has lost its groups' rows.
             return {"status": "?_IN_PROGRESS", "groups": {}}
 
+    def forgotten(self, found: dict[str, Any] | None) -> bool:
+        """Whether the driver never heard of a cluster that is to be made."""
+        row = found or {}
+        made = row.get("stack_id")
+        return row.get("status") == "CREATE_IN_PROGRESS" and not made
+
     def named(self) -> str:
         """The UUID of a cluster of that name; empty where there is none."""
         listed = self._scene.magnum.send("GET", "/clusters", None, {})

@@ -32,8 +32,12 @@ class Refresh(fleet.Fleet):
     The application credential of each stays as it is, and no machine is
     replaced. The CAs that a cluster has stay beside the new ones, but for
     those that have expired.
-    Example: credentials refresh --all --apply
     """
+
+    examples = (
+        "credentials refresh --all",
+        "credentials refresh --all --apply",
+    )
 
     action = "credentials refresh"
 

@@ -114,6 +114,24 @@ def refused(cluster: Any) -> bool | None:
     return False if conf.CONF.capi_helm.app_cred_check_interval else None
 
 
+def wrong(secret: client.Object | None) -> str | None:
+    """Why a cluster's credential does not work, if one tries it now.
+
+    :param secret: that it is in
+    :returns: empty: it does; None: Keystone does not say
+    """
+    try:
+        login = ledger.login(secret)
+    except exceptions.ManagementError as error:
+        return str(error)
+    if login is None:
+        return _GONE
+    works = _works(login)
+    if works is None:
+        return None
+    return "" if works else _DEAD
+
+
 def _works(login: ledger.Login) -> bool | None:
     """Whether Keystone lets the cluster in; None: it does not answer."""
     try:

@@ -137,6 +137,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "places",
             "planes",
             "polling",
+            "portrait",
             "preview",
             "remains",
             "renewal",

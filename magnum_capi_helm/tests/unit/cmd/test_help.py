@@ -108,6 +108,7 @@ class HelpTest(base.BaseTestCase):
                 "chart fetch",
                 "complete",
                 "describe",
+                "kubeconfig",
                 "metrics",
                 "permissions",
                 "render",

@@ -150,6 +150,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "steady",
             "survey",
             "unfinished",
+            "unlocking",
             "upgrade.*",
             "waits",
             "witnesses",

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib import metadata
 from typing import Any
 
 from cliff import complete
@@ -22,6 +23,10 @@ from stevedore import extension
 
 from magnum_capi_helm.cmd import base
 
+#: Registered for this program alone, not for all programs of cliff.
+_POINT = metadata.EntryPoint(
+    "zsh", f"{__name__}:Zsh", "cliff.formatter.completion"
+)
 _ZSH = """\
   local command=cmds word proposed
   for word in "${{(@)words[2,CURRENT-1]}}"; do
@@ -84,9 +89,8 @@ class Complete(base.Exemplary, complete.CompleteCommand):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Not an entry point: that would be one for all programs of cliff.
         self._formatters.extensions.append(
-            extension.Extension("zsh", None, Zsh, None)
+            extension.Extension(_POINT.name, _POINT, Zsh, None)
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:

@@ -91,8 +91,8 @@ class Describe(base.Command):
                 self._pause(parsed_args.interval)
             return
         with leaves.moving(self.app.stdout) as screen:
-            while self._looked() is not None:
-                screen.update(leaves.drawn(self._last), refresh=True)
+            while (found := self._looked()) is not None:
+                screen.update(leaves.drawn(found), refresh=True)
                 self._pause(parsed_args.interval)
 
     def _changed(self, form: str) -> bool:

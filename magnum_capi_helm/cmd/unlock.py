@@ -120,7 +120,7 @@ def _lines(lock: unlocking.Lock, result: str) -> list[tuple[str, ...]]:
     if lock.holder:
         age = _age(lock.renewed)
         lease = ("Lease", state, lock.holder, age, result)
-    lines = [lease]
+    lines: list[tuple[str, ...]] = [lease]
     if lock.pending is not None:
         what = f"revision {lock.pending.version}"
         age = _age(lock.pending.modified)

@@ -77,7 +77,7 @@ def checked(
     """
     interval = conf.CONF.capi_helm.app_cred_check_interval
     scope = operation.scope_of(cluster)
-    if not _rotatable(cluster.status) or not rt.rounds.due(
+    if not rotatable(cluster.status) or not rt.rounds.due(
         scope, interval or _UNCHECKED
     ):
         return found
@@ -107,7 +107,7 @@ def refused(cluster: Any) -> bool | None:
 
     :returns: None: it did not try
     """
-    if not cluster.health_status or not _rotatable(cluster.status):
+    if not cluster.health_status or not rotatable(cluster.status):
         return None
     if _KEY in (cluster.health_status_reason or {}):
         return True
@@ -142,7 +142,7 @@ def _works(login: ledger.Login) -> bool | None:
         return None
 
 
-def _rotatable(status: str) -> bool:
+def rotatable(status: str) -> bool:
     """Whether Magnum lets people rotate in this status.
 
     While a cluster is made, its Secret is still to come.

@@ -31,6 +31,7 @@ from oslotest import base
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import base as commands
 from magnum_capi_helm.cmd import complete
+from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import permissions
 from magnum_capi_helm.tests.unit.cmd import entry_points
 
@@ -219,6 +220,6 @@ class CompletionTest(base.BaseTestCase):
         )
 
     def test_the_program_itself_has_it(self) -> None:
-        app = entry_points.main.Application()
+        app = main.Application()
         found, *_ = app.command_manager.find_command(["complete"])
         self.assertIs(complete.Complete, found)

@@ -62,7 +62,7 @@ class UnlockTestCase(base.FlowTestCase):
         parser = command.get_parser("test")
         code = command.run(parser.parse_args(["web", *argv, "-f", "json"]))
         self.lines = json.loads(self.out.getvalue())
-        return code, {
+        return int(code), {
             each["What"]: (each["State"], each["By"], each["Result"])
             for each in self.lines
         }
@@ -109,7 +109,7 @@ class UnlockTestCase(base.FlowTestCase):
         """How often the log says so."""
         who = fleet.operator("unlock")
         line = f"INFO audit: cluster {self.uuid}: {became}: {who}"
-        return self.log.output.splitlines().count(line)
+        return int(self.log.output.splitlines().count(line))
 
 
 class DeadTest(UnlockTestCase):

@@ -174,8 +174,7 @@ def certificate(release_name: str, purpose: str) -> str:
 
 
 def kubeconfig(release_name: str) -> str:
-    """The Secret by which Cluster API reaches the cluster; it makes it."""
-    """The Secret with an administrator's kubeconfig, by Cluster API."""
+    """The Secret with an administrator's kubeconfig; Cluster API makes it."""
     return f"{release_name}-kubeconfig"
 
 

@@ -206,6 +206,25 @@ class Observer:
             return None
 
 
+def completed(
+    management: client.Client, scope: snapshot.Scope, seen: Sighting
+) -> Sighting:
+    """A sighting, with what was left unread since nobody needs it.
+
+    :raises CapiHelmError: the management cluster does not say
+    """
+    lister = listing.Lister(management)
+    known = functools.partial(_known, {scope: seen})
+    items = dict(seen.items)
+    for track in (*_INFRASTRUCTURE, *_ADDONS):
+        if track not in items:
+            found = lister.some(
+                track, [scope], functools.partial(known, track), fresh=True
+            )
+            items[track] = found.get(scope, ())
+    return dataclasses.replace(seen, items=items)
+
+
 def _known(
     before: Sightings,
     track: Track,

@@ -18,6 +18,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "ext"))
 
 extensions = [
+    "cliff.sphinxext",
     "openstackdocstheme",
     "oslo_config.sphinxconfiggen",
     "oslo_config.sphinxext",
@@ -52,3 +53,13 @@ html_theme = "openstackdocs"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 pygments_style = "native"
+
+man_pages = [
+    (
+        "cli/magnum-capi-helm",
+        "magnum-capi-helm",
+        "operate the Cluster API driver of Magnum",
+        "OpenStack contributors",
+        1,
+    ),
+]

@@ -29,6 +29,7 @@ from keystoneauth1 import exceptions as ka_exceptions
 from keystoneauth1 import loading
 from keystoneauth1.identity import access as access_plugin
 from keystoneauth1.identity import v3
+import openstack.config
 import openstack.connection
 import openstack.exceptions
 from requests import adapters
@@ -59,6 +60,21 @@ def user_session(context: Any) -> Any:
 def service_session() -> Any:
     """A keystoneauth session of Magnum's service user."""
     return _session(_service_auth())
+
+
+def operator_access(cloud: str | None, project_id: str) -> Any:
+    """What Keystone says of the token of whoever is at this shell.
+
+    :param cloud: of clouds.yaml; None: as the environment says
+    :param project_id: to be logged in to, whatever they say
+    :raises CloudError: Keystone refused, or did not answer
+    """
+    who = f"the login of {cloud or 'the environment'}"
+    with asking(f"Keystone, for {who}"):
+        config = openstack.config.OpenStackConfig()
+        chosen = config.get_one(cloud, auth={"project_id": project_id})
+        session: Any = chosen.get_session()
+        return session.auth.get_access(session)
 
 
 def credential_session(

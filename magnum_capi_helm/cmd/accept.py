@@ -31,8 +31,9 @@ class Accept(fleet.Fleet):
     moved: recorded is the one that has the Cluster object. With --gone:
     nothing is there of a cluster that was, and that is right. Nothing is
     written without --apply, and nothing at all to a management cluster.
-    Example: management accept --all --apply
     """
+
+    examples = ("management accept --all --apply",)
 
     action = "accept"
 

@@ -17,10 +17,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from cliff import lister
-
 from magnum_capi_helm import driver
 from magnum_capi_helm import witnesses
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.swap import ahead
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import finding
@@ -28,13 +27,15 @@ from magnum_capi_helm.swap import finding
 HEADER = ("Project", "Name", "UUID", "Level", "About", "What", "To do")
 
 
-class Adopt(lister.Lister):
+class Adopt(base.Lister):
     """Report what to know of each cluster before 1.4.0 is swapped.
 
     One line for each finding: "act" needs the operator, "note" is good to
     know. It runs beside a Magnum that runs 1.4.0, in an environment of its
-    own, and writes nothing. Example: adopt --report -f json
+    own, and writes nothing.
     """
+
+    examples = ("adopt --report -f json",)
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Whose clusters, and which lines."""

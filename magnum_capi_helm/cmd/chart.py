@@ -19,14 +19,12 @@ from collections.abc import Iterator
 import dataclasses
 import pathlib
 
-from cliff import command
-from cliff import lister
-
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import option_types
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
 from magnum_capi_helm import supported
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.resolve import requested
 
@@ -49,14 +47,15 @@ def add_version(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class Fetch(command.Command):
+class Fetch(base.Command):
     """Put a version of the chart into the chart store.
 
     Run it where the repository can be reached and copy the file into the
     store of conductors that can't, or give a chart of your own with --from.
     A version that is in the store already stays as it is.
-    Example: chart fetch 0.27.0
     """
+
+    examples = ("chart fetch 0.27.0",)
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The version to fetch, and from where."""
@@ -100,13 +99,14 @@ def _source(chart: spec.Chart, place: str) -> spec.Chart:
     return dataclasses.replace(chart, name=place, repository="")
 
 
-class List(lister.Lister):
+class List(base.Lister):
     """List the charts in the chart store, and what each needs.
 
     Supported are the versions that the driver knows; others may well work.
     What a version needs was tested together by those who made it.
-    Example: chart list --long -f json
     """
+
+    examples = ("chart list --long -f json",)
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """How much of it."""

@@ -21,25 +21,30 @@ import argparse
 from collections.abc import Sequence
 import dataclasses
 
-from cliff import lister
-
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import adopt
 from magnum_capi_helm.cmd import back
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import checks
 from magnum_capi_helm.cmd import target
 from magnum_capi_helm.swap import finding
 
 
-class Check(lister.Lister):
+class Check(base.Lister):
     """Check configuration, management cluster, helm, chart and cloud.
 
     One line each; for what fails, what to do. Where there are several
     management clusters, a column says which one. With --target, before a
     management cluster is upgraded: releases that need something first.
-    Examples: check -f json; check --target capi=1.14,capo=0.14
     """
+
+    examples = (
+        "check",
+        "check -f json",
+        "check --target capi=1.14,capo=0.14",
+        "check --rollback --to-do",
+    )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Which management clusters."""

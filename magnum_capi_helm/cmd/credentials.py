@@ -10,20 +10,28 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""``magnum-capi-helm credentials refresh``: another way to the same cloud."""
+"""``magnum-capi-helm credentials``: how clusters get into their cloud.
+
+``refresh``: another way to the same cloud; ``replace``: another credential.
+"""
 
 from __future__ import annotations
 
 import argparse
+import datetime
 from typing import Any
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import operation
 from magnum_capi_helm import places
 from magnum_capi_helm import preview
+from magnum_capi_helm import rows
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.credentials import refresh
+from magnum_capi_helm.credentials import replacement
+from magnum_capi_helm.credentials import rotation
 
 
 class Refresh(fleet.Fleet):
@@ -32,8 +40,12 @@ class Refresh(fleet.Fleet):
     The application credential of each stays as it is, and no machine is
     replaced. The CAs that a cluster has stay beside the new ones, but for
     those that have expired.
-    Example: credentials refresh --all --apply
     """
+
+    examples = (
+        "credentials refresh --all",
+        "credentials refresh --all --apply",
+    )
 
     action = "credentials refresh"
 
@@ -70,3 +82,105 @@ class Refresh(fleet.Fleet):
             going_on=lambda: refresh.left(rt, scope),
             note=refresh.behind(rt, scope),
         )
+
+
+class Replace(fleet.Fleet):
+    """Give clusters a new application credential, in place of the old one.
+
+    Where it is dead, since its user is gone, or has leaked. No machine is
+    replaced. Keystone makes a credential for nobody but the user who is
+    logged in, so you log in: by --os-cloud or OS_CLOUD and clouds.yaml, or
+    by the environment, as a user who has a role in the cluster's project,
+    and whose credential it will be. For each project you are logged in to
+    that one. The new one is tried before it is used. The health poll deletes
+    the old one when the cluster has had the new one for [capi_helm]
+    app_cred_grace seconds, or this command does with --revoke-at-once.
+
+    All clusters, or those of a project, need --dead or --before: so whoever
+    runs the same again replaces none twice.
+    """
+
+    examples = (
+        "credentials replace my-cluster --os-cloud my-project",
+        "credentials replace --all --dead --os-cloud ops --apply",
+        "credentials replace --all --before 2026-11-22T23:30 --os-cloud ops "
+        "--revoke-at-once --apply",
+    )
+
+    action = "credentials replace"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Which clusters, and as whom."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--os-cloud",
+            metavar="NAME",
+            help="log in as clouds.yaml says of it (default: as OS_CLOUD, or "
+            "the environment, says)",
+        )
+        parser.add_argument(
+            "--dead",
+            action="store_true",
+            help="only where Keystone refuses the one that there is",
+        )
+        parser.add_argument(
+            "--before",
+            type=moment,
+            metavar="TIME",
+            help="only those that were given before that time, as "
+            "2026-11-22T23:30; UTC, unless it says otherwise",
+        )
+        parser.add_argument(
+            "--revoke-at-once",
+            action="store_true",
+            help="delete the old one as soon as the cluster has the new one: "
+            "what still uses it fails until it is restarted",
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Log in where it is needed, once for each project."""
+        limited = parsed_args.dead or parsed_args.before is not None
+        if not parsed_args.clusters and not limited:
+            raise exceptions.InvalidInput(
+                "--all and --project need --dead, or --before TIME: which "
+                "credentials are to be replaced?"
+            )
+        self._logins = replacement.Logins(parsed_args.os_cloud)
+        return super().take_action(parsed_args)
+
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
+        """Whether it is to be replaced, and can be."""
+        # Hours may have passed since the rows were listed.
+        fresh = rows.fresh(preview.context(), row)
+        if fresh is None or not fresh.stack_id:
+            return fleet.Change()
+        rt = places.checked(fresh)
+        scope = operation.scope_of(fresh)
+        if parsed_args.dead and not replacement.dead(rt, scope):
+            return fleet.Change(note="it works")
+        before = parsed_args.before
+        if before is not None and replacement.given(rt, scope) >= before:
+            return fleet.Change(note="it was given later")
+        context = self._logins.context(fresh.project_id)
+        revoke = parsed_args.revoke_at_once
+        return fleet.Change(
+            replacement.planned(rt, context, fresh),
+            make=lambda: rotation.rotate(rt, context, fresh),
+            going_on=lambda: replacement.left(rt, fresh, revoke=revoke),
+        )
+
+
+def moment(text: str) -> float:
+    """A time as ISO 8601 has it, in seconds since 1970, for argparse."""
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time: give one such as 2026-11-22T23:30"
+        ) from None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=datetime.timezone.utc)
+    return found.timestamp()

@@ -17,24 +17,27 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from cliff import lister
-
 from magnum_capi_helm import difference
 from magnum_capi_helm import option_types
 from magnum_capi_helm import places
 from magnum_capi_helm import preview
+from magnum_capi_helm.cmd import base
 
 #: Paths shown of one object; the rest is counted.
 _SHOWN = 4
 
 
-class Diff(lister.Lister):
+class Diff(base.Lister):
     """Show what the next operation would change, machines above all.
 
     Without options that is what a resize would apply. With --template or
     --chart-version it is what an upgrade would change. Nothing is written.
-    Example: diff my-cluster --chart-version 0.27.0
     """
+
+    examples = (
+        "diff my-cluster",
+        "diff my-cluster --chart-version 0.27.0",
+    )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The cluster, and what it would be moved to."""

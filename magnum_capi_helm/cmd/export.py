@@ -20,12 +20,11 @@ import dataclasses
 import pathlib
 from typing import Any
 
-from cliff import lister
-
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.backup import files
 from magnum_capi_helm.backup import reading
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import fleet
 
@@ -34,15 +33,16 @@ NOTHING = "nothing to export"
 NO_CHART = "exported without its chart"
 
 
-class Export(lister.Lister):
+class Export(base.Lister):
     """Write what the management cluster alone has of clusters into files.
 
     One file for each cluster, with all its keys: authorities, credentials,
     the key for etcd, the intent and helm's records; and the chart. Whoever
     can read a file can administer its cluster. Nothing is changed on either
     side; a file of the same cluster is replaced.
-    Example: export --all --directory /var/backups/magnum-capi-helm
     """
+
+    examples = ("export --all --directory /var/backups/magnum-capi-helm",)
 
     #: Seconds before each further try; tests have no time.
     pauses: Sequence[float] = reading.PAUSES

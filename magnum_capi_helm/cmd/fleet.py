@@ -33,10 +33,9 @@ import threading
 import time
 from typing import Any
 
-from cliff import lister
-
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import choice
 
 HEADER = ("Cluster", "UUID", "Project", "Result", "Detail")
@@ -86,7 +85,7 @@ class Line:
     detail: str = ""
 
 
-class Fleet(lister.Lister, abc.ABC):
+class Fleet(base.Lister, abc.ABC):
     """A command that changes many clusters."""
 
     #: As logs and helm's history call it.

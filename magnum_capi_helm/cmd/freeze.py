@@ -20,11 +20,10 @@ import argparse
 import datetime
 import time
 
-from cliff import lister
-
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import maintenance
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.management import anchor
 
@@ -40,7 +39,7 @@ HEADER = (
 _NOBODY = "nobody"
 
 
-class _Command(lister.Lister):
+class _Command(base.Lister):
     """What both have in common."""
 
     #: Seconds between two looks; tests have no time.
@@ -87,8 +86,9 @@ class Freeze(_Command):
     deletions wait; polls only read, and no operation runs out of time. What
     is under way gets to its end: the command waits for that. Nothing is
     written without --apply.
-    Example: freeze --reason "etcd is being upgraded" --apply
     """
+
+    examples = ('freeze --reason "etcd is being upgraded" --apply',)
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Why, and how long to wait for what is under way."""
@@ -137,8 +137,10 @@ class Thaw(_Command):
     """End a maintenance: all goes on where it stopped.
 
     The time of it does not count against any operation. Nothing is written
-    without --apply. Example: thaw --apply
+    without --apply.
     """
+
+    examples = ("thaw --apply",)
 
     def take_action(
         self, parsed_args: argparse.Namespace

@@ -52,8 +52,12 @@ class Import(fleet.Fleet):
     it differs from the file. Intent and helm's records come back once the
     Cluster object is there, unchanged since the export. No object of Cluster
     API is made: first see backup and restore in the documentation.
-    Example: import /var/backups/magnum-capi-helm --apply
     """
+
+    examples = (
+        "import /var/backups/magnum-capi-helm",
+        "import /var/backups/magnum-capi-helm --apply",
+    )
 
     action = "import"
 

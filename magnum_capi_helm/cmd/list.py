@@ -17,12 +17,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
-from cliff import lister
-
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import inventory
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import census
 from magnum_capi_helm.cmd import owners
 from magnum_capi_helm.credentials import identity
@@ -41,13 +40,19 @@ HEADER = (
 )
 
 
-class List(lister.Lister):
+class List(base.Lister):
     """List all clusters, and releases that are none.
 
     State is "ok", or says where Magnum and the management cluster differ.
     With --user, a column says whose application credential a cluster uses.
-    Nothing is written. Example: list --orphans -f json
+    Nothing is written.
     """
+
+    examples = (
+        "list",
+        "list --orphans -f json",
+        "list --user ann -c Name -c Credential",
+    )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Which of them."""

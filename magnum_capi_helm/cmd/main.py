@@ -29,6 +29,7 @@ from cliff import commandmanager
 import magnum.conf
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.cmd import complete
 
 
 class Application(app.App):
@@ -46,6 +47,8 @@ class Application(app.App):
             ),
             deferred_help=True,
         )
+        # Cliff's own, which it has added, has no examples, and no zsh.
+        self.command_manager.add_command("complete", complete.Complete)
 
     def build_option_parser(
         self, description: Any, version: Any, argparse_kwargs: Any = None

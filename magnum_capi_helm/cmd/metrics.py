@@ -20,12 +20,11 @@ from concurrent import futures
 import functools
 import pathlib
 
-from cliff import command
-
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import inventory
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import census
 from magnum_capi_helm.metrics import cloud
 from magnum_capi_helm.metrics import exposition
@@ -33,15 +32,19 @@ from magnum_capi_helm.metrics import sources
 from magnum_capi_helm.metrics import textfile
 
 
-class Metrics(command.Command):
+class Metrics(base.Command):
     """Print metrics of all clusters, for Prometheus.
 
     For the textfile collector of node_exporter: let a timer write the file
     every few minutes. Nothing is written but that file, and Keystone is not
     asked. The exit code is 1 when something could not be read; what could be
     is printed all the same.
-    Example: metrics --output /var/lib/node_exporter/magnum_capi_helm.prom
     """
+
+    examples = (
+        "metrics",
+        "metrics --output /var/lib/node_exporter/magnum_capi_helm.prom",
+    )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Where to."""

@@ -19,17 +19,17 @@ import pathlib
 import shutil
 from typing import Any
 
-from cliff import lister
 import yaml
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import chart
 from magnum_capi_helm.helm import mirroring
 from magnum_capi_helm.helm import packages
 
 
-class Mirror(lister.Lister):
+class Mirror(base.Lister):
     """Fetch the charts of all addons, and list the images, for an air gap.
 
     The addon provider downloads the charts of a cluster's addons from about
@@ -39,8 +39,10 @@ class Mirror(lister.Lister):
     into a registry is left to skopeo or crane. Operators start images that
     their charts do not name: see their documentation. What is fetched stays,
     so it can be run again after a failure; the exit code is 1 until all is
-    there. Example: chart mirror 0.27.0 --to /srv/charts
+    there.
     """
+
+    examples = ("chart mirror 0.27.0 --to /srv/charts",)
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The version, the place, and which addons."""

@@ -16,18 +16,18 @@ from __future__ import annotations
 
 import argparse
 
-from cliff import command
-
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.management import permissions
 
 
-class Permissions(command.Command):
+class Permissions(base.Command):
     """Print the manifest of the driver's user on a management cluster.
 
     A ServiceAccount and a ClusterRole with what the driver needs and no
     more. Nothing is asked or changed here.
-    Example: permissions | kubectl apply -f -
     """
+
+    examples = ("permissions | kubectl apply -f -",)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print it."""

@@ -16,18 +16,22 @@ from __future__ import annotations
 
 import argparse
 
-from cliff import command
-
 from magnum_capi_helm import masking
 from magnum_capi_helm import preview
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import values
 
 
-class Render(command.Command):
+class Render(base.Command):
     """Print the objects that helm would apply, secrets hidden.
 
-    Nothing is written. Example: render my-cluster
+    Nothing is written.
     """
+
+    examples = (
+        "render my-cluster",
+        "render --template production.yaml",
+    )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """A cluster, or a template."""

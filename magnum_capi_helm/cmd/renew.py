@@ -30,8 +30,12 @@ class Renew(fleet.Fleet):
     chart a cluster has; those of workers stay. One machine more than before
     has to fit into the quota for a while. Certificates that expire later than
     --within are left alone, so what is done once is not done again.
-    Example: renew --all --within 60 --apply
     """
+
+    examples = (
+        "renew --all --within 60",
+        "renew --all --within 60 --apply",
+    )
 
     action = "renew"
 

@@ -16,24 +16,27 @@ from __future__ import annotations
 
 import argparse
 
-from cliff import lister
-
 from magnum_capi_helm import actor
 from magnum_capi_helm import places
 from magnum_capi_helm import preview
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import diff
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.upgrade import rollback
 
 
-class Rollback(lister.Lister):
+class Rollback(base.Lister):
     """Take back the last upgrade of a cluster, when it failed.
 
     Chart, values, template, images and flavors become what they were; counts
     stay. The objects that change are listed, and nothing is written without
     --apply. The polls of Magnum finish it: watch the cluster's status.
-    Example: rollback my-cluster --apply
     """
+
+    examples = (
+        "rollback my-cluster",
+        "rollback my-cluster --apply",
+    )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The cluster."""

@@ -36,8 +36,13 @@ class Rollout(fleet.Fleet):
     profiles of their templates say by now. What those said before, and say no
     more, stays until the next upgrade. Machines are replaced only with
     --allow-replacement. Each cluster is waited for until it is complete.
-    Example: rollout --chart-version 0.27.0 --all --at-a-time 2 --apply
     """
+
+    examples = (
+        "rollout --chart-version 0.27.0 --all",
+        "rollout --chart-version 0.27.0 --all --at-a-time 2 --apply",
+        "rollout --values-files my-cluster --apply",
+    )
 
     action = "rollout"
 

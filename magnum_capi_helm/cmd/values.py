@@ -17,13 +17,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from cliff import command
 import yaml
 
 from magnum_capi_helm import masking
 from magnum_capi_helm import places
 from magnum_capi_helm import preview
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import base
 
 
 def add_subject(parser: argparse.ArgumentParser) -> None:
@@ -59,13 +59,17 @@ def as_yaml(content: Any) -> str:
     )
 
 
-class Values(command.Command):
+class Values(base.Command):
     """Print the chart values of a cluster, secrets hidden.
 
     For a cluster, what its next operation would send; for a template, what
     a new cluster would get. Nothing is written.
-    Example: values --template production.yaml
     """
+
+    examples = (
+        "values my-cluster",
+        "values --template production.yaml",
+    )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """A cluster, or a template."""

@@ -48,7 +48,7 @@ LOG = log.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Plan:
+class Plan:
     """All that was found out before the first write.
 
     :param keypair: to be imported for the new owner
@@ -70,7 +70,7 @@ def rotate(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     :raises LeaseHeld: somebody works on the cluster, and goes on doing so
     :raises CapiHelmError: refused; the cluster goes on with the old one
     """
-    plan = _plan(rt, context, cluster)
+    plan = planned(rt, context, cluster)
     with operation.patient(rt, plan.scope, plan.labels) as hold:
         row = rows.fresh(context, cluster)
         if row is None or hold.marked_deleted or _deleting(row):
@@ -90,7 +90,11 @@ def rotate(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     )
 
 
-def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
+def planned(rt: runtime.Runtime, context: Any, cluster: Any) -> Plan:
+    """What it takes; nothing is written.
+
+    :raises CapiHelmError: the user can't be given one for the cluster
+    """
     if not cluster.stack_id:
         raise exceptions.NotSupported(operation.NO_RELEASE)
     session = sessions.user_session(context)
@@ -104,7 +108,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
     cloud = catalogue.Cloud(session)
     labels = location.object_labels(cluster, scope[1])
     labels[location.USER_ID] = names.label_value(owner.user_id)
-    return _Plan(
+    return Plan(
         scope=scope,
         labels=labels,
         session=session,
@@ -119,7 +123,7 @@ def _deleting(row: Any) -> bool:
     return rows.action(row.status) == "DELETE" or rows.doomed(row)
 
 
-def _replace(rt: runtime.Runtime, plan: _Plan, row: Any) -> None:
+def _replace(rt: runtime.Runtime, plan: Plan, row: Any) -> None:
     """Write down, make, try, hand over: in that order."""
     namespace, release = plan.scope
     name = names.credentials(release)

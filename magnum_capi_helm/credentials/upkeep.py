@@ -77,7 +77,7 @@ def checked(
     """
     interval = conf.CONF.capi_helm.app_cred_check_interval
     scope = operation.scope_of(cluster)
-    if not _rotatable(cluster.status) or not rt.rounds.due(
+    if not rotatable(cluster.status) or not rt.rounds.due(
         scope, interval or _UNCHECKED
     ):
         return found
@@ -107,11 +107,29 @@ def refused(cluster: Any) -> bool | None:
 
     :returns: None: it did not try
     """
-    if not cluster.health_status or not _rotatable(cluster.status):
+    if not cluster.health_status or not rotatable(cluster.status):
         return None
     if _KEY in (cluster.health_status_reason or {}):
         return True
     return False if conf.CONF.capi_helm.app_cred_check_interval else None
+
+
+def wrong(secret: client.Object | None) -> str | None:
+    """Why a cluster's credential does not work, if one tries it now.
+
+    :param secret: that it is in
+    :returns: empty: it does; None: Keystone does not say
+    """
+    try:
+        login = ledger.login(secret)
+    except exceptions.ManagementError as error:
+        return str(error)
+    if login is None:
+        return _GONE
+    works = _works(login)
+    if works is None:
+        return None
+    return "" if works else _DEAD
 
 
 def _works(login: ledger.Login) -> bool | None:
@@ -124,7 +142,7 @@ def _works(login: ledger.Login) -> bool | None:
         return None
 
 
-def _rotatable(status: str) -> bool:
+def rotatable(status: str) -> bool:
     """Whether Magnum lets people rotate in this status.
 
     While a cluster is made, its Secret is still to come.

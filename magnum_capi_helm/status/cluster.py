@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
-import json
 
 from magnum_capi_helm import values
 from magnum_capi_helm import wanted
+from magnum_capi_helm.status import addons
 from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import nodegroup
@@ -35,10 +35,6 @@ from magnum_capi_helm.status import reasons
 from magnum_capi_helm.status import view
 
 _DEPLOYED = "deployed"
-#: Annotation of the addon provider: what of an addon it has worked through.
-_HANDLED = "addons.stackhpc.com/last-handled-configuration"
-#: Seconds in which an addon provider that leaves none notices a change.
-_NOTICED = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,9 +107,9 @@ def verdict(
         or reachability.why_not(seen, now)
         or _first(each.reason for each in groups.values())
         or _renewal(seen, now)
-        or _cluster(seen)
-        or _addons(seen, expected)
-        or _unseen(seen, now),
+        or unavailable(seen)
+        or addons.undeployed(seen, expected)
+        or addons.behind(seen, now),
         groups=groups,
         api_address=reachability.api_address(seen.cluster),
         coe_version=coe_version(seen),
@@ -121,21 +117,33 @@ def verdict(
     )
 
 
-def _release(seen: view.View, rows: wanted.Rows) -> str:
+def unreleased(seen: view.View) -> str:
+    """Why helm is not done; empty: it is."""
     newest = seen.newest
     if newest is None:
         return "the helm release does not exist yet"
     if newest.status != _DEPLOYED:
         return f"helm: revision {newest.version} is {newest.status}"
+    return ""
+
+
+def _release(seen: view.View, rows: wanted.Rows) -> str:
+    if why := unreleased(seen) or left_alone(seen):
+        return why
+    live = fingerprint(seen.cluster)
+    if live is not None and live != rows.fingerprint():
+        return "the latest change is still to be applied"
+    return ""
+
+
+def left_alone(seen: view.View) -> str:
+    """Why Cluster API does nothing for a Cluster; empty: it does."""
     if seen.cluster is None:
         return "the Cluster object does not exist"
     if view.deleting(seen.cluster):
         return "the Cluster object is being deleted"
     if conditions.paused(seen.cluster):
         return "the operator has paused the cluster: nothing is changed"
-    live = fingerprint(seen.cluster)
-    if live is not None and live != rows.fingerprint():
-        return "the latest change is still to be applied"
     return ""
 
 
@@ -216,7 +224,7 @@ def _renewal(seen: view.View, now: float) -> str:
     return ""
 
 
-def _cluster(seen: view.View) -> str:
+def unavailable(seen: view.View) -> str:
     """What Cluster API says of the cluster as a whole."""
     if seen.cluster is None or not conditions.current(seen.cluster):
         return "cluster: Cluster API has not seen the latest change yet"
@@ -232,55 +240,6 @@ def _cluster(seen: view.View) -> str:
             message = plain_words.plain(condition.message if condition else "")
             return f"cluster: {message or 'not available yet'}"
     return ""
-
-
-def _addons(seen: view.View, expected: frozenset[str]) -> str:
-    if not seen.addons_known:
-        return "cluster: not every machine has its node yet"
-    live = {view.name_of(each) for each in seen.addons}
-    for name in sorted(expected - live):
-        return f"addon {name.removeprefix(f'{seen.release}-')}: not created"
-    waiting = [
-        each
-        for each in seen.addons
-        if view.status_of(each).get("phase") != "Deployed"
-    ]
-    # A failed addon explains more than one that is still being installed.
-    waiting.sort(
-        key=lambda each: (
-            view.status_of(each).get("phase") != "Failed",
-            view.name_of(each),
-        )
-    )
-    return reasons.of_addon(waiting[0], seen.release) if waiting else ""
-
-
-def _unseen(seen: view.View, now: float) -> str:
-    """Why an addon that is deployed may not be what it is to be.
-
-    Addons have no ``observedGeneration``. The addon provider keeps the spec
-    that it has handled, since it is made with kopf; of one that doesn't,
-    ``Deployed`` counts when it had a moment to notice a change.
-    """
-    waiting = "its latest change is still to be installed"
-    newest = seen.newest
-    for addon in seen.addons:
-        handled = view.annotations_of(addon).get(_HANDLED)
-        if handled is None:
-            behind = newest and 0 <= now - newest.modified < _NOTICED
-        else:
-            behind = _spec_in(handled) != view.spec_of(addon)
-        if behind:
-            name = view.name_of(addon).removeprefix(f"{seen.release}-")
-            return f"addon {name}: {waiting}"
-    return ""
-
-
-def _spec_in(handled: str) -> object:
-    try:
-        return json.loads(handled).get("spec") or {}
-    except (AttributeError, ValueError):
-        return None
 
 
 def coe_version(seen: view.View) -> str | None:

@@ -143,21 +143,21 @@ def _nodes(seen: view.View, now: float) -> list[_Entry]:
 
 
 def _node(machine: view.Object, now: float) -> _Entry:
-    condition = _node_condition(machine)
+    condition = node_condition(machine)
     value = condition.status if condition else "Unknown"
     if _starting(machine, now):
         value = "starting"
-    return _Entry(f"{_node_name(machine)}.Ready", value, _NODE[value])
+    return _Entry(f"{node_name(machine)}.Ready", value, _NODE[value])
 
 
-def _node_condition(machine: view.Object) -> conditions.Condition | None:
+def node_condition(machine: view.Object) -> conditions.Condition | None:
     known = {**conditions.old(machine), **conditions.new(machine)}
     return known.get("NodeReady") or known.get("NodeHealthy")
 
 
 def _starting(machine: view.Object, now: float) -> bool:
     """Whether a machine is new, and its node not ready for that reason."""
-    condition = _node_condition(machine)
+    condition = node_condition(machine)
     if condition is not None and (condition.well or condition.reason in _GONE):
         return False
     meta = machine.get("metadata") or {}
@@ -168,7 +168,7 @@ def _starting(machine: view.Object, now: float) -> bool:
     return now - condition.since < _TO_SETTLE
 
 
-def _node_name(machine: view.Object) -> str:
+def node_name(machine: view.Object) -> str:
     ref = view.status_of(machine).get("nodeRef") or {}
     return str(ref.get("name") or view.name_of(machine))
 

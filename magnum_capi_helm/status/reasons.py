@@ -65,12 +65,12 @@ def of_infrastructure(obj: view.Object | None) -> str:
     status = view.status_of(obj)
     old = (status.get("deprecated") or {}).get("v1beta1") or {}
     failure = status.get("failureMessage") or old.get("failureMessage")
-    if failure and not _provisioned(obj):
+    if failure and not provisioned(obj):
         return plain_words.plain(str(failure))
     return _first_error(obj, _INFRASTRUCTURE)
 
 
-def _provisioned(obj: view.Object | None) -> bool:
+def provisioned(obj: view.Object | None) -> bool:
     """By whichever field the provider's version has for it."""
     status = view.status_of(obj)
     ready = conditions.of(obj).get("Ready")

@@ -153,6 +153,8 @@ class FakeOpenStack:
         self.credentials: dict[str, dict[str, Any]] = {}
         #: Answers for application credentials: method -> HTTP status.
         self.refusals: dict[str, int] = {}
+        #: Who can log in with a password, by name: id, roles, projects.
+        self.people: dict[str, dict[str, Any]] = {}
         #: No application credential lets anybody in.
         self.stillborn = False
         self.mocker = mocker
@@ -220,6 +222,19 @@ class FakeOpenStack:
             if known is None or given["secret"] != SECRET or self.stillborn:
                 context.status_code = 401
                 return {"error": {"message": "no", "code": 401}}
+        asked = request.json()["auth"]
+        name = (asked["identity"].get("password") or {}).get("user", {})
+        person = self.people.get(name.get("name", ""))
+        if person is not None:
+            project = asked["scope"]["project"]["id"]
+            if project not in person["projects"]:
+                context.status_code = 401
+                return {"error": {"message": "no", "code": 401}}
+            context.status_code = 201
+            context.headers["X-Subject-Token"] = "token"
+            return token_info(
+                person["roles"], user=person["id"], project=project
+            )
         context.status_code = 201
         return token_info(("admin",))
 

@@ -56,6 +56,7 @@ OWNERS = {
     "openstack": {"cloud.sessions"},
     "keystoneclient": {"cloud.keystone"},
     "prometheus_client": {"metrics.exposition"},
+    "rich": {"cmd.leaves"},
 }
 
 

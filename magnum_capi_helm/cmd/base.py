@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What all commands have in common: help that ends with examples."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from cliff import _argparse
+from cliff import command
+from cliff import lister
+
+PROGRAM = "magnum-capi-helm"
+_HEAD = "Examples::"
+_INDENT = " " * 4
+
+
+class Exemplary(command.Command):
+    """A command that knows how it is used."""
+
+    #: As one types them, without the program's name; at least one.
+    examples: Sequence[str] = ()
+
+    def get_epilog(self) -> str:
+        """The end of the help; the manual has it as well."""
+        lines = [f"{_INDENT}{PROGRAM} {each}" for each in self.examples]
+        return "\n".join([_HEAD, "", *lines])
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """With paragraphs, and examples in lines of their own."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.formatter_class = _Formatter
+        return parser
+
+
+class Command(Exemplary):
+    """A command that prints what it likes."""
+
+
+class Lister(Exemplary, lister.Lister):
+    """A command that prints a table, or the same for programs."""
+
+
+class _Formatter(_argparse.SmartHelpFormatter):
+    """Argparse's own would put all of a text into one paragraph."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(
+            each
+            if each.startswith(_INDENT)
+            else super(_Formatter, self)
+            ._fill_text(each, width, indent)
+            .replace("::", ":")
+            for each in text.split("\n\n")
+        )

@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A tree of branches as text: plain, or as a terminal shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import io
+import json
+from typing import TextIO
+
+from rich import console
+from rich import live
+from rich import text as rich_text
+from rich import tree
+import yaml
+
+from magnum_capi_helm.status import branch
+
+TREE = "tree"
+FORMATS = (TREE, "json", "yaml")
+
+_STYLES = {
+    branch.State.NONE: "",
+    branch.State.READY: "green",
+    branch.State.UNKNOWN: "yellow",
+    branch.State.NOT_READY: "red",
+}
+#: Of what is not a terminal: nothing is cut or wrapped.
+_WIDE = 1_000_000
+
+
+def shown(found: branch.Branch, form: str) -> str:
+    """A tree as text without colours.
+
+    :param form: one of :data:`FORMATS`
+    """
+    if form == "json":
+        return f"{json.dumps(found.plain(), indent=2)}\n"
+    if form == "yaml":
+        return str(yaml.safe_dump(found.plain(), sort_keys=False))
+    out = io.StringIO()
+    lines = console.Console(file=out, width=_WIDE, color_system=None)
+    lines.print(drawn(found), soft_wrap=True)
+    return "".join(f"{each.rstrip()}\n" for each in _lines(out))
+
+
+def _lines(out: io.StringIO) -> Iterator[str]:
+    yield from out.getvalue().splitlines()
+
+
+def drawn(found: branch.Branch) -> tree.Tree:
+    """A tree for a terminal."""
+    root = tree.Tree(_label(found))
+    _grow(root, found)
+    return root
+
+
+def moving(stream: TextIO) -> live.Live:
+    """What is drawn again and again in the same place of a terminal."""
+    screen = console.Console(file=stream)
+    return live.Live(
+        console=screen, auto_refresh=False, vertical_overflow="visible"
+    )
+
+
+def _grow(root: tree.Tree, found: branch.Branch) -> None:
+    for each in found.children:
+        _grow(root.add(_label(each)), each)
+
+
+def _label(found: branch.Branch) -> rich_text.Text:
+    """A line. It is no markup: names and messages are other people's."""
+    line = rich_text.Text(_clean(f"{found.kind} {found.name}".rstrip()))
+    if found.note:
+        line.append(f" ({_clean(found.note)})", "dim")
+    style = _STYLES[found.state]
+    if found.state.value:
+        line.append(": ")
+        line.append(found.state.value, style)
+    if found.reason:
+        line.append(f": {_clean(found.reason)}")
+    return line
+
+
+def _clean(text: str) -> str:
+    """Nothing that a terminal would obey."""
+    return "".join(each if each.isprintable() else "?" for each in text)

@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A file that nobody but its owner can read, from its first byte on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import tempfile
+
+from magnum_capi_helm import exceptions
+
+
+def check(path: pathlib.Path, force: bool) -> None:
+    """Whether it can be written, before there is anything to write.
+
+    :param force: whether another file may be there
+    :raises InvalidInput: it may not, or there is no directory
+    """
+    if not path.parent.is_dir():
+        raise exceptions.InvalidInput(
+            f"--file {path}: there is no directory {path.parent}"
+        )
+    if path.is_dir():
+        raise exceptions.InvalidInput(f"--file {path} is a directory")
+    if not force and (path.exists() or path.is_symlink()):
+        raise _taken(path)
+
+
+def write(path: pathlib.Path, text: str, force: bool) -> None:
+    """Write it as a whole, with mode 0600, whatever the umask is.
+
+    What a symbolic link leads to is not touched.
+
+    :param force: whether it may take the place of another file
+    :raises InvalidInput: it may not, or it can't be written
+    """
+    try:
+        # mkstemp gives it this mode.
+        handle, temporary = tempfile.mkstemp(
+            prefix=f".{path.name}.", dir=path.parent
+        )
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            if force:
+                os.replace(temporary, path)
+            else:
+                os.link(temporary, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+    except FileExistsError as error:
+        raise _taken(path) from error
+    except OSError as error:
+        raise exceptions.InvalidInput(
+            f"--file {path} can't be written: {error.strerror}"
+        ) from error
+
+
+def _taken(path: pathlib.Path) -> exceptions.InvalidInput:
+    return exceptions.InvalidInput(
+        f"--file {path} exists: give another one, or --force"
+    )

@@ -1,0 +1,159 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""New application credentials for clusters, by an operator.
+
+Keystone makes one for nobody but the user whose token it is, with roles that
+this user has in the project; an administrator can delete those of others, and
+can't make any for them. So an operator logs in as somebody who has a role in
+the cluster's project, and it goes on like the rotation that this user would
+ask Magnum for.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from keystoneauth1 import exceptions as ka_exceptions
+from magnum.common import context as magnum_context
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
+from magnum_capi_helm import operation
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.credentials import refresh
+from magnum_capi_helm.credentials import removal
+from magnum_capi_helm.credentials import rotation
+from magnum_capi_helm.credentials import upkeep
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.resolve import location
+
+
+class Logins:
+    """One login for each project: a token is good for one.
+
+    :param cloud: of clouds.yaml; None: as the environment says
+    """
+
+    def __init__(self, cloud: str | None) -> None:
+        self._cloud = cloud
+        self._lock = threading.Lock()
+        self._known: dict[str, Any] = {}
+
+    def context(self, project_id: str) -> Any:
+        """As Magnum has it of a request that this user makes.
+
+        :raises CloudError: the user has no role there, or Keystone is silent
+        """
+        with self._lock:
+            if project_id not in self._known:
+                self._known[project_id] = self._login(project_id)
+            return self._known[project_id]
+
+    def _login(self, project_id: str) -> Any:
+        try:
+            found = sessions.operator_access(self._cloud, project_id)
+        except exceptions.CloudError as error:
+            if isinstance(error.__cause__, ka_exceptions.Unauthorized):
+                raise exceptions.InvalidInput(
+                    f"Keystone does not let you into project {project_id}, "
+                    "and makes an application credential for nobody but the "
+                    "user who asks: log in as a user who has a role in it "
+                    "that a cluster may act with, such as member"
+                ) from error
+            raise
+        return magnum_context.RequestContext(
+            auth_token=found.auth_token,
+            auth_token_info=found._data,
+            project_id=found.project_id,
+            user_id=found.user_id,
+            is_admin=False,
+        )
+
+
+def planned(rt: runtime.Runtime, context: Any, row: Any) -> str:
+    """What would become of a cluster's credential; nothing is written.
+
+    :param context: of the user who would own it
+    :raises CapiHelmError: it can't be replaced
+    """
+    if rows.action(row.status) == "DELETE":
+        raise exceptions.NotSupported("the cluster is being deleted")
+    if not upkeep.rotatable(row.status):
+        raise exceptions.NotSupported(
+            f"the cluster is {row.status}: its first credential is part of "
+            "its creation"
+        )
+    plan = rotation.planned(rt, context, row)
+    owner = plan.owner.user_id
+    found = [f"a new one of user {owner} ({', '.join(plan.owner.roles)})"]
+    if owner != row.user_id:
+        found.append(f"the cluster is theirs then, and was {row.user_id}'s")
+    if plan.keypair is not None:
+        found.append(f"keypair {plan.keypair.name} is imported for them")
+    return "; ".join(found)
+
+
+def dead(rt: runtime.Runtime, scope: snapshot.Scope) -> bool:
+    """Whether a cluster's credential does not work.
+
+    :raises CloudUnreachable: Keystone does not say
+    """
+    found = upkeep.wrong(secret(rt, scope))
+    if found is None:
+        raise exceptions.CloudUnreachable("Keystone does not answer")
+    return bool(found)
+
+
+def given(rt: runtime.Runtime, scope: snapshot.Scope) -> float:
+    """When a cluster was given its credential, seconds since 1970.
+
+    :returns: 0: it is not written down, or there is none
+    :raises ManagementError: the Secret is damaged
+    """
+    there = secret(rt, scope)
+    login = ledger.login(there)
+    if there is None or login is None:
+        return 0.0
+    entries = ledger.entries(there, "")
+    return max((e.since for e in entries if e.id == login.id), default=0.0)
+
+
+def secret(rt: runtime.Runtime, scope: snapshot.Scope) -> client.Object | None:
+    """The Secret that it is in, or None."""
+    name = names.credentials(scope[1])
+    return rt.management.get(kinds.SECRET, scope[0], name)
+
+
+def left(rt: runtime.Runtime, row: Any, *, revoke: bool) -> str:
+    """What is still to come after a rotation; empty: nothing.
+
+    :param revoke: delete old ones as soon as the cluster has the new one
+    :raises CloudError: Keystone does not let Magnum's service user do that
+    """
+    scope = operation.scope_of(row)
+    waiting = refresh.left(rt, scope)
+    there = secret(rt, scope)
+    if waiting or there is None or not revoke:
+        return waiting
+    if len(ledger.entries(there, "")) > 1:
+        labels = location.object_labels(row, scope[1])
+        with operation.patient(rt, scope, labels):
+            now = secret(rt, scope) or there
+            removal.delete_unused(rt.management, now, str(row.user_id or ""))
+    return ""

@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One cluster as a tree, read anew at each look. Nothing is written."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import inventory
+from magnum_capi_helm import looks
+from magnum_capi_helm import names
+from magnum_capi_helm import observation
+from magnum_capi_helm import operation
+from magnum_capi_helm import places
+from magnum_capi_helm import preview
+from magnum_capi_helm import rows
+from magnum_capi_helm import runtime
+from magnum_capi_helm.credentials import upkeep
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import lease
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import branch
+from magnum_capi_helm.status import description
+
+
+class Sitter:
+    """A cluster that is looked at, maybe again and again.
+
+    :param row: Magnum's, as it was chosen
+    """
+
+    def __init__(self, row: Any) -> None:
+        self.name = str(row.name or row.uuid)
+        self._uuid = row.uuid
+        #: Version of the Secret whose credential was found to work.
+        self._proved = ""
+
+    def look(self) -> branch.Branch | None:
+        """The cluster as it is now; None: Magnum has it no more.
+
+        :raises CapiHelmError: nobody can say
+        """
+        row = rows.find(preview.context(), self._uuid)
+        if row is None:
+            return None
+        if not row.stack_id:
+            return description.unmade(self._told(row))
+        rt = places.find(row)
+        scope = operation.scope_of(row)
+        sighting = rt.snapshots.get(scope, not_before=time.monotonic())
+        look = looks.of(rt, row, sighting, thorough=True)
+        judged = description.Judged(
+            look.wanted,
+            look.verdict,
+            conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
+            look.expected,
+            time.time(),
+        )
+        whole = observation.completed(rt.management, scope, sighting)
+        told = self._told(
+            row,
+            chart=_chart(look),
+            lease=_holder(rt, scope),
+            credential=self._credential(rt, scope),
+        )
+        return description.described(told, whole.decode(), judged)
+
+    def _told(self, row: Any, **known: Any) -> description.Told:
+        return description.Told(
+            self.name,
+            str(row.status or ""),
+            str(row.status_reason or ""),
+            str(row.health_status or ""),
+            **known,
+        )
+
+    def _credential(
+        self, rt: runtime.Runtime, scope: snapshot.Scope
+    ) -> str | None:
+        """What is wrong with it; one that works is not tried again."""
+        name = names.credentials(scope[1])
+        secret = rt.management.get(kinds.SECRET, scope[0], name)
+        version = ((secret or {}).get("metadata") or {}).get("resourceVersion")
+        if version and version == self._proved:
+            return ""
+        found = upkeep.wrong(secret)
+        self._proved = str(version or "") if found == "" else ""
+        return found
+
+
+def _chart(look: looks.Look) -> str:
+    """The version that it was made with; else, that is wanted."""
+    found = inventory.chart_version(look.seen.cluster)
+    return found or (look.known.chart.version if look.known else "")
+
+
+def _holder(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
+    """Who holds its Lease. When it was renewed is not told: that is often."""
+    found = rt.leases.read(*scope)
+    if found is None:
+        return "there is none"
+    holder = (found.get("spec") or {}).get("holderIdentity")
+    held = f"held by {holder}" if holder else "nobody holds it"
+    if lease.marked_deleted_at(found) is not None:
+        held += ", marked for deletion"
+    return held

@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A machine, its server and its node, as a branch of a cluster's tree."""
+
+from __future__ import annotations
+
+from magnum_capi_helm.status import branch
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import health
+from magnum_capi_helm.status import nodegroup
+from magnum_capi_helm.status import plain_words
+from magnum_capi_helm.status import reasons
+from magnum_capi_helm.status import view
+
+
+def described(machine: view.Object, seen: view.View) -> branch.Branch:
+    """A Machine, and its node where it has one."""
+    node = _node(machine)
+    return branch.grown(
+        "Machine",
+        view.name_of(machine),
+        why=_why(machine, seen),
+        note=_note(machine),
+        parts=[node] if node else [],
+    )
+
+
+def _why(machine: view.Object, seen: view.View) -> str:
+    """The fault if there is one, else what is waited for."""
+    fault = reasons.of_machine(machine, seen.infra_machine(machine))
+    if view.deleting(machine):
+        return f"being deleted: {fault}" if fault else "being deleted"
+    condition = _ready(machine)
+    if condition is not None and condition.well:
+        return fault
+    return fault or _waiting(condition) or _phase(machine)
+
+
+def _ready(machine: view.Object) -> conditions.Condition | None:
+    known = {**conditions.old(machine), **conditions.new(machine)}
+    return known.get("Ready")
+
+
+def _waiting(condition: conditions.Condition | None) -> str:
+    """What a condition says that is not well, if it says anything."""
+    if condition is None:
+        return ""
+    return plain_words.plain(condition.message) or condition.reason
+
+
+def _phase(machine: view.Object) -> str:
+    phase = view.status_of(machine).get("phase")
+    return str(phase or "Cluster API has not said anything of it yet")
+
+
+def _note(machine: view.Object) -> str:
+    """Where it is: address, server and Kubernetes' version."""
+    server = str(view.spec_of(machine).get("providerID") or "")
+    found = [
+        *nodegroup.addresses([machine]),
+        f"server {server.rpartition('/')[2]}" if server else "",
+        nodegroup.version([machine]) or "",
+    ]
+    return ", ".join(filter(None, found))
+
+
+def _node(machine: view.Object) -> branch.Branch | None:
+    if not view.status_of(machine).get("nodeRef"):
+        return None
+    name = health.node_name(machine)
+    condition = health.node_condition(machine)
+    if condition is None or not (condition.well or condition.bad):
+        why = _waiting(condition) or "Cluster API does not see it"
+        return branch.Branch("Node", name, branch.State.UNKNOWN, reason=why)
+    why = "" if condition.well else _waiting(condition) or "not ready"
+    return branch.grown("Node", name, why=why, parts=())

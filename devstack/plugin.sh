@@ -1,37 +1,11 @@
 # shellcheck shell=bash
-# DevStack plugin: installs the driver into Magnum's environment and points
-# it at a management cluster. It neither makes that cluster nor installs helm.
-#
-# In local.conf, after Magnum's own plugin:
-#
-#   enable_plugin magnum-capi-helm <URL of this repository>
-#   CAPI_HELM_KUBECONFIG=/path/to/kubeconfig
+# DevStack plugin: a management cluster, the driver in Magnum's environment,
+# an image and a template. README.rst has the settings of local.conf.
 
-function check_capi_helm {
-    if ! type -p helm >/dev/null; then
-        die "$LINENO" "magnum-capi-helm needs helm on the PATH"
-    fi
-    if [[ ! -r $CAPI_HELM_KUBECONFIG ]]; then
-        die "$LINENO" "CAPI_HELM_KUBECONFIG: no file $CAPI_HELM_KUBECONFIG"
-    fi
-}
-
-function configure_capi_helm {
-    local kubeconfig=$MAGNUM_CONF_DIR/capi-management.kubeconfig
-
-    install -m 0600 "$CAPI_HELM_KUBECONFIG" "$kubeconfig"
-    mkdir -p "$CAPI_HELM_CHART_STORE"
-    iniset "$MAGNUM_CONF" capi_helm kubeconfig_file "$kubeconfig"
-    iniset "$MAGNUM_CONF" capi_helm chart_store "$CAPI_HELM_CHART_STORE"
-    if [[ -n $CAPI_HELM_CHART_VERSION ]]; then
-        iniset "$MAGNUM_CONF" capi_helm default_helm_chart_version \
-            "$CAPI_HELM_CHART_VERSION"
-    fi
-    iniset "$MAGNUM_CONF" cluster_template \
-        kubernetes_allowed_network_drivers calico,cilium
-    iniset "$MAGNUM_CONF" cluster_template \
-        kubernetes_default_network_driver calico
-}
+# shellcheck source=devstack/lib/capi-helm.sh
+source "$CAPI_HELM_DIR/devstack/lib/capi-helm.sh"
+# shellcheck source=devstack/lib/k3s.sh
+source "$CAPI_HELM_DIR/devstack/lib/k3s.sh"
 
 if is_service_enabled magnum-cond magnum-api; then
     case "$1 ${2:-}" in
@@ -40,13 +14,32 @@ if is_service_enabled magnum-cond magnum-api; then
             ;;
         "stack install")
             setup_develop "$CAPI_HELM_DIR"
+            if [[ -z $CAPI_HELM_KUBECONFIG ]]; then
+                install_capi_helm_k3s
+            fi
+            install_capi_helm_management_cluster
             ;;
         "stack post-config")
             configure_capi_helm
             ;;
+        "stack test-config")
+            # All services run by now.
+            create_capi_helm_image
+            create_capi_helm_template
+            ;;
+        "unstack "*)
+            delete_capi_helm_template
+            if [[ -z $CAPI_HELM_KUBECONFIG ]]; then
+                stop_capi_helm_k3s
+            fi
+            ;;
         "clean "*)
-            rm -f "$MAGNUM_CONF_DIR/capi-management.kubeconfig"
-            rm -rf "$CAPI_HELM_CHART_STORE"
+            if [[ -z $CAPI_HELM_KUBECONFIG ]]; then
+                remove_capi_helm_k3s
+            else
+                remove_capi_helm_user
+            fi
+            clean_capi_helm
             ;;
     esac
 fi

@@ -12,8 +12,8 @@
 
 """The releases of the openstack-cluster chart that the driver is made for.
 
-What each release was tested with is its own ``dependencies.json``; the traps
-are in its templates. Both of azimuth-cloud/capi-helm-charts, by tag.
+What each release was tested with is in ``versions.yaml``; the traps are in its
+templates, of azimuth-cloud/capi-helm-charts, by tag.
 """
 
 from __future__ import annotations
@@ -21,40 +21,7 @@ from __future__ import annotations
 import dataclasses
 
 from magnum_capi_helm import chart_versions
-
-
-@dataclasses.dataclass(frozen=True)
-class Release:
-    """What some versions of the chart were tested with, all of it together.
-
-    :param cluster_api: version of Cluster API
-    :param provider: version of Cluster API's OpenStack provider (CAPO)
-    :param addons: version of the addon provider
-    :param resources: version of the OpenStack resource controller (ORC);
-        empty where it is not needed
-    :param helm: version of helm
-    :param kubernetes: first and last minor version
-    """
-
-    versions: tuple[str, ...]
-    cluster_api: str
-    provider: str
-    addons: str
-    resources: str
-    helm: str
-    kubernetes: tuple[str, str]
-
-    @property
-    def needs(self) -> str:
-        """What the management cluster has to have, in words."""
-        parts = [
-            f"Cluster API {self.cluster_api}",
-            f"CAPO {self.provider}",
-            f"addon provider {self.addons}",
-            f"ORC {self.resources}" if self.resources else "",
-            f"Kubernetes {'-'.join(self.kubernetes)}",
-        ]
-        return ", ".join(filter(None, parts))
+from magnum_capi_helm import tested_versions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,94 +31,6 @@ class Trap:
     versions: chart_versions.Range
     text: str
 
-
-_K29 = ("1.29", "1.31")
-_K32 = ("1.32", "1.34")
-_K33 = ("1.33", "1.35")
-
-#: The oldest first.
-RELEASES: tuple[Release, ...] = (
-    Release(("0.10.1",), "1.8.1", "0.10.4", "0.6.1", "", "3.15.4", _K29),
-    Release(("0.11.0",), "1.8.4", "0.10.5", "0.7.0", "", "3.16.2", _K29),
-    Release(
-        ("0.11.1", "0.11.2"), "1.8.4", "0.10.5", "0.7.1", "", "3.16.2", _K29
-    ),
-    Release(
-        ("0.12.0", "0.12.1", "0.12.2", "0.13.0"),
-        "1.8.5",
-        "0.11.3",
-        "0.7.2",
-        "",
-        "3.16.3",
-        _K29,
-    ),
-    Release(("0.14.0",), "1.8.5", "0.11.3", "0.7.2", "", "3.17.0", _K29),
-    Release(("0.14.1",), "1.9.6", "0.11.3", "0.7.2", "", "3.17.0", _K29),
-    Release(
-        ("0.15.0",), "1.9.6", "0.11.3", "0.8.1", "", "3.17.3", ("1.29", "1.32")
-    ),
-    Release(
-        ("0.16.0", "0.16.1"),
-        "1.9.6",
-        "0.11.3",
-        "0.8.1",
-        "",
-        "3.17.3",
-        ("1.30", "1.33"),
-    ),
-    Release(
-        ("0.17.0", "0.18.0", "0.19.0"),
-        "1.10.4",
-        "0.11.3",
-        "0.10.1",
-        "",
-        "3.17.3",
-        _K32,
-    ),
-    Release(
-        ("0.19.1", "0.19.2"), "1.10.4", "0.11.3", "0.10.3", "", "3.17.3", _K32
-    ),
-    Release(
-        ("0.20.0", "0.21.0", "0.22.0"),
-        "1.10.4",
-        "0.11.3",
-        "0.10.4",
-        "",
-        "3.17.3",
-        _K32,
-    ),
-    Release(("0.23.0",), "1.10.4", "0.11.3", "0.11.0", "", "3.17.3", _K32),
-    Release(
-        ("0.24.0", "0.24.1"),
-        "1.13.1",
-        "0.14.4",
-        "0.11.0",
-        "2.4.0",
-        "3.17.3",
-        ("1.33", "1.34"),
-    ),
-    Release(
-        ("0.25.0",), "1.13.1", "0.14.4", "0.12.0", "2.5.0", "3.17.3", _K33
-    ),
-    Release(
-        ("0.25.1", "0.26.0", "0.26.1"),
-        "1.13.2",
-        "0.14.4",
-        "0.12.0",
-        "2.5.0",
-        "3.17.3",
-        _K33,
-    ),
-    Release(
-        ("0.27.0",),
-        "1.13.3",
-        "0.14.6",
-        "0.12.1",
-        "2.6.0",
-        "3.17.3",
-        ("1.33", "1.36"),
-    ),
-)
 
 _Range = chart_versions.Range
 
@@ -221,18 +100,23 @@ TRAPS: tuple[Trap, ...] = (
 )
 
 
-def find(version: str) -> Release | None:
+def releases() -> tuple[tested_versions.Release, ...]:
+    """What there is of each version of the chart, the oldest first."""
+    return tested_versions.load()
+
+
+def find(version: str) -> tested_versions.Release | None:
     """What a version was tested with; None when the driver doesn't know it.
 
     It may well work: the newest the driver knows is the last one here.
     """
     bare = version.removeprefix("v")
-    return next((each for each in RELEASES if bare in each.versions), None)
+    return next((each for each in releases() if bare in each.charts), None)
 
 
 def versions() -> tuple[str, ...]:
     """All versions that the driver knows, the oldest first."""
-    return tuple(each for row in RELEASES for each in row.versions)
+    return tuple(each for row in releases() for each in row.charts)
 
 
 def traps(version: str) -> tuple[str, ...]:

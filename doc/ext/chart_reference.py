@@ -24,23 +24,37 @@ import markup
 from sphinx import application
 
 from magnum_capi_helm import supported
+from magnum_capi_helm import tested_versions
 
 
-def versions(releases: Iterable[supported.Release]) -> Iterator[str]:
+def versions(releases: Iterable[tested_versions.Release]) -> Iterator[str]:
     """A table with a row for versions that were tested with the same."""
-    header = ("Chart", "Cluster API", "CAPO", "Addons", "ORC", "Kubernetes")
+    header = (
+        "Chart",
+        "Cluster API",
+        "CAPO",
+        "ORC",
+        "Addons",
+        "Janitor",
+        "cert-manager",
+        "helm",
+        "Kubernetes",
+    )
     rows = (
         (
-            ", ".join(each.versions),
+            ", ".join(each.charts),
             each.cluster_api,
             each.provider,
-            each.addons,
             each.resources or "not needed",
+            each.addons,
+            each.janitor,
+            each.cert_manager,
+            each.helm,
             " to ".join(each.kubernetes),
         )
         for each in releases
     )
-    return markup.table(header, (30, 14, 14, 14, 14, 14), rows)
+    return markup.table(header, (18, 10, 10, 10, 10, 10, 12, 8, 12), rows)
 
 
 def traps(known: Iterable[supported.Trap]) -> Iterator[str]:
@@ -61,7 +75,7 @@ class ChartVersions(markup.Generated):
 
     def lines(self) -> Iterator[str]:
         """The table of what was tested together."""
-        return versions(supported.RELEASES)
+        return versions(supported.releases())
 
 
 class ChartTraps(markup.Generated):

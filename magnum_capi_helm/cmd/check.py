@@ -34,9 +34,10 @@ from magnum_capi_helm.swap import finding
 class Check(base.Lister):
     """Check configuration, management cluster, helm, chart and cloud.
 
-    One line each; for what fails, what to do. Where there are several
-    management clusters, a column says which one. With --target, before a
-    management cluster is upgraded: releases that need something first.
+    One line each; for what fails, what to do; and the versions that run
+    beside those that the configured chart was tested with. Where there are
+    several management clusters, a column says which one. With --target,
+    before one is upgraded: releases that need something first.
     """
 
     examples = (
@@ -92,7 +93,7 @@ class Check(base.Lister):
             return self._target(parsed_args.target, chosen)
         found = self._checked(parsed_args)
         self._code = int(
-            any(each.state != checks.OK for each in self._results)
+            any(each.state == checks.FAILED for each in self._results)
         )
         return found
 

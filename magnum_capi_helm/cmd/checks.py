@@ -14,26 +14,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import dataclasses
 
+from magnum_capi_helm import components
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import leftovers
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import key_manager
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.cmd import component_checks
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import permissions
 from magnum_capi_helm.resolve import requested
 
-OK = "ok"
-FAILED = "failed"
+OK = components.OK
+FAILED = components.FAILED
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """One line: what was looked at, how it is, what was found or to do."""
+    """One line: what was looked at, how it is, what was found or to do.
+
+    :param state: one of those of :mod:`components`; only :data:`FAILED` is a
+        reason for a create not to work
+    """
 
     name: str
     state: str
@@ -182,11 +188,32 @@ _OF_ALL = tuple(each for each in CHECKS if each not in _OF_EACH)
 _ALL = "(all)"
 
 
-def run(
-    rt: runtime.Runtime,
-    checks: Sequence[tuple[str, Callable[[runtime.Runtime], str]]] = CHECKS,
-) -> Iterator[Result]:
+def run(rt: runtime.Runtime) -> Iterator[Result]:
     """All checks; each is made whatever became of the others."""
+    yield from _made(rt, CHECKS)
+    yield from _versions(component_checks.on_management_cluster(rt))
+    yield from _versions(component_checks.on_conductor(rt))
+
+
+def run_on(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
+    """All checks, for each of several management clusters by its name."""
+    for name in names:
+        rt = runtime.get(name)
+        for each in _made(rt, _OF_EACH):
+            yield name, each
+        for each in _versions(component_checks.on_management_cluster(rt)):
+            yield name, each
+    any_one = runtime.any_one()
+    for each in _made(any_one, _OF_ALL):
+        yield _ALL, each
+    for each in _versions(component_checks.on_conductor(any_one)):
+        yield _ALL, each
+
+
+def _made(
+    rt: runtime.Runtime,
+    checks: Sequence[tuple[str, Callable[[runtime.Runtime], str]]],
+) -> Iterator[Result]:
     for name, check in checks:
         try:
             yield Result(name, OK, check(rt))
@@ -194,10 +221,5 @@ def run(
             yield Result(name, FAILED, str(error))
 
 
-def run_on(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
-    """All checks, for each of several management clusters by its name."""
-    for name in names:
-        for each in run(runtime.get(name), _OF_EACH):
-            yield name, each
-    for each in run(runtime.any_one(), _OF_ALL):
-        yield _ALL, each
+def _versions(found: Iterable[components.Line]) -> Iterator[Result]:
+    return (Result(each.name, each.state, each.detail) for each in found)

@@ -96,6 +96,7 @@ MANIFESTS = Kind(
 NAMESPACE = Kind("Namespace", "", "namespaces", ("v1",), fixed=True)
 SECRET = Kind("Secret", "", "secrets", ("v1",), fixed=True)
 LEASE = Kind("Lease", "coordination.k8s.io", "leases", ("v1",), fixed=True)
+DEPLOYMENT = Kind("Deployment", "apps", "deployments", ("v1",), fixed=True)
 
 ALL = (
     CLUSTER,

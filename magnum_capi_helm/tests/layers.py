@@ -26,6 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "ownership",
             "pem",
             "supported",
+            "tested_versions",
         }
     ),
     frozenset(
@@ -48,6 +49,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "backup.bundle",
             "backup.comparison",
             "backup.encoding",
+            "components",
             "demand",
             "difference",
             "drift",

@@ -37,4 +37,6 @@ def _matches(requirement: str, labels: Mapping[str, str]) -> bool:
     if "=" in requirement:
         key, value = requirement.split("=")
         return labels.get(key) == value
+    if requirement.startswith("!"):
+        return requirement[1:] not in labels
     return requirement in labels

@@ -37,15 +37,18 @@ PURE_MAY_IMPORT = {
     "dataclasses",
     "difflib",
     "enum",
+    "functools",
     "gzip",
     "hashlib",
     "math",
+    "importlib.resources",  # of the package: a part of the program
     "ipaddress",
     "itertools",
     "json",
     "oslo_config.types",
     "re",
     "typing",
+    "yaml",
     "zlib",
 }
 

@@ -1,0 +1,186 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Deployments of a management cluster, as those who make them publish them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Namespace, name, labels, container, image: what chart 0.27.0 was tested
+#: with. Addon provider and janitor are tagged with a commit.
+_TESTED: tuple[tuple[str, str, dict[str, str], str, str], ...] = (
+    (
+        "capi-system",
+        "capi-controller-manager",
+        {
+            "cluster.x-k8s.io/provider": "cluster-api",
+            "control-plane": "controller-manager",
+        },
+        "manager",
+        "registry.k8s.io/cluster-api/cluster-api-controller:v1.13.3",
+    ),
+    (
+        "capi-kubeadm-bootstrap-system",
+        "capi-kubeadm-bootstrap-controller-manager",
+        {
+            "cluster.x-k8s.io/provider": "bootstrap-kubeadm",
+            "control-plane": "controller-manager",
+        },
+        "manager",
+        "registry.k8s.io/cluster-api/kubeadm-bootstrap-controller:v1.13.3",
+    ),
+    (
+        "capi-kubeadm-control-plane-system",
+        "capi-kubeadm-control-plane-controller-manager",
+        {
+            "cluster.x-k8s.io/provider": "control-plane-kubeadm",
+            "control-plane": "controller-manager",
+        },
+        "manager",
+        "registry.k8s.io/cluster-api/kubeadm-control-plane-controller:v1.13.3",
+    ),
+    (
+        "capo-system",
+        "capo-controller-manager",
+        {
+            "cluster.x-k8s.io/provider": "infrastructure-openstack",
+            "control-plane": "capo-controller-manager",
+        },
+        "manager",
+        "registry.k8s.io/capi-openstack/capi-openstack-controller:v0.14.6",
+    ),
+    (
+        "orc-system",
+        "orc-controller-manager",
+        {
+            "app.kubernetes.io/managed-by": "kustomize",
+            "app.kubernetes.io/name": "orc",
+            "control-plane": "controller-manager",
+        },
+        "manager",
+        "quay.io/orc/openstack-resource-controller:v2.6.0",
+    ),
+    (
+        "capi-addon-system",
+        "cluster-api-addon-provider",
+        {
+            "app.kubernetes.io/instance": "cluster-api-addon-provider",
+            "app.kubernetes.io/managed-by": "Helm",
+            "app.kubernetes.io/name": "cluster-api-addon-provider",
+            "app.kubernetes.io/version": "ab12cd3",
+            "helm.sh/chart": "cluster-api-addon-provider-0.12.1",
+        },
+        "cluster-api-addon-provider",
+        "ghcr.io/azimuth-cloud/cluster-api-addon-provider:ab12cd3",
+    ),
+    (
+        "capi-janitor-system",
+        "cluster-api-janitor-openstack",
+        {
+            "app.kubernetes.io/instance": "cluster-api-janitor-openstack",
+            "app.kubernetes.io/managed-by": "Helm",
+            "app.kubernetes.io/name": "cluster-api-janitor-openstack",
+            "app.kubernetes.io/version": "98fe7dc",
+            "helm.sh/chart": "cluster-api-janitor-openstack-0.14.0",
+        },
+        "operator",
+        "ghcr.io/azimuth-cloud/cluster-api-janitor-openstack:98fe7dc",
+    ),
+    (
+        "cert-manager",
+        "cert-manager",
+        {
+            "app": "cert-manager",
+            "app.kubernetes.io/component": "controller",
+            "app.kubernetes.io/instance": "cert-manager",
+            "app.kubernetes.io/name": "cert-manager",
+            "app.kubernetes.io/version": "v1.20.3",
+        },
+        "cert-manager-controller",
+        "quay.io/jetstack/cert-manager-controller:v1.20.3",
+    ),
+    # Neither of these is one of the components.
+    (
+        "cert-manager",
+        "cert-manager-webhook",
+        {
+            "app": "webhook",
+            "app.kubernetes.io/component": "webhook",
+            "app.kubernetes.io/instance": "cert-manager",
+            "app.kubernetes.io/name": "webhook",
+            "app.kubernetes.io/version": "v1.20.3",
+        },
+        "cert-manager-webhook",
+        "quay.io/jetstack/cert-manager-webhook:v1.20.3",
+    ),
+    (
+        "kube-system",
+        "coredns",
+        {"k8s-app": "kube-dns", "kubernetes.io/name": "CoreDNS"},
+        "coredns",
+        "rancher/mirrored-coredns-coredns:1.12.3",
+    ),
+)
+
+
+def tested() -> list[dict[str, Any]]:
+    """All of them, at work, and in the versions of chart 0.27.0."""
+    return [deployment(*each) for each in _TESTED]
+
+
+def deployment(
+    namespace: str,
+    name: str,
+    labels: dict[str, str],
+    container: str,
+    image: str,
+    *,
+    replicas: int = 1,
+    ready: int = 1,
+) -> dict[str, Any]:
+    """One Deployment."""
+    selector = {"control-plane": name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "generation": 1,
+            "labels": dict(labels),
+        },
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": selector},
+            "strategy": {"type": "RollingUpdate"},
+            "template": {
+                "metadata": {"labels": selector},
+                "spec": {
+                    "containers": [
+                        {
+                            "name": container,
+                            "image": image,
+                            "args": ["--leader-elect"],
+                        }
+                    ],
+                    "serviceAccountName": name,
+                },
+            },
+        },
+        # The API leaves counts of zero away.
+        "status": {
+            "observedGeneration": 1,
+            **({"replicas": replicas} if replicas else {}),
+            **({"readyReplicas": ready} if ready else {}),
+        },
+    }

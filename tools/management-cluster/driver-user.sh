@@ -1,0 +1,91 @@
+# shellcheck shell=bash
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+# The driver's user on the management cluster, and a kubeconfig for it.
+
+DRIVER_NAME=magnum-capi-helm
+
+function token_secret {
+    cat <<EOF
+apiVersion: v1
+kind: Secret
+type: kubernetes.io/service-account-token
+metadata:
+  name: $DRIVER_NAME-token
+  namespace: $DRIVER_NAME
+  annotations:
+    kubernetes.io/service-account.name: $DRIVER_NAME
+EOF
+}
+
+# make_driver_user MANIFEST: what "magnum-capi-helm permissions" prints.
+function make_driver_user {
+    run kubectl --kubeconfig "$KUBECONFIG_FILE" apply --filename "$1"
+    if [[ -n $DRY_RUN ]]; then
+        echo "would make a token, and write $DRIVER_KUBECONFIG"
+        return
+    fi
+    token_secret |
+        kubectl --kubeconfig "$KUBECONFIG_FILE" apply --filename -
+    local server ca token
+    server=$(kube config view --minify --raw --output \
+        "jsonpath={.clusters[0].cluster.server}")
+    token=$(wait_for_token)
+    ca=$(of_token "{.data.ca\.crt}")
+    write_kubeconfig "$server" "$ca" "$token"
+    say "wrote $DRIVER_KUBECONFIG"
+}
+
+function of_token {
+    kube get secret "$DRIVER_NAME-token" --namespace "$DRIVER_NAME" \
+        --output "jsonpath=$1"
+}
+
+# The controller manager fills the Secret a moment after it was made.
+function wait_for_token {
+    local found
+    for _ in {1..30}; do
+        found=$(of_token "{.data.token}" | base64 --decode)
+        if [[ -n $found ]]; then
+            echo "$found"
+            return
+        fi
+        sleep 1
+    done
+    fail "the Secret $DRIVER_NAME-token got no token within 30 s"
+}
+
+# A token is in the arguments of no process, and nobody else may read it.
+function write_kubeconfig {
+    rm -f "$DRIVER_KUBECONFIG"
+    (
+        umask 077
+        cat >"$DRIVER_KUBECONFIG" <<EOF
+apiVersion: v1
+kind: Config
+current-context: magnum
+contexts:
+  - name: magnum
+    context: {cluster: management, user: magnum}
+clusters:
+  - name: management
+    cluster:
+      server: $1
+      certificate-authority-data: $2
+users:
+  - name: magnum
+    user:
+      token: $3
+EOF
+    )
+}

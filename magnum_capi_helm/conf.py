@@ -34,6 +34,7 @@ from magnum_capi_helm import home_options
 from magnum_capi_helm import homes
 from magnum_capi_helm import labels
 from magnum_capi_helm import options
+from magnum_capi_helm.delivery import options as delivery_options
 from magnum_capi_helm.metrics import options as metrics_options
 
 CONF = magnum.conf.CONF
@@ -91,6 +92,7 @@ ALL_OPTS = {
         *credential_options.OPTIONS,
         *home_options.SHARING,
         *metrics_options.OPTIONS,
+        *delivery_options.OPTIONS,
     ],
     labels_group: label_opts,
 }

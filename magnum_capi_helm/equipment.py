@@ -26,6 +26,7 @@ from magnum_capi_helm import spent
 from magnum_capi_helm import steady
 from magnum_capi_helm import traces
 from magnum_capi_helm import waits
+from magnum_capi_helm.delivery import courier
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
@@ -113,6 +114,10 @@ class Runtime:
         default_factory=lambda: steady.Steady(_HEALTHY)
     )
 
+    #: Kubeconfigs that are delivered beside the polls.
+    deliveries: courier.Courier = dataclasses.field(
+        default_factory=courier.Courier
+    )
     outages: outages.Outages = dataclasses.field(
         default_factory=outages.Outages
     )
@@ -133,6 +138,7 @@ class Runtime:
         self.broken_off.pop(scope, None)
         self.snapshots.forget(scope)
         self.health_snapshots.forget(scope)
+        self.deliveries.forget(scope)
         self.changing(scope)
 
     def stood_still(self, since: float, now: float) -> float:

@@ -38,6 +38,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm import status_poll
 from magnum_capi_helm import wanted
 from magnum_capi_helm.credentials import upkeep
+from magnum_capi_helm.delivery import notice
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import cluster as cluster_status
@@ -67,6 +68,7 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
             _go_on(rt, context, cluster)
         elif found.status == health.HEALTHY:
             _renew(rt, context, cluster, seen)
+    notice.seen(rt, context, cluster)
     return upkeep.checked(rt, cluster, found)
 
 

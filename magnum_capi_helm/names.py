@@ -148,6 +148,11 @@ def etcd_key(release_name: str) -> str:
     return f"{release_name}-etcd-key"
 
 
+def delivery(release_name: str) -> str:
+    """The Secret that says which kubeconfig was delivered, and how far."""
+    return f"{release_name}-delivery"
+
+
 def server_groups(release_name: str) -> str:
     """The Secret that says which Nova server groups belong to it."""
     return f"{release_name}-server-groups"

@@ -40,6 +40,7 @@ from magnum_capi_helm import places
 from magnum_capi_helm import repair
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm.delivery import notice
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import cluster as cluster_status
 
@@ -101,6 +102,9 @@ def go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     labels = location.object_labels(cluster, scope[1])
     with rt.leases.hold(*scope, labels) as hold:
         _decide(rt, context, cluster, hold)
+    if cluster.status.endswith("_COMPLETE"):
+        # Not before: what is delivered needs the Lease as well.
+        notice.seen(rt, context, cluster, now=True)
 
 
 def unchanged(cluster: Any) -> bool:

@@ -39,6 +39,7 @@ from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.metrics import families
 from magnum_capi_helm.metrics import meter as meters
 
 #: Magnum asks for the status every ten seconds. Health: every minute.
@@ -158,7 +159,7 @@ def build(
     seen = outages.Outages()
     status, healths = _looks(management, seen)
     _shared_meter().readings(home.name, status=status, health=healths)
-    return Runtime(
+    made = Runtime(
         management=management,
         helm=helm,
         charts=charts.Store(options.chart_store, helm),
@@ -170,6 +171,10 @@ def build(
         turns=_shared_turns(),
         home=home,
     )
+    _shared_meter().gauge(
+        families.DELIVERIES_PENDING, (home.name,), made.deliveries.pending
+    )
+    return made
 
 
 def _looks(

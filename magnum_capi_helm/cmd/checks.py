@@ -25,6 +25,8 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import key_manager
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import component_checks
+from magnum_capi_helm.delivery import sender
+from magnum_capi_helm.delivery import settings
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import permissions
 from magnum_capi_helm.resolve import requested
@@ -159,6 +161,15 @@ def _certificates(_: runtime.Runtime) -> str:
     return f"barbican at {key_manager.probe(sessions.service_session())}"
 
 
+def _delivery(_: runtime.Runtime) -> str:
+    """The receiver of kubeconfigs is there, and nothing is sent."""
+    if not settings.enabled():
+        return "off"
+    options = settings.read()
+    sender.probe(options)
+    return f"of the user {options.user.kind} to {options.receiver}"
+
+
 CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
     ("kubeconfig", _kubeconfig),
     ("management cluster", _management),
@@ -170,6 +181,7 @@ CHECKS: tuple[tuple[str, Callable[[runtime.Runtime], str]], ...] = (
     ("OpenStack", _openstack),
     ("clean-up", _cleanup),
     ("certificates", _certificates),
+    ("delivery", _delivery),
 )
 
 

@@ -203,6 +203,21 @@ ATTEMPT = _family(
     "management_cluster",
     "poll",
 )
+DELIVERY = _family(
+    "delivery_seconds",
+    "Kubeconfigs that were sent, and whether the receiver accepted them (ok) "
+    "or not (failed).",
+    "process",
+    "outcome",
+    kind=SUMMARY,
+)
+DELIVERIES_PENDING = _family(
+    "deliveries_pending",
+    "How many clusters have a kubeconfig that is still to be delivered, as "
+    "far as the process knows; missing where none is delivered.",
+    "process",
+    "management_cluster",
+)
 
 #: What each process of a conductor measures.
 OF_PROCESS = (
@@ -213,4 +228,6 @@ OF_PROCESS = (
     HELM_WAITING,
     SNAPSHOT,
     ATTEMPT,
+    DELIVERY,
+    DELIVERIES_PENDING,
 )

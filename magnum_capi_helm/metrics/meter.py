@@ -181,6 +181,17 @@ class Meter:
         finally:
             self._add(families.HELM, (command, outcome), began)
 
+    @contextlib.contextmanager
+    def delivering(self) -> Iterator[None]:
+        """Measure one sending of a kubeconfig."""
+        outcome = FAILED
+        began = self._clock()
+        try:
+            yield
+            outcome = OK
+        finally:
+            self._add(families.DELIVERY, (outcome,), began)
+
     def samples(self) -> list[families.Sample]:
         """All samples, those of a metric one after the other."""
         process = f"{self._host}/{self._pid}"

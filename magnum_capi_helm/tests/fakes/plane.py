@@ -24,6 +24,7 @@ from magnum_capi_helm import outages
 from magnum_capi_helm import runtime
 from magnum_capi_helm import steady
 from magnum_capi_helm import waits
+from magnum_capi_helm.delivery import courier
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
@@ -44,6 +45,10 @@ class Clock:
 
     def __call__(self) -> float:
         return time.monotonic() + self._ahead
+
+    def wall(self) -> float:
+        """The time of day, as far ahead."""
+        return time.time() + self._ahead
 
     def advance(self, seconds: float) -> None:
         """That much time passes."""
@@ -103,6 +108,9 @@ class Plane:
             turns=self.turns,
             home=self.home,
             outages=seen,
+            deliveries=courier.Courier(
+                self.clock, lambda: 0.0, lambda work: work(), self.clock.wall
+            ),
         )
         made.anchor.clock = self.clock
         return made

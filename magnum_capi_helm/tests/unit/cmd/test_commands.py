@@ -37,6 +37,8 @@ from magnum_capi_helm.cmd import permissions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.delivery import endpoint
+from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.flows import base as flows
 
 
@@ -94,6 +96,7 @@ class CommandsTest(base.BaseTestCase):
                 "OpenStack": "ok",
                 "clean-up": "ok",
                 "certificates": "ok",
+                "delivery": "ok",
             },
             self.states(),
         )
@@ -125,6 +128,44 @@ class CommandsTest(base.BaseTestCase):
             self.printed(),
         )
         self.assertEqual(1, code)
+
+    def delivery(self, certificate: str = "") -> endpoint.Endpoint:
+        """A receiver of kubeconfigs, and the options for it."""
+        receiver = self.useFixture(endpoint.Endpoint(certificate))
+        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for name, text in (
+            ("delivery_key_file", f"{'a' * 44}\n"),
+            ("delivery_ca_file", pki.trusted().pem),
+        ):
+            path = directory / name
+            path.write_text(text)
+            path.chmod(0o600)
+            conf.CONF.set_override(name, str(path), "capi_helm")
+        conf.CONF.set_override("delivery_url", receiver.url, "capi_helm")
+        return receiver
+
+    def test_check_looks_at_the_receiver_and_sends_nothing(self) -> None:
+        receiver = self.delivery()
+        self.assertEqual(0, self.run_command(check.Check, "-f", "json"))
+        self.assertIn(
+            f"of the user limited to https://127.0.0.1:{receiver.port}",
+            self.printed(),
+        )
+        self.assertEqual([], receiver.received)
+
+    def test_check_refuses_a_receiver_that_is_not_to_be_trusted(self) -> None:
+        stranger = pki.Authority("stranger")
+        self.delivery("".join(stranger.signed("receiver", host=True)))
+        self.assertEqual(1, self.run_command(check.Check, "-f", "json"))
+        self.assertEqual("failed", self.states()["delivery"])
+        self.assertIn("is not trusted, and nothing was sent", self.printed())
+
+    def test_check_refuses_a_key_that_others_can_read(self) -> None:
+        self.delivery()
+        path = pathlib.Path(conf.CONF.capi_helm.delivery_key_file)
+        path.chmod(0o644)
+        self.assertEqual(1, self.run_command(check.Check, "-f", "json"))
+        self.assertIn(f"{path} has mode 0644", self.printed())
 
     def test_permissions_are_printed_as_they_are_checked(self) -> None:
         self.run_command(permissions.Permissions)
@@ -266,6 +307,7 @@ class CommandsTest(base.BaseTestCase):
                 ("(all)", "chart", "ok"),
                 ("(all)", "OpenStack", "ok"),
                 ("(all)", "certificates", "ok"),
+                ("(all)", "delivery", "ok"),
             ],
             found,
         )

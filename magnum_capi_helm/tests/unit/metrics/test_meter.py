@@ -71,6 +71,23 @@ reading of a management cluster began, failed or not.
 # TYPE magnum_capi_helm_snapshot_attempt_timestamp_seconds gauge
 magnum_capi_helm_snapshot_attempt_timestamp_seconds\
 {management_cluster="a",poll="health",process="c1/7"} 1700.0
+# HELP magnum_capi_helm_delivery_seconds Kubeconfigs that were sent, and \
+whether the receiver accepted them (ok) or not (failed).
+# TYPE magnum_capi_helm_delivery_seconds summary
+magnum_capi_helm_delivery_seconds_count\
+{outcome="failed",process="c1/7"} 1.0
+magnum_capi_helm_delivery_seconds_sum\
+{outcome="failed",process="c1/7"} 2.0
+magnum_capi_helm_delivery_seconds_count\
+{outcome="ok",process="c1/7"} 1.0
+magnum_capi_helm_delivery_seconds_sum\
+{outcome="ok",process="c1/7"} 0.25
+# HELP magnum_capi_helm_deliveries_pending How many clusters have a \
+kubeconfig that is still to be delivered, as far as the process knows; \
+missing where none is delivered.
+# TYPE magnum_capi_helm_deliveries_pending gauge
+magnum_capi_helm_deliveries_pending\
+{management_cluster="a",process="c1/7"} 3.0
 """
 
 
@@ -127,6 +144,12 @@ class MeasuresTest(MeterCase):
             poll.outcome = meter.FAILED
         with self.meter.helm("upgrade"):
             self.now += 3.0
+        with self.meter.delivering():
+            self.now += 0.25
+        with self.assertRaises(KeyError), self.meter.delivering():
+            self.now += 2.0
+            raise KeyError
+        self.meter.gauge(families.DELIVERIES_PENDING, ("a",), lambda: 3)
         line = turns.Turns(1, self.begun.append)
         for key in ("one", "two", "three"):
             line.later(key, lambda: None)

@@ -1,0 +1,190 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Jobs beside the polls: when they are due, and that nobody waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import threading
+
+import fixtures
+from oslotest import base
+
+from magnum_capi_helm.delivery import courier
+
+ONE, TWO = ("n", "one"), ("n", "two")
+
+
+class CourierTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.now = 1000.0
+        self.done: list[str] = []
+        self.begun: list[Callable[[], None]] = []
+        self.outcome = courier.Outcome(60.0, pending=False)
+        self.courier = self.made(0.0)
+
+    def made(self, spread: float) -> courier.Courier:
+        """A courier whose thread a test runs."""
+        return courier.Courier(
+            lambda: self.now, lambda: spread, self.begun.append
+        )
+
+    def notice(
+        self,
+        scope: tuple[str, str] = ONE,
+        looks: str = "a",
+        now: bool = False,
+    ) -> None:
+        """A poll sees a cluster."""
+
+        def job() -> courier.Outcome:
+            self.done.append(f"{scope[1]} {looks}")
+            return self.outcome
+
+        self.courier.notice(scope, looks, job, now=now)
+
+    def run_thread(self) -> None:
+        """The thread that was begun comes to its end."""
+        self.begun.pop()()
+
+    def test_nothing_is_done_in_the_caller(self) -> None:
+        self.notice()
+        self.assertEqual([], self.done)
+        self.run_thread()
+        self.assertEqual(["one a"], self.done)
+
+    def test_it_is_due_again_when_the_job_said(self) -> None:
+        self.notice()
+        self.run_thread()
+        self.now += 59
+        self.notice()
+        self.assertEqual([], self.begun)
+        self.now += 1
+        self.notice()
+        self.run_thread()
+        self.assertEqual(["one a", "one a"], self.done)
+
+    def test_what_looks_different_is_due_at_once(self) -> None:
+        self.notice()
+        self.run_thread()
+        self.notice(looks="b")
+        self.run_thread()
+        self.notice(looks="b")
+        self.notice(looks="b", now=True)
+        self.run_thread()
+        self.assertEqual(["one a", "one b", "one b"], self.done)
+
+    def test_a_process_that_starts_looks_within_five_minutes(self) -> None:
+        self.courier = self.made(0.5)
+        self.notice()
+        self.notice(TWO, now=True)
+        self.run_thread()
+        self.now += 150
+        self.notice()
+        self.run_thread()
+        self.assertEqual(["two a", "one a"], self.done)
+
+    def test_one_thread_does_all_and_the_newest_of_each(self) -> None:
+        self.notice()
+        self.notice(TWO)
+        self.notice(looks="b")
+        self.assertEqual(1, len(self.begun))
+        self.run_thread()
+        self.assertEqual(["one b", "two a"], self.done)
+
+    def test_a_poll_meanwhile_repeats_nothing(self) -> None:
+        def job() -> courier.Outcome:
+            self.notice()
+            self.done.append("first")
+            return self.outcome
+
+        self.courier.notice(ONE, "a", job)
+        self.run_thread()
+        self.assertEqual(["first"], self.done)
+
+    def test_a_change_meanwhile_is_not_lost(self) -> None:
+        def job() -> courier.Outcome:
+            self.notice(looks="b")
+            self.done.append("first")
+            return self.outcome
+
+        self.courier.notice(ONE, "a", job)
+        self.run_thread()
+        self.assertEqual(["first", "one b"], self.done)
+
+    def test_a_job_that_breaks_off_keeps_no_other_and_tells_no_text(
+        self,
+    ) -> None:
+        log = self.useFixture(fixtures.FakeLogger("magnum_capi_helm"))
+
+        def job() -> courier.Outcome:
+            raise KeyError("canary")
+
+        self.courier.notice(ONE, "a", job)
+        self.notice(TWO)
+        self.run_thread()
+        self.assertEqual(["two a"], self.done)
+        self.assertEqual(
+            "The delivery of one broke off: KeyError\n", log.output
+        )
+        self.assertEqual(1, self.courier.pending())
+
+    def test_where_there_is_no_thread_the_next_poll_tries(self) -> None:
+        def begin(work: Callable[[], None]) -> None:
+            if not self.begun:
+                self.begun.append(work)
+                raise RuntimeError("can't start new thread")
+            work()
+
+        self.courier = courier.Courier(lambda: self.now, lambda: 0.0, begin)
+        self.notice()
+        self.assertEqual([], self.done)
+        self.notice()
+        self.assertEqual(["one a"], self.done)
+
+    def test_what_is_pending(self) -> None:
+        self.assertIsNone(self.courier.pending())
+        self.outcome = courier.Outcome(1.0, pending=True)
+        self.notice()
+        self.notice(TWO)
+        self.run_thread()
+        self.assertEqual(2, self.courier.pending())
+        self.courier.forget(TWO)
+        self.assertEqual(1, self.courier.pending())
+        self.outcome = courier.Outcome(1.0)
+        self.notice(now=True)
+        self.run_thread()
+        self.assertEqual(1, self.courier.pending())
+
+    def test_clusters_that_nobody_asks_for_are_forgotten(self) -> None:
+        self.outcome = courier.Outcome(1.0, pending=True)
+        self.notice()
+        self.run_thread()
+        self.now += 3600
+        self.notice(TWO)
+        self.run_thread()
+        self.assertEqual(1, self.courier.pending())
+
+    def test_a_thread_of_its_own(self) -> None:
+        found: list[str] = []
+        done = threading.Event()
+
+        def job() -> courier.Outcome:
+            found.append(threading.current_thread().name)
+            done.set()
+            return self.outcome
+
+        courier.Courier(spread=lambda: 0.0).notice(ONE, "a", job)
+        self.assertTrue(done.wait(30.0))
+        self.assertEqual(["delivery"], found)

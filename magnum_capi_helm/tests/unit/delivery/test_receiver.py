@@ -1,0 +1,194 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The receiver in samples/, as an operator would run it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from http import client
+import importlib.util
+import json
+import pathlib
+import ssl
+import threading
+import time
+from typing import Any
+
+import fixtures
+from oslotest import base
+
+import magnum_capi_helm
+from magnum_capi_helm.delivery import sender
+from magnum_capi_helm.delivery import settings
+from magnum_capi_helm.delivery import signing
+from magnum_capi_helm.tests.unit.delivery import pki
+
+KEY, FORMER = b"k" * 32, b"f" * 32
+UUID = "5d12f6fd-a196-4bf0-ae4c-1f639a523a52"
+_PATH = (
+    pathlib.Path(magnum_capi_helm.__file__).parents[1]
+    / "samples"
+    / "delivery_receiver.py"
+)
+
+
+def _sample() -> Any:
+    spec = importlib.util.spec_from_file_location("delivery_receiver", _PATH)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class ReceiverTest(base.BaseTestCase):
+    """It serves, and deliveries are sent as the driver sends them."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.sample = _sample()
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.serve([KEY])
+
+    def serve(self, keys: list[bytes]) -> None:
+        """Start it, with what it had in its directory."""
+        pem = self.directory / "server.pem"
+        pem.write_text(pki.receiver())
+        self.ca = self.directory / "ca.pem"
+        self.ca.write_text(pki.trusted().pem)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pem)
+        inbox = self.sample.Inbox(str(self.directory), keys)
+        serving = self.sample.Server(("127.0.0.1", 0), inbox, context)
+        serving.RequestHandlerClass.log_message = lambda *args: None
+        thread = threading.Thread(target=serving.serve_forever, args=(0.01,))
+        thread.start()
+        self.addCleanup(inbox.close)
+        self.addCleanup(serving.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(serving.shutdown)
+        self.port = serving.server_address[1]
+
+    def send(
+        self,
+        delivery: str = "kc_1",
+        text: str = "first",
+        *,
+        created: str = "2026-01-01T00:00:00.000Z",
+        keys: tuple[bytes, ...] = (KEY,),
+        now: float | None = None,
+        **body: Any,
+    ) -> str:
+        """Send one as the driver does; empty, or why it was refused."""
+        options = settings.Settings(
+            url=f"https://127.0.0.1:{self.port}/",
+            host="127.0.0.1",
+            port=self.port,
+            keys=keys,
+            ca_file=str(self.ca),
+            user=settings.User("limited", "portal", (), 1.0),
+            timeout=30.0,
+            interval=60.0,
+        )
+        content = json.dumps(
+            {
+                "delivery_id": delivery,
+                "cluster_uuid": UUID,
+                "created_at": created,
+                "kubeconfig": text,
+                **body,
+            }
+        ).encode()
+        moment = time.time() if now is None else now
+        headers = signing.headers(keys, delivery, moment, content)
+        with contextlib.suppress(sender.NotDeliveredError):
+            sender.post(options, headers, content)
+            return ""
+        error = self.assertRaises(
+            sender.NotDeliveredError, sender.post, options, headers, content
+        )
+        return str(error).rpartition(" ")[2]
+
+    def kept(self) -> str:
+        """The kubeconfig that it has."""
+        return (self.directory / f"{UUID}.yaml").read_text()
+
+    def test_it_keeps_what_is_signed_for_its_owner_alone(self) -> None:
+        self.assertEqual("", self.send())
+        self.assertEqual("first", self.kept())
+        mode = (self.directory / f"{UUID}.yaml").stat().st_mode
+        self.assertEqual(0o600, mode & 0o777)
+
+    def test_a_delivery_that_it_has_had_is_accepted_and_not_taken(
+        self,
+    ) -> None:
+        self.send()
+        self.assertEqual("", self.send(text="again"))
+        self.assertEqual("first", self.kept())
+
+    def test_it_knows_what_it_has_had_after_a_restart(self) -> None:
+        self.send()
+        self.serve([KEY])
+        self.assertEqual("", self.send(text="again"))
+        self.assertEqual("first", self.kept())
+
+    def test_a_later_one_takes_the_place_and_an_earlier_one_does_not(
+        self,
+    ) -> None:
+        self.send()
+        self.send("kc_3", "third", created="2026-01-03T00:00:00.000Z")
+        self.assertEqual("third", self.kept())
+        self.send("kc_2", "second", created="2026-01-02T00:00:00.000Z")
+        self.assertEqual("third", self.kept())
+
+    def test_a_wrong_key_is_refused(self) -> None:
+        self.assertEqual("401", self.send(keys=(FORMER,)))
+        self.assertFalse((self.directory / f"{UUID}.yaml").exists())
+
+    def test_while_keys_change_either_side_may_be_first(self) -> None:
+        self.assertEqual("", self.send(keys=(FORMER, KEY)))
+        self.serve([FORMER, KEY])
+        self.assertEqual("", self.send("kc_2", keys=(FORMER,)))
+
+    def test_an_old_timestamp_is_refused(self) -> None:
+        for seconds, answer in ((-290, ""), (-310, "400"), (310, "400")):
+            found = self.send(now=time.time() + seconds)
+            self.assertEqual(answer, found, str(seconds))
+
+    def test_what_is_no_delivery_is_refused(self) -> None:
+        bodies: list[dict[str, Any]] = [
+            {"cluster_uuid": "../../etc/passwd"},
+            {"delivery_id": "kc_9"},
+            {"created_at": None},
+            {"kubeconfig": 5},
+        ]
+        for body in bodies:
+            self.assertEqual("400", self.send(**body), str(body))
+
+    def test_what_is_too_long_is_refused_unread(self) -> None:
+        context = ssl.create_default_context(cafile=str(self.ca))
+        asking = client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=30, context=context
+        )
+        with contextlib.closing(asking):
+            asking.request("POST", "/", headers={"content-length": "1048577"})
+            self.assertEqual(413, asking.getresponse().status)
+
+    def test_its_key_file_is_the_driver_s(self) -> None:
+        path = self.directory / "key"
+        text = base64.b64encode(KEY).decode()
+        path.write_text(f"whsec_{text}\n{base64.b64encode(FORMER).decode()}\n")
+        path.chmod(0o600)
+        self.assertEqual([KEY, FORMER], self.sample.read_keys(str(path)))
+        self.assertEqual((KEY, FORMER), signing.keys(str(path)))

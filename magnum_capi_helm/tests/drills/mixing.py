@@ -13,6 +13,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+import contextlib
+import os
+import signal
 from typing import Any, NamedTuple
 
 from magnum_capi_helm import values
@@ -92,3 +96,10 @@ def _part(machine: client.Object) -> Part:
     release = labels[view.CLUSTER_NAME_LABEL]
     owner = labels.get(_DEPLOYMENT, "").removeprefix(f"{release}-")
     return Part(release, owner or MASTERS)
+
+
+def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
+    """Send a signal to processes, of which some may have ended."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)

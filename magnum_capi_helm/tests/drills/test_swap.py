@@ -16,8 +16,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
+from typing import Any
 
 from keystoneauth1 import adapter
 
@@ -132,7 +134,7 @@ class SwapTest(swap_case.SwapCase):
     def _ci_is_upgraded(self) -> None:
         """A resize is refused with true words; the upgrade repairs."""
         uuid = self.uuids["ci"]
-        body = {"node_count": 2}
+        body: dict[str, Any] = {"node_count": 2}
         self.magnum.call("POST", f"/clusters/{uuid}/actions/resize", body)
         failed = self.until_status(uuid, ("UPDATE_FAILED",))
         self.say(
@@ -197,7 +199,7 @@ class SwapTest(swap_case.SwapCase):
             "UPDATE_COMPLETE, no machine is replaced"
         )
         for name in self.uuids:
-            self.until(lambda each=name: self._polled(each), 120)
+            self.until(functools.partial(self._polled, name), 120)
 
     def _polled(self, name: str) -> bool:
         """1.4.0 has four keys for the health of a cluster."""
@@ -216,7 +218,7 @@ class SwapTest(swap_case.SwapCase):
         for uuid in self.uuids.values():
             self.magnum.call("DELETE", f"/clusters/{uuid}")
         for name, uuid in self.uuids.items():
-            self.until(lambda each=uuid: self.gone(each), 360)
+            self.until(functools.partial(self.gone, uuid), 360)
             release = self.releases[name]
             self.assertEqual([f"Lease {release}"], self.left_of(release))
             self.assertEqual([], self.credentials_of(uuid))

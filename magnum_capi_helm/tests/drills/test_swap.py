@@ -110,12 +110,10 @@ class SwapTest(swap_case.SwapCase):
         self.say("$ openstack coe credential rotate db: UPDATE_COMPLETE")
         body = {"name": "batch", "flavor_id": "m1.worker", "node_count": 1}
         self.magnum.call("POST", f"/clusters/{uuid}/nodegroups", body)
-        self.until(lambda: "batch" in self.magnum.nodegroups(uuid), 30)
+        self.until(lambda: self._group() == "CREATE_COMPLETE", 240)
         self.update_ends("db")
         before = len(self.machines["db"])
         self.assert_grown("db", 1)
-        group = self.magnum.nodegroups(uuid)["batch"]
-        self.assertEqual("CREATE_COMPLETE", group["status"])
         cni = self.looks.values(self.releases["db"])["addons"]["cni"]
         self.assertEqual("flannel", cni["type"])
         self.say(
@@ -123,6 +121,10 @@ class SwapTest(swap_case.SwapCase):
             f"CREATE_COMPLETE, {before} machines stay, 1 is new; its CNI is "
             "what it was made with"
         )
+
+    def _group(self) -> str:
+        found = self.magnum.nodegroups(self.uuids["db"])
+        return str(found["batch"]["status"]) if "batch" in found else ""
 
     def _complaint(self) -> str:
         found = self.magnum.find(self.uuids["db"]) or {}
@@ -148,6 +150,8 @@ class SwapTest(swap_case.SwapCase):
         )
         body = {"cluster_template": new, "max_batch_size": 1}
         self.magnum.call("POST", f"/clusters/{uuid}/actions/upgrade", body)
+        # Failed is what it was before, too.
+        self.until_status(uuid, ("UPDATE_IN_PROGRESS",), 60)
         self.update_ends("ci")
         before = self.machines["ci"]
         self.note("ci")

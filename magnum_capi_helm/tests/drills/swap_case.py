@@ -58,6 +58,7 @@ class SwapCase(case.DrillCase):
         self.addCleanup(self.reset)
         self.addCleanup(troubles.take_old_chart)
         self.addCleanup(troubles.stop_old_api)
+        self._predecessor_runs = False
         self.uuids: dict[str, str] = {}
         self.releases: dict[str, str] = {}
         self.machines: dict[str, dict[str, str]] = {}
@@ -84,8 +85,6 @@ class SwapCase(case.DrillCase):
             labels={"capi_helm_chart_version": troubles.OLD_CHART},
         )
         self._begin("ci", old)
-        # Whatever happens now, this driver cleans up.
-        self.addCleanup(self._restart_ours)
         for name, uuid in self.uuids.items():
             made = self.until_status(
                 uuid, ("CREATE_COMPLETE", "CREATE_FAILED")
@@ -100,14 +99,20 @@ class SwapCase(case.DrillCase):
             sections |= each
         base.write_override(sections)
         base.lab("restart", "magnum", "--driver", "1.4.0")
+        self._predecessor_runs = True
 
     def _restart_ours(self) -> None:
-        base.lab("restart", "magnum")
+        """Whatever happened, this driver cleans up."""
+        if self._predecessor_runs:
+            base.lab("restart", "magnum")
+            self._predecessor_runs = False
 
     def _begin(self, name: str, template: str, **fields: Any) -> None:
         self.uuids[name] = self.cluster(
             template, name=self.unique(name), **fields
         )
+        # After the cluster's own clean-up, and therefore before it.
+        self.addCleanup(self._restart_ours)
 
     def _shop_is_there(self) -> bool:
         """1.4.0 has done what it does in the request."""

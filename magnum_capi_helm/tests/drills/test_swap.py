@@ -26,6 +26,7 @@ from keystoneauth1 import adapter
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.drills import looks
 from magnum_capi_helm.tests.drills import swap_case
+from magnum_capi_helm.tests.drills import troubles
 from magnum_capi_helm.tests.functional import base
 
 
@@ -144,13 +145,22 @@ class SwapTest(swap_case.SwapCase):
             f"{failed['status_reason']}"
         )
         self.assert_grown("ci", 0)
+        troubles.serve_old_api()
+        self.resize(uuid, 2)
+        self.assert_grown("ci", 1)
+        troubles.stop_old_api()
+        self.say(
+            "Magnum upgrades nothing that is UPDATE_FAILED: the provider "
+            "serves v1alpha7 for as long as $ openstack coe cluster resize "
+            "ci 2 takes: UPDATE_COMPLETE, 2 machines stay, 1 is new"
+        )
         new = self.template(
             image_id="ubuntu-v1.35.1",
             labels={"capi_helm_chart_version": "0.27.0"},
         )
         body = {"cluster_template": new, "max_batch_size": 1}
         self.magnum.call("POST", f"/clusters/{uuid}/actions/upgrade", body)
-        # Failed is what it was before, too.
+        # Complete is what it was before, too.
         self.until_status(uuid, ("UPDATE_IN_PROGRESS",), 60)
         self.update_ends("ci")
         before = self.machines["ci"]

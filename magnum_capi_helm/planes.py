@@ -29,6 +29,7 @@ from magnum_capi_helm import observation
 from magnum_capi_helm import papers
 from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
+from magnum_capi_helm import stranded
 from magnum_capi_helm import values
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
@@ -87,7 +88,8 @@ class _Plane:
     def __init__(self, rt: runtime.Runtime) -> None:
         self._rt = rt
         self._observer = observation.Observer(rt.management, whole=True)
-        self._served: dict[str, bool] = {}
+        self._groups: set[str] = set()
+        self._served: dict[tuple[str, str], frozenset[str]] = {}
 
     def read(
         self, scopes: Mapping[snapshot.Scope, tuple[Any, Sequence[Any]]]
@@ -138,30 +140,32 @@ class _Plane:
                 revision = releases.opened(record)
             except exceptions.HelmError as error:
                 damaged.append(str(error))
-        versions = _versions(revision)
         credential = papers.credential(secrets, seen.release, damaged)
         authorities = papers.authorities(secrets, seen.release, damaged)
         return evidence.Live(
             reason=_reason(cluster, nodegroups, seen, revision),
             chart=revision.chart_version if revision else "",
             values=revision.values if revision else {},
-            versions=versions,
-            unserved=frozenset(e for e in versions if not self._serves(e)),
+            versions=_versions(revision),
+            outlook=self._outlook(revision),
             credential=credential,
             certificates=authorities,
             damaged=tuple(damaged),
             reachable=self._rt.home.kubeconfig in ("", conf.kubeconfig_path()),
         )
 
-    def _serves(self, api_version: str) -> bool:
-        """Whether a group version is there; asked once each."""
-        if api_version not in self._served:
-            group, _, version = api_version.rpartition("/")
-            kind = kinds.Kind("any", group, "", (version,))
-            self._served[api_version] = bool(
-                self._rt.management.api_version(kind)
-            )
-        return self._served[api_version]
+    def _outlook(self, revision: releases.Release | None) -> stranded.Outlook:
+        """What the next operation with its own chart comes to."""
+        named = {
+            stranded.api(str(each.get("apiVersion", "")), str(each["kind"]))
+            for each in (revision.objects if revision else ())
+        }
+        for group in {each.group for each in named} - self._groups:
+            self._groups.add(group)
+            for kind, versions in self._rt.management.served(group).items():
+                self._served[group, kind] = versions
+        makes = {each.group: each.version for each in named}
+        return stranded.outlook(named, self._served, makes)
 
 
 def _version(record: client.Object) -> int:

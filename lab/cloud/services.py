@@ -74,19 +74,15 @@ def services() -> list[service.Service]:
     return [*map(_api, _APIS), _octavia(), magnum()]
 
 
-def with_predecessor() -> service.Service:
-    """Magnum on the same database and options, with 1.4.0 as its driver."""
-    ours = magnum()
+def with_predecessor(ours: service.Service) -> service.Service:
+    """A process of Magnum's, on the same options, with 1.4.0 as its driver."""
     return dataclasses.replace(
         ours,
         argv=(*ours.argv, "--config-file", str(config.of_predecessor())),
-        env={"PYTHONPATH": str(predecessor.FOLDER)},
+        env={**ours.env, "PYTHONPATH": str(predecessor.FOLDER)},
         inputs=lambda: [
-            config.path("magnum"),
+            *ours.inputs(),
             config.of_predecessor(),
-            *config.overrides().glob("*.conf"),
-            virtualenv.PACKAGES,
-            _HERE / _MAGNUM,
             *predecessor.files(),
         ],
     )

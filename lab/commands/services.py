@@ -22,6 +22,7 @@ from lab import processes
 from lab import registry
 from lab import service
 from lab.cloud import services
+from lab.ha import magnum
 
 
 def run(options: argparse.Namespace) -> int:
@@ -90,12 +91,14 @@ def restart(name: str, *, driver: str | None = None) -> None:
 
 
 def _with_predecessor(one: service.Service) -> service.Service:
-    if one.name != "magnum":
+    with_driver = ("magnum", *magnum.CONDUCTORS)
+    if one.name not in with_driver:
         raise errors.LabError(
-            f"{one.name} has no driver", hint="Only magnum takes --driver."
+            f"{one.name} has no driver",
+            hint=f"Only these take --driver: {', '.join(with_driver)}.",
         )
     predecessor.install()
-    return services.with_predecessor()
+    return services.with_predecessor(one)
 
 
 def logs(name: str, *, follow: bool, lines: int) -> None:

@@ -13,15 +13,22 @@
 
 import pathlib
 import unittest
+from unittest import mock
 
+from lab import errors
+from lab import predecessor
+from lab import registry
 from lab.cloud import services
+from lab.commands import services as commands
+from lab.ha import magnum
 
 _FOLDER = pathlib.Path(services.__file__).parent
 
 
 class InputsTest(unittest.TestCase):
     def test_a_service_is_outdated_when_its_own_program_changes(self) -> None:
-        found = [*services.services(), services.with_predecessor()]
+        found = services.services()
+        found.append(services.with_predecessor(found[-1]))
         self.assertEqual(10, len(found))
         for one in found:
             scripts = [
@@ -32,3 +39,25 @@ class InputsTest(unittest.TestCase):
             self.assertEqual(1, len(scripts), one.name)
             self.assertTrue(scripts[0].is_file(), scripts[0])
             self.assertIn(scripts[0], one.inputs(), one.name)
+
+
+class PredecessorTest(unittest.TestCase):
+    def setUp(self) -> None:
+        patch = mock.patch.object(predecessor, "install")
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_each_conductor_can_run_it(self) -> None:
+        for name in ("magnum", *magnum.CONDUCTORS):
+            ours = registry.get(name)
+            found = commands._with_predecessor(ours)
+            self.assertEqual(name, found.name)
+            self.assertEqual(ours.argv, found.argv[:-2])
+            self.assertLessEqual(ours.env.items(), found.env.items())
+            self.assertEqual(str(predecessor.FOLDER), found.env["PYTHONPATH"])
+
+    def test_nothing_else_can(self) -> None:
+        for name in ("keystone", magnum.API):
+            with self.assertRaises(errors.LabError) as caught:
+                commands._with_predecessor(registry.get(name))
+            self.assertIn("has no driver", caught.exception.message)

@@ -69,6 +69,9 @@ _STRANDED = re.compile(
 _CHART_STRANDED = re.compile(
     r"from (new )?release manifest.* no matches for kind"
 )
+#: The same, of helm's validation: a paragraph for each object.
+_UNMAPPED = re.compile(r"\[?resource mapping not found for name")
+_KIND = re.compile(r'no matches for kind "([^"]+)" in version "([^"]+)"')
 _OTHER_CHART = (
     "upgrade the cluster to a chart that makes what the management cluster "
     "serves"
@@ -117,6 +120,14 @@ def translated(what: str, stderr: bytes) -> exceptions.HelmError:
         return exceptions.ChartUnavailable(message)
     if _STRANDED.search(folded):
         return exceptions.ReleaseStranded(message)
-    if _CHART_STRANDED.search(folded):
+    if _UNMAPPED.match(folded):
+        message = f"helm {what}: {_unmapped(text)}: {_OTHER_CHART}"
+    elif _CHART_STRANDED.search(folded):
         message = f"{message}: {_OTHER_CHART}"
     return exceptions.HelmError(message)
+
+
+def _unmapped(text: str) -> str:
+    """Each kind once."""
+    found = {f"{kind} in version {name}" for kind, name in _KIND.findall(text)}
+    return f"no matches for kind {', '.join(sorted(found))}"

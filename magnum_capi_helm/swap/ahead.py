@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from magnum_capi_helm import stranded
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import finding
@@ -117,17 +118,23 @@ def versions(
     live = subject.live
     if live is None:
         return
-    if live.unserved:
-        yield _act(
+    found = live.outlook
+    if found.state == stranded.OK:
+        if live.versions:
+            yield _ok("API versions", finding.listed(sorted(live.versions), 9))
+        return
+    what = (
+        "its manifest names what the management cluster does not serve: "
+        "1.4.0 can neither change nor delete it"
+    )
+    if found.state == stranded.REPAIRED:
+        yield finding.Finding(
+            finding.NOTE,
             "API versions",
-            "its manifest has objects of "
-            f"{finding.listed(sorted(live.unserved))}, which the management "
-            "cluster does not serve: helm can't change the release",
-            "serve that version again, upgrade the cluster to a chart "
-            "without it, and only then take it away",
+            f"{what}; this driver can, and puts the record right",
         )
-    elif live.versions:
-        yield _ok("API versions", finding.listed(sorted(live.versions), 9))
+    else:
+        yield _act("API versions", what, f"with this driver: {found.detail}")
 
 
 def damaged(

@@ -23,6 +23,9 @@ import dataclasses
 from typing import Any
 
 from magnum_capi_helm import spec
+from magnum_capi_helm import stranded
+
+_SERVED = stranded.Outlook(stranded.OK)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +99,7 @@ class Live:
         has deployed none
     :param values: what helm was given then
     :param versions: group versions of the objects in its manifest
-    :param unserved: those of them that its management cluster does not serve
+    :param outlook: what becomes of it, by those that are served
     :param damaged: why something of it can't be read
     :param reachable: whether the kubeconfig that 1.4.0 reads leads here
     """
@@ -105,7 +108,7 @@ class Live:
     chart: str = ""
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     versions: frozenset[str] = frozenset()
-    unserved: frozenset[str] = frozenset()
+    outlook: stranded.Outlook = _SERVED
     credential: Credential | None = None
     certificates: tuple[Certificate, ...] = ()
     damaged: tuple[str, ...] = ()

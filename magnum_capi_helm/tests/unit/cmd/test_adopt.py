@@ -191,7 +191,7 @@ class ReportCase(test_legacy.LegacyTestCase):
             code = int(command.run(options))
         self.assertEqual([], saved)
         verbs = {each.verb for each in self.management.requests}
-        self.assertLessEqual(verbs, {"get", "list"})
+        self.assertLessEqual(verbs, {"discover", "get", "list"})
         self.assertEqual(before, len(self.helm.upgrades))
         return code, json.loads(app.stdout.getvalue())
 
@@ -265,9 +265,7 @@ class AdoptTest(ReportCase):
         cloud = self.catalogue(None)
         cloud.images, cloud.flavors, cloud.keypairs = {}, {}, {}
         self.helm.published = set()
-        self.management.unserved = {
-            kinds.Kind("any", "cluster.x-k8s.io", "", ("v1beta1",))
-        }
+        self.management.retired = {"cluster.x-k8s.io/v1beta1"}
         self.openstack.credentials.clear()
         self.server.delete(kinds.SECRET, base.NAMESPACE, f"{RELEASE}-etcd")
         self.change_secret("proxy", {"tls.crt": "bm9uZQ=="})

@@ -262,6 +262,18 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         "makes what the management cluster serves",
     ),
     (
+        'Error: UPGRADE FAILED: [resource mapping not found for name: "c" '
+        'namespace: "" from "": no matches for kind "B" in version "b/v1"\n'
+        "ensure CRDs are installed first, resource mapping not found for "
+        'name: "d" namespace: "" from "": no matches for kind "A" in version '
+        '"b/v1"\nensure CRDs are installed first, resource mapping not found '
+        'for name: "e" namespace: "" from "": no matches for kind "A" in '
+        'version "b/v1"\nensure CRDs are installed first]',
+        exceptions.HelmError,
+        "no matches for kind A in version b/v1, B in version b/v1: upgrade "
+        "the cluster to a chart that makes what the management cluster serves",
+    ),
+    (
         "WARNING: Kubernetes configuration file is group-readable\n"
         "Error: UPGRADE FAILED: no matches for kind",
         exceptions.HelmError,

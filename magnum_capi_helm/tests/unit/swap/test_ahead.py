@@ -19,9 +19,15 @@ from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm import stranded
 from magnum_capi_helm.swap import ahead
 from magnum_capi_helm.swap import finding
 from magnum_capi_helm.tests.unit.swap import subjects
+
+
+def _outlook(state: str) -> stranded.Outlook:
+    return stranded.Outlook(state, "so do this first")
+
 
 #: What the cluster is like -> level, text, what to do.
 STATUSES: dict[str, tuple[dict[str, Any], tuple[str, str, str]]] = {
@@ -107,11 +113,23 @@ FINDINGS: dict[
         {},
         [("act", "helm has deployed no revision of it")],
     ),
-    "a version of the manifest is gone": (
+    "no chart of its version can be installed any more": (
         ahead.versions,
-        {"live": {"unserved": frozenset({"i.x-k8s.io/v1alpha7"})}},
+        {"live": {"outlook": _outlook("upgrade")}},
         {},
-        [("act", "has objects of i.x-k8s.io/v1alpha7, which the management")],
+        [("act", "1.4.0 can neither change nor delete it")],
+    ),
+    "a kind of the manifest is gone": (
+        ahead.versions,
+        {"live": {"outlook": _outlook("refused")}},
+        {},
+        [("act", "what the management cluster does not serve")],
+    ),
+    "this driver puts the record right": (
+        ahead.versions,
+        {"live": {"outlook": _outlook("repaired")}},
+        {},
+        [("note", "this driver can, and puts the record right")],
     ),
     "all versions are served": (
         ahead.versions,

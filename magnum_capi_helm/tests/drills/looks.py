@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the drills of a swap look at: machines, releases, objects, rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from typing import Any
+
+import psycopg2
+import psycopg2.extras
+
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.functional import base
+
+#: What the polls of 1.4.0 write, whoever else looks.
+_POLLED = frozenset(
+    {"health_status", "health_status_reason", "updated_at", "node_count"}
+)
+
+
+def command(
+    *words: str, others: tuple[str, ...] = ()
+) -> tuple[int, list[dict[str, str]], str]:
+    """``magnum-capi-helm`` as an operator calls it.
+
+    :param others: configuration files beside Magnum's own
+    :returns: its exit code, the lines of its table, and its summary
+    """
+    home = base.LAB / "cloud" / "magnum"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "magnum_capi_helm.cmd.main",
+            *(f"--config-file={home / e}" for e in ("magnum.conf", *others)),
+            f"--config-dir={home / 'conf.d'}",
+            *words,
+            *("-f", "json"),
+        ],
+        cwd=base.CHECKOUT,
+        env={
+            **os.environ,
+            "PATH": f"{base.LAB / 'bin'}:{os.environ['PATH']}",
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    if not done.stdout:
+        raise AssertionError(f"{words}: {done.stderr}")
+    summary = done.stderr.strip().rpartition("\n")[2]
+    return done.returncode, list(json.loads(done.stdout)), summary
+
+
+class Looks:
+    """One project's namespace of the first management cluster.
+
+    :param plane: where it is
+    """
+
+    def __init__(self, plane: client.Client, namespace: str) -> None:
+        self._plane = plane
+        self._namespace = namespace
+
+    def machines(self, release: str) -> dict[str, str]:
+        """Names of the machines of a release by UID; a new one has another."""
+        return {
+            each["metadata"]["uid"]: view.name_of(each)
+            for each in self.owned(kinds.MACHINE, release)
+            if not view.deleting(each)
+        }
+
+    def owned(self, kind: kinds.Kind, release: str) -> list[client.Object]:
+        """Objects of one kind of a release."""
+        selector = f"{view.CLUSTER_NAME_LABEL}={release}"
+        return self._plane.list(kind, self._namespace, selector)
+
+    def objects(self) -> dict[str, str]:
+        """The resourceVersion of each object, helm's records among them."""
+        return {
+            f"{kind.name} {view.name_of(each)}": (
+                each["metadata"]["resourceVersion"]
+            )
+            for kind in kinds.ALL
+            if kind is not kinds.NAMESPACE
+            for each in self._plane.list(kind, self._namespace)
+        }
+
+    def values(self, release: str) -> dict[str, Any]:
+        """The values that a release was installed with."""
+        return dict(
+            json.loads(self.helm("get", "values", release, "-o", "json"))
+        )
+
+    def helm(self, *words: str) -> str:
+        """What the lab's helm prints."""
+        return base.run(
+            str(base.LAB / "bin" / "helm"),
+            *words,
+            f"--namespace={self._namespace}",
+            env={"KUBECONFIG": str(base.LAB / "kubeconfig")},
+        )
+
+
+def rows(uuids: list[str]) -> list[dict[str, Any]]:
+    """The rows of clusters and their nodegroups, but what polls write."""
+    queries = (
+        "SELECT * FROM cluster WHERE uuid = ANY(%s) ORDER BY uuid",
+        "SELECT * FROM nodegroup WHERE cluster_id = ANY(%s) ORDER BY uuid",
+    )
+    found: list[dict[str, Any]] = []
+    with (
+        psycopg2.connect(base.magnum_database()) as database,
+        database.cursor(
+            cursor_factory=psycopg2.extras.RealDictCursor
+        ) as cursor,
+    ):
+        for query in queries:
+            cursor.execute(query, (uuids,))
+            found += map(dict, cursor.fetchall())
+    return [
+        {key: value for key, value in row.items() if key not in _POLLED}
+        for row in found
+    ]
+
+
+def kubectl(*words: str, path: pathlib.Path | None = None) -> str:
+    """What the lab's kubectl prints, as its administrator."""
+    return base.run(
+        str(base.LAB / "bin" / "kubectl"),
+        *words,
+        env={"KUBECONFIG": str(path or base.LAB / "kubeconfig")},
+    )

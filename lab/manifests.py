@@ -52,8 +52,9 @@ def _source(plane: planes.Plane) -> str:
 def shipped(name: str) -> pathlib.Path:
     """The folder of what a provider ships, of the one that runs."""
     other = cluster_api.other()
-    own = not other or name not in other.folders()
-    return (layout.CRDS if own else other.crds) / name
+    if other and name in other.folders():
+        return other.crds / name
+    return layout.CRDS / name
 
 
 def written(plane: planes.Plane) -> bool:

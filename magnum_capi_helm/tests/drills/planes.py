@@ -82,6 +82,14 @@ class PlaneCase(case.DrillCase):
         path = f"/clusters/{cluster}/actions/resize"
         self.magnum.call("POST", path, {"node_count": count})
 
+    def upgrade(self, cluster: str, template: str) -> None:
+        """Ask for an upgrade, and wait for nothing."""
+        self.magnum.call(
+            "POST",
+            f"/clusters/{cluster}/actions/upgrade",
+            {"cluster_template": template, "max_batch_size": 1},
+        )
+
     def ended(
         self, cluster: str, wanted: Sequence[str] = _OVER
     ) -> dict[str, Any]:

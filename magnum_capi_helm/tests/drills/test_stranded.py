@@ -90,12 +90,7 @@ class StrandedTest(planes.PlaneCase):
     def _upgraded(self, cluster: str) -> None:
         release = self.release(cluster)
         newest = releases.revisions(self.plane, self.namespace, release)[-1]
-        template = self.template()
-        self.magnum.call(
-            "POST",
-            f"/clusters/{cluster}/actions/upgrade",
-            {"cluster_template": template},
-        )
+        self.upgrade(cluster, self.template())
         row = self.ended(cluster)
         self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))
         self.tell("$ openstack coe cluster upgrade shop TEMPLATE, of chart")

@@ -13,8 +13,8 @@
 """From the user's Python into the lab's own virtual environment.
 
 Only the standard library may be imported here and by the modules imported
-here: errors, environment, golang, layout, lock, programs, progress, stamps,
-steps, tools, virtualenv.
+here: cluster_api, definitions, errors, environment, golang, layout, lock,
+programs, progress, stamps, steps, tools, virtualenv.
 """
 
 import os
@@ -38,14 +38,19 @@ def inside() -> bool:
     return pathlib.Path(sys.prefix) == layout.VENV
 
 
-def prepare(*, with_driver: bool = True) -> None:
-    """Install packages and the driver while the programs are built."""
-    todo = [each for each in _todo() if with_driver or each.name != _DRIVER]
+def prepare(other: programs.Other, *, with_driver: bool = True) -> None:
+    """Install packages and the driver while the programs are built.
+
+    :param other: the Cluster API that is to run in place of the lab's own
+    """
+    todo = [
+        each for each in _todo(other) if with_driver or each.name != _DRIVER
+    ]
     if todo:
         steps.run(todo, progress.Board(sys.stdout, len(todo)))
 
 
-def _todo() -> list[steps.Step]:
+def _todo(other: programs.Other) -> list[steps.Step]:
     found = []
     if not virtualenv.packages_ready():
         found.append(
@@ -61,8 +66,10 @@ def _todo() -> list[steps.Step]:
                 frozenset({"Python packages"}),
             )
         )
-    if not programs.ready():
-        found.append(steps.Step("programs", programs.build))
+    if not programs.ready(other):
+        found.append(
+            steps.Step("programs", lambda say: programs.build(say, other))
+        )
     return found
 
 

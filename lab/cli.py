@@ -15,6 +15,7 @@
 import argparse
 from collections.abc import Callable
 
+from lab import cluster_api
 from lab import planes
 from lab import predecessor
 
@@ -38,7 +39,9 @@ def parser() -> argparse.ArgumentParser:
         help="run Magnum as its API and three conductors, on RabbitMQ and"
         " MariaDB of Debian's (root installs them when they are missing)",
     )
-    add("build", "build programs and packages, and start nothing")
+    _cluster_api(up, "run that Cluster API; it stays the one that runs")
+    build = add("build", "build programs and packages, and start nothing")
+    _cluster_api(build, "build that Cluster API, too")
     demo = add("demo", "show a cluster from its creation to its deletion")
     demo.add_argument(
         "--keep", action="store_true", help="leave the cluster running"
@@ -81,3 +84,7 @@ def _second(command: argparse._ActionsContainer, text: str) -> None:
     command.add_argument(
         "--management", choices=[planes.SECOND.name], help=text
     )
+
+
+def _cluster_api(command: argparse.ArgumentParser, text: str) -> None:
+    command.add_argument("--cluster-api", choices=cluster_api.NAMES, help=text)

@@ -14,6 +14,7 @@
 
 import functools
 import os
+import pathlib
 import re
 import shutil
 
@@ -93,3 +94,22 @@ def ensure() -> str:
             hint=f"Install Go {OLDEST[0]}.{OLDEST[1]} or newer.",
         )
     return program
+
+
+def downloaded(go: str, module: str, folder: pathlib.Path) -> pathlib.Path:
+    """The folder of a module's sources.
+
+    :param folder: the folder of the go.mod that requires it
+    """
+    tools.run(
+        [go, "mod", "download", module],
+        log=_LOG,
+        env=environ(),
+        cwd=folder,
+    )
+    found = tools.output(
+        [go, "list", "-m", "-f", "{{.Dir}}", module],
+        env=environ(),
+        cwd=folder,
+    )
+    return pathlib.Path(found.strip())

@@ -17,6 +17,7 @@ import sys
 
 from lab import bootstrap
 from lab import cli
+from lab import cluster_api
 from lab import environment
 from lab import errors
 from lab import lock
@@ -65,16 +66,24 @@ def _choose(options: argparse.Namespace) -> int:
         held = lock.take(options.command)
     if options.command == "build":
         # Not the driver: two that install it at once spoil its metadata.
-        bootstrap.prepare(with_driver=False)
+        bootstrap.prepare(_other(options), with_driver=False)
         return 0
     if options.command in _BUILDING:
-        bootstrap.prepare()
+        bootstrap.prepare(_other(options))
+    if options.command == "up" and options.cluster_api:
+        cluster_api.choose(options.cluster_api)
     if options.command in _STOPPING and not virtualenv.usable():
         return _dispatch(options, held)
     if not bootstrap.inside():
         bootstrap.enter(held)
     environment.enter()
     return _dispatch(options, held)
+
+
+def _other(options: argparse.Namespace) -> cluster_api.Release | None:
+    """The Cluster API to build besides the lab's own."""
+    asked = getattr(options, "cluster_api", None) or cluster_api.chosen()
+    return cluster_api.OTHERS.get(asked)
 
 
 def _dispatch(options: argparse.Namespace, held: int | None) -> int:

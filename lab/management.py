@@ -20,7 +20,6 @@ for its admission webhooks alone (no object carries its watch filter), and
 from collections.abc import Callable
 import pathlib
 
-from lab import layout
 from lab import manifests
 from lab import planes
 from lab import programs
@@ -55,10 +54,6 @@ def services(plane: planes.Plane) -> list[service.Service]:
     ]
 
 
-def _program(name: str) -> pathlib.Path:
-    return layout.BIN / name
-
-
 def _built(name: str) -> Callable[[], list[pathlib.Path]]:
     """What changes when the program is built anew."""
     return lambda: [programs.stamp(name)]
@@ -80,7 +75,7 @@ def _etcd(plane: planes.Plane) -> service.Service:
     return service.Service(
         plane.called("etcd"),
         (
-            str(_program("etcd")),
+            str(programs.path("etcd")),
             f"--data-dir={plane.etcd / 'data'}",
             f"--listen-client-urls={url}",
             f"--advertise-client-urls={url}",
@@ -102,7 +97,7 @@ def _api_server(plane: planes.Plane) -> service.Service:
     return service.Service(
         plane.called("kube-apiserver"),
         (
-            str(_program("kube-apiserver")),
+            str(programs.path("kube-apiserver")),
             f"--etcd-servers={_etcd_url(plane)}",
             "--bind-address=127.0.0.1",
             f"--secure-port={plane.api_port}",
@@ -139,7 +134,7 @@ def _controller_manager(plane: planes.Plane) -> service.Service:
     return service.Service(
         plane.called("kube-controller-manager"),
         (
-            str(_program("kube-controller-manager")),
+            str(programs.path("kube-controller-manager")),
             f"--kubeconfig={plane.kubeconfig}",
             "--secure-port=0",
             "--leader-elect=false",
@@ -166,7 +161,7 @@ def _manager(plane: planes.Plane, name: str) -> service.Service:
     return service.Service(
         plane.called(name),
         (
-            str(_program(name)),
+            str(programs.path(name)),
             f"--kubeconfig={plane.kubeconfig}",
             f"--webhook-port={port}",
             f"--webhook-cert-dir={plane.pki}",
@@ -189,7 +184,7 @@ def _labinfra(plane: planes.Plane) -> service.Service:
     return service.Service(
         plane.called("labinfra"),
         (
-            str(_program("labinfra")),
+            str(programs.path("labinfra")),
             f"-kubeconfig={plane.kubeconfig}",
             f"-health-addr={health}",
             f"-endpoint-net={plane.endpoints}",

@@ -22,6 +22,7 @@ from typing import Any
 
 import yaml
 
+from lab import cluster_api
 from lab import layout
 from lab import pki
 from lab import planes
@@ -42,8 +43,18 @@ ADDONS = layout.SOURCE / "plane" / "addon-crds.yaml"
 
 
 def _source(plane: planes.Plane) -> str:
-    files = [*layout.CRDS.rglob("*.yaml"), plane.authority]
+    files = [plane.authority]
+    for name in PROVIDERS:
+        files += shipped(name).rglob("*.yaml")
     return stamps.fingerprint(str(PROVIDERS), str(plane), files=files)
+
+
+def shipped(name: str) -> pathlib.Path:
+    """The folder of what a provider ships, of the one that runs."""
+    other = cluster_api.other()
+    if other and name in other.folders():
+        return other.crds / name
+    return layout.CRDS / name
 
 
 def written(plane: planes.Plane) -> bool:
@@ -55,7 +66,7 @@ def write(plane: planes.Plane) -> None:
     """Render crd-*.yaml and webhook-*.yaml below the state folder."""
     plane.manifests.mkdir(parents=True, exist_ok=True)
     for name, (labels, port) in PROVIDERS.items():
-        source = layout.CRDS / name
+        source = shipped(name)
         crds = [
             _crd(_load(path)[0], labels, _endpoint(plane, port, "/convert"))
             for path in sorted(source.glob("*.yaml"))

@@ -10,11 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Builds the management plane's programs from two pinned Go modules.
+"""Builds the management plane's programs from pinned Go modules.
 
 One module means one version of every package that the programs share:
 Kubernetes here is the one that Cluster API itself is built with. The OpenStack
-provider needs an older controller-runtime and has a module of its own.
+provider needs an older controller-runtime and has a module of its own, and so
+has each other Cluster API (``cluster_api.py``).
 """
 
 from collections.abc import Callable
@@ -23,7 +24,10 @@ import functools
 import pathlib
 import re
 import shutil
+from typing import TypeAlias
 
+from lab import cluster_api
+from lab import definitions
 from lab import errors
 from lab import golang
 from lab import hurried
@@ -31,13 +35,12 @@ from lab import layout
 from lab import stamps
 from lab import tools
 
-PLANE = layout.SOURCE / "plane"
+PLANE = cluster_api.MODULES
 CAPO = PLANE / "capo"
 _LOG = layout.log("programs")
 _KUBERNETES = "k8s.io/kubernetes"
-CLUSTER_API = "sigs.k8s.io/cluster-api"
-_PROVIDER = "sigs.k8s.io/cluster-api-provider-openstack"
-_RESOURCES = "github.com/k-orc/openstack-resource-controller/v2"
+CLUSTER_API = cluster_api.MODULE
+_VERSION = f"{CLUSTER_API}/version.gitVersion"
 _HELM = "helm.sh/helm/v3"
 GIGABYTE = 1024**3
 
@@ -46,7 +49,8 @@ GIGABYTE = 1024**3
 class Program:
     """What to build, in which module, from which sources of our own.
 
-    ``hurried``: with a Cluster API that waits less
+    ``hurried``: with a Cluster API that waits less; ``loose``: Go may look
+    beyond the go.mod
     """
 
     name: str
@@ -54,6 +58,7 @@ class Program:
     module: pathlib.Path = PLANE
     sources: pathlib.Path | None = None
     hurried: bool = False
+    loose: bool = False
 
 
 PROGRAMS = (
@@ -74,23 +79,42 @@ PROGRAMS = (
     Program(
         "labinfra", "./labinfra", sources=PLANE / "labinfra", hurried=True
     ),
-    Program("capo", _PROVIDER, module=CAPO),
+    # It can't be tidied: a dependency of its tests is not to be had.
+    Program("capo", definitions.PROVIDER, module=CAPO, loose=True),
 )
 
-# Module, folder inside it: where each provider keeps CRDs and webhooks.
-CONFIGS = {
-    "core": (CLUSTER_API, "config"),
-    "bootstrap": (CLUSTER_API, "bootstrap/kubeadm/config"),
-    "kcp": (CLUSTER_API, "controlplane/kubeadm/config"),
-    "capo": (_PROVIDER, "config"),
-    "orc": (_RESOURCES, "config"),
-}
+Other: TypeAlias = cluster_api.Release | None
 
 
 def versions(go_mod: str) -> dict[str, str]:
     """The version of every module that a go.mod requires."""
     pattern = r"^\s*(?:require\s+)?(\S+) (v\d\S*)"
     return dict(re.findall(pattern, go_mod, re.MULTILINE))
+
+
+def managers(release: cluster_api.Release) -> list[Program]:
+    """What to build of another Cluster API."""
+    return [
+        Program(
+            release.called(f"capi-{name}"),
+            f"{CLUSTER_API}/{folder}",
+            module=release.module,
+            hurried=True,
+        )
+        for name, folder in release.folders().items()
+    ]
+
+
+def path(name: str) -> pathlib.Path:
+    """The program to run by that name."""
+    return layout.BIN / _current(name)
+
+
+def _current(name: str) -> str:
+    other = cluster_api.other()
+    if other and name.removeprefix("capi-") in other.folders():
+        return other.called(name)
+    return name
 
 
 @functools.cache
@@ -110,7 +134,7 @@ def _flags() -> str:
         f"{base}.gitTreeState": "clean",
         f"{base}.gitCommit": "lab",
         f"{base}.buildDate": "2026-01-01T00:00:00Z",
-        f"{CLUSTER_API}/version.gitVersion": required[CLUSTER_API],
+        _VERSION: required[CLUSTER_API],
         f"{_HELM}/internal/version.version": required[_HELM],
     }
     words = (f"-X {name}={value}" for name, value in values.items())
@@ -118,8 +142,12 @@ def _flags() -> str:
 
 
 def stamp(name: str) -> pathlib.Path:
-    """The file that tells from what a program was built."""
-    return layout.STAMPS / f"program-{name}"
+    """The file that tells from what the program of that name was built."""
+    return layout.STAMPS / f"program-{_current(name)}"
+
+
+def _stamp(program: Program) -> str:
+    return f"program-{program.name}"
 
 
 def _sources(program: Program, go: str) -> str:
@@ -135,98 +163,70 @@ def _sources(program: Program, go: str) -> str:
     )
 
 
-def outdated() -> list[Program]:
+def outdated(other: Other = None) -> list[Program]:
     """The programs that have to be built."""
     go = golang.find()
     return [
         program
-        for program in PROGRAMS
+        for program in (*PROGRAMS, *(managers(other) if other else ()))
         if go is None
         or not (layout.BIN / program.name).exists()
-        or not stamps.fresh(stamp(program.name).name, _sources(program, go))
+        or not stamps.fresh(_stamp(program), _sources(program, go))
     ]
 
 
-def ready() -> bool:
-    """Whether there is nothing to build and nothing to copy."""
-    return not outdated() and _configs_ready()
+def ready(other: Other = None) -> bool:
+    """Whether there is nothing to build and nothing to copy.
+
+    :param other: besides what the lab has anyway
+    """
+    return not outdated(other) and definitions.ready(other)
 
 
-def build(say: Callable[[str], None]) -> None:
-    """Build what is outdated."""
+def build(say: Callable[[str], None], other: Other = None) -> None:
+    """Build what is outdated.
+
+    :param other: besides what the lab has anyway
+    """
     _need_space()
     say("looking for Go")
     go = golang.ensure()
-    todo = outdated()
+    todo = outdated(other)
     layout.BIN.mkdir(parents=True, exist_ok=True)
     for number, program in enumerate(todo, 1):
         say(f"{number}/{len(todo)} {program.name}")
         _build(program, go)
-    if not _configs_ready():
+    if not definitions.ready(other):
         say("custom resource definitions")
-        _copy_configs(go)
+        definitions.copy(go, other)
 
 
 def _build(program: Program, go: str) -> None:
     target = layout.BIN / program.name
     fresh = target.with_suffix(".new")  # the old one may be running
-    own = program.module != PLANE
     # With whole paths, each checkout would compile its own Cluster API.
-    # The provider's module can't be tidied (a dependency of its tests is not
-    # to be had), so Go must be allowed to look beyond its go.mod.
-    mode = ["-trimpath", *(["-mod=mod"] if own else [])]
+    mode = ["-trimpath", *(["-mod=mod"] if program.loose else [])]
     if program.hurried:
-        mode += hurried.mode(downloaded(go, CLUSTER_API), PLANE)
-    flags = "-s -w" if own else _flags()
+        sources = golang.downloaded(go, CLUSTER_API, program.module)
+        mode += hurried.mode(sources, program.module)
+    flags = ["-ldflags", _linked(program)]
     tools.run(
-        [go, "build", *mode, "-ldflags", flags, "-o", fresh, program.package],
+        [go, "build", *mode, *flags, "-o", fresh, program.package],
         log=_LOG,
         env=golang.environ(),
         cwd=program.module,
     )
     fresh.replace(target)
-    stamps.write(stamp(program.name).name, _sources(program, go))
+    stamps.write(_stamp(program), _sources(program, go))
 
 
-def downloaded(go: str, module: str) -> pathlib.Path:
-    """The folder of a module's sources."""
-    tools.run(
-        [go, "mod", "download", module],
-        log=_LOG,
-        env=golang.environ(),
-        cwd=PLANE,
-    )
-    found = tools.output(
-        [go, "list", "-m", "-f", "{{.Dir}}", module],
-        env=golang.environ(),
-        cwd=PLANE,
-    )
-    return pathlib.Path(found.strip())
-
-
-def _configs_stamp() -> str:
-    return stamps.fingerprint(str(CONFIGS), files=[PLANE / "go.mod"])
-
-
-def _configs_ready() -> bool:
-    return stamps.fresh("crds", _configs_stamp())
-
-
-def _copy_configs(go: str) -> None:
-    """Keep the CRDs and webhooks: Go's cache may be cleaned any time."""
-    for name, (module, folder) in CONFIGS.items():
-        config = downloaded(go, module) / folder
-        target = layout.CRDS / name
-        shutil.rmtree(target, ignore_errors=True)
-        target.mkdir(parents=True)
-        for path in config.glob("crd/bases/*.yaml"):
-            (target / path.name).write_bytes(path.read_bytes())
-        webhooks = config / "webhook" / "manifests.yaml"
-        if webhooks.exists():
-            hooks = target / "webhooks"
-            hooks.mkdir()
-            (hooks / webhooks.name).write_bytes(webhooks.read_bytes())
-    stamps.write("crds", _configs_stamp())
+def _linked(program: Program) -> str:
+    if program.module == PLANE:
+        return _flags()
+    if program.loose:
+        return "-s -w"
+    required = versions((program.module / "go.mod").read_text())
+    return f"-s -w -X {_VERSION}={required[CLUSTER_API]}"
 
 
 def _need_space() -> None:

@@ -181,8 +181,9 @@ def outlook(
             )
     return Outlook(
         REFUSED,
-        f"wait: no chart that the driver knows makes anything but {old}; "
-        "clusters could be deleted but not changed",
+        f"keep it served, or serve it again: no chart that the driver knows "
+        f"makes anything but {old}; without it, clusters can be deleted but "
+        "not changed",
     )
 
 

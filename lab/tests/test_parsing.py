@@ -16,6 +16,7 @@ import pathlib
 import tempfile
 import unittest
 
+from lab import definitions
 from lab import golang
 from lab import programs
 from lab.commands import test as test_command
@@ -46,7 +47,7 @@ class VersionsTest(unittest.TestCase):
 
     def test_every_program_has_a_version(self) -> None:
         required = programs.versions((programs.PLANE / "go.mod").read_text())
-        for module, _ in programs.CONFIGS.values():
+        for module, _ in definitions.CONFIGS.values():
             self.assertIn(module, required)
 
 

@@ -18,6 +18,7 @@ is (helm 3.16 to 4.2, and the API server's behind them).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import re
 
 from magnum_capi_helm import exceptions
@@ -65,16 +66,10 @@ _STRANDED = re.compile(
     r"from current release manifest|^current release manifest contains removed"
     r"|^failed to delete release"
 )
-#: Of the chart's own objects, and not of those that are there.
+#: Of the chart's own objects, and not of those that are there. helm renders
+#: and looks them up first (``prepareUpgrade``), and names each of them.
 _CHART_STRANDED = re.compile(
-    r"from (new )?release manifest.* no matches for kind"
-)
-#: The same, of helm's validation: a paragraph for each object.
-_UNMAPPED = re.compile(r"\[?resource mapping not found for name")
-_KIND = re.compile(r'no matches for kind "([^"]+)" in version "([^"]+)"')
-_OTHER_CHART = (
-    "upgrade the cluster to a chart that makes what the management cluster "
-    "serves"
+    r'no matches for kind "[^"]*" in version "([^"]+)"'
 )
 _CHART_MISSING = re.compile(
     r"chart .*not found|404 not found|is not a valid chart repository"
@@ -120,14 +115,14 @@ def translated(what: str, stderr: bytes) -> exceptions.HelmError:
         return exceptions.ChartUnavailable(message)
     if _STRANDED.search(folded):
         return exceptions.ReleaseStranded(message)
-    if _UNMAPPED.match(folded):
-        message = f"helm {what}: {_unmapped(text)}: {_OTHER_CHART}"
-    elif _CHART_STRANDED.search(folded):
-        message = f"{message}: {_OTHER_CHART}"
+    if unserved := set(_CHART_STRANDED.findall(text)):
+        message = f"helm {what}: {_chart_stranded(unserved)}"
     return exceptions.HelmError(message)
 
 
-def _unmapped(text: str) -> str:
-    """Each kind once."""
-    found = {f"{kind} in version {name}" for kind, name in _KIND.findall(text)}
-    return f"no matches for kind {', '.join(sorted(found))}"
+def _chart_stranded(unserved: Collection[str]) -> str:
+    return (
+        f"the chart makes objects of {', '.join(sorted(unserved))}, which the "
+        "management cluster does not serve: it takes another chart, or a "
+        "management cluster that serves this again"
+    )

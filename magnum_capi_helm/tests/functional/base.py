@@ -105,7 +105,7 @@ def run(
     return done.stdout
 
 
-def lab(*words: str) -> str:
+def lab(*words: str, seconds: float = 180) -> str:
     """``python3 -m lab``: control a service of the lab."""
     refuse_in_company(f"lab {' '.join(words)}")
     return run(
@@ -114,7 +114,7 @@ def lab(*words: str) -> str:
         "lab",
         *words,
         env={"LAB_DIR": str(LAB)},
-        seconds=180,
+        seconds=seconds,
     )
 
 

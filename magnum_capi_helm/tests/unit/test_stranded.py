@@ -144,9 +144,9 @@ class OutlookTest(base.BaseTestCase):
         self.assertEqual(
             stranded.Outlook(
                 "refused",
-                "wait: no chart that the driver knows makes anything but "
-                "cluster.x-k8s.io/v1beta1; clusters could be deleted but not "
-                "changed",
+                "keep it served, or serve it again: no chart that the driver "
+                "knows makes anything but cluster.x-k8s.io/v1beta1; without "
+                "it, clusters can be deleted but not changed",
             ),
             found,
         )

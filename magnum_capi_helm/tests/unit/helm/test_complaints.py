@@ -249,29 +249,32 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         "Error: UPGRADE FAILED: unable to build kubernetes objects from new "
         'release manifest: no matches for kind "A" in version "b/v1"',
         exceptions.HelmError,
-        "unable to build kubernetes objects from new release manifest: no "
-        'matches for kind "A" in version "b/v1": upgrade the cluster to a '
-        "chart that makes what the management cluster serves",
+        "the chart makes objects of b/v1, which the management cluster does "
+        "not serve: it takes another chart, or a management cluster that "
+        "serves this again",
     ),
     (
-        "Error: INSTALLATION FAILED: unable to build kubernetes objects from "
-        'release manifest: no matches for kind "A" in version "b/v1"',
+        "Error: UPGRADE FAILED: ["
+        + ", ".join(
+            f'resource mapping not found for name: "shop-{each}" namespace: '
+            f'"" from "": no matches for kind "{each}" in version "{version}"'
+            "\nensure CRDs are installed first"
+            for each, version in (
+                ("MachineHealthCheck", "cluster.x-k8s.io/v1beta1"),
+                (
+                    "KubeadmConfigTemplate",
+                    "bootstrap.cluster.x-k8s.io/v1beta1",
+                ),
+                ("Cluster", "cluster.x-k8s.io/v1beta1"),
+                ("MachineDeployment", "cluster.x-k8s.io/v1beta1"),
+            )
+        )
+        + "]",
         exceptions.HelmError,
-        "unable to build kubernetes objects from release manifest: no matches "
-        'for kind "A" in version "b/v1": upgrade the cluster to a chart that '
-        "makes what the management cluster serves",
-    ),
-    (
-        'Error: UPGRADE FAILED: [resource mapping not found for name: "c" '
-        'namespace: "" from "": no matches for kind "B" in version "b/v1"\n'
-        "ensure CRDs are installed first, resource mapping not found for "
-        'name: "d" namespace: "" from "": no matches for kind "A" in version '
-        '"b/v1"\nensure CRDs are installed first, resource mapping not found '
-        'for name: "e" namespace: "" from "": no matches for kind "A" in '
-        'version "b/v1"\nensure CRDs are installed first]',
-        exceptions.HelmError,
-        "no matches for kind A in version b/v1, B in version b/v1: upgrade "
-        "the cluster to a chart that makes what the management cluster serves",
+        "the chart makes objects of bootstrap.cluster.x-k8s.io/v1beta1, "
+        "cluster.x-k8s.io/v1beta1, which the management cluster does not "
+        "serve: it takes another chart, or a management cluster that serves "
+        "this again",
     ),
     (
         "WARNING: Kubernetes configuration file is group-readable\n"

@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which Cluster API the lab runs: its own, or another one for who asks.
+
+The other one's managers and definitions are built, beside its own, when it is
+first asked for. All else of a management cluster stays as it is.
+"""
+
+import dataclasses
+import pathlib
+
+from lab import layout
+
+OWN = "1.13"
+MODULE = "sigs.k8s.io/cluster-api"
+_CHOICE = "cluster-api"
+MODULES = layout.SOURCE / "plane"
+
+
+@dataclasses.dataclass(frozen=True)
+class Release:
+    """Another one, which has a go.mod below ``lab/plane``.
+
+    :param core: the folder of the core manager in its sources
+    """
+
+    name: str
+    core: str
+
+    @property
+    def module(self) -> pathlib.Path:
+        """The folder of the go.mod that requires it."""
+        return MODULES / self.name
+
+    @property
+    def crds(self) -> pathlib.Path:
+        """Where its CRDs and webhooks are kept."""
+        return layout.CRDS.with_name(self.called(layout.CRDS.name))
+
+    def called(self, name: str) -> str:
+        """A program's or a step's name, of this one."""
+        return f"{name}-{self.name}"
+
+    def folders(self) -> dict[str, str]:
+        """Manager, and its folder in the sources."""
+        return {
+            "core": self.core,
+            "bootstrap": "bootstrap/kubeadm",
+            "kcp": "controlplane/kubeadm",
+        }
+
+
+OTHERS = {"1.14": Release("1.14", core="core")}
+NAMES = (OWN, *OTHERS)
+
+
+def chosen() -> str:
+    """The one that was asked for last."""
+    try:
+        return (layout.STATE / _CHOICE).read_text().strip()
+    except OSError:
+        return OWN
+
+
+def choose(name: str) -> None:
+    """Run this one from the next start on."""
+    (layout.STATE / _CHOICE).write_text(name)
+
+
+def other() -> Release | None:
+    """What runs in the place of the lab's own."""
+    return OTHERS.get(chosen())

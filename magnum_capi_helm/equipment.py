@@ -82,6 +82,9 @@ class Runtime:
     rounds: waits.Rounds = dataclasses.field(default_factory=waits.Rounds)
     #: Seconds for which a call whose caller waits, waits for a Lease.
     patience: float = 15.0
+    #: The same for a command, whose operator has time: one that was killed
+    #: half way has the Lease for half a minute longer.
+    long_patience: float = 90.0
     leftovers: waits.FirstSeen = dataclasses.field(
         default_factory=waits.FirstSeen
     )

@@ -80,17 +80,25 @@ def scope_of(cluster: Any) -> snapshot.Scope:
 
 @contextlib.contextmanager
 def patient(
-    rt: runtime.Runtime, scope: snapshot.Scope, labels: dict[str, str]
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    labels: dict[str, str],
+    *,
+    command: bool = False,
+    new: bool = False,
 ) -> Iterator[Any]:
     """The Lease; a poll or a request gives it back after a moment.
 
+    :param command: whoever asks can wait until a dead holder counts as dead
+    :param new: there should be none
     :raises LeaseHeld: somebody works on the cluster, and goes on doing so
     """
-    deadline = time.monotonic() + rt.patience
+    seconds = rt.long_patience if command else rt.patience
+    deadline = time.monotonic() + seconds
     with contextlib.ExitStack() as stack:
         while True:
             try:
-                hold = rt.leases.hold(*scope, labels)
+                hold = rt.leases.hold(*scope, labels, new=new)
                 taken = stack.enter_context(hold)
                 break
             except exceptions.LeaseHeld:

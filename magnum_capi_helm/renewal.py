@@ -97,7 +97,7 @@ def begin(rt: runtime.Runtime, context: Any, row: Any, days: int) -> None:
     """
     scope = operation.scope_of(row)
     labels = location.object_labels(row, scope[1])
-    with operation.patient(rt, scope, labels) as hold:
+    with operation.patient(rt, scope, labels, command=True) as hold:
         _begin(rt, context, row, days, hold)
 
 

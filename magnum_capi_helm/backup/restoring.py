@@ -116,7 +116,7 @@ def restore(
     _ensure_namespace(rt, found)
     # Where there is nothing of the cluster, nobody else makes a Lease.
     new = rt.leases.read(*scope) is None
-    with rt.leases.hold(*scope, labels, new=new) as hold:
+    with operation.patient(rt, scope, labels, command=True, new=new) as hold:
         fresh = rows.fresh(rows.everywhere(), row)
         hold.orphaned = fresh is None
         if fresh is None or hold.marked_deleted or reading.leaving(fresh):

@@ -152,7 +152,7 @@ def apply(
     """
     scope = operation.scope_of(row)
     labels = location.object_labels(row, scope[1])
-    with operation.patient(rt, scope, labels) as hold:
+    with operation.patient(rt, scope, labels, command=True) as hold:
         fresh = rows.fresh(context, row)
         if fresh is None or hold.marked_deleted or rows.doomed(fresh):
             raise exceptions.NotSupported("the cluster is being deleted")

@@ -97,7 +97,7 @@ def apply(
     with (
         # The turn first: nobody waits for a turn that has the Lease.
         rt.turns.turn(_PATIENCE),
-        rt.leases.hold(*scope, labels) as hold,
+        operation.patient(rt, scope, labels, command=True) as hold,
     ):
         fresh = _living(context, row, hold)
         subject = subjects.read(rt, fresh)

@@ -101,6 +101,7 @@ class Plane:
             behind=waits.FirstSeen(self.clock),
             rounds=waits.Rounds(self.clock, lambda: 1.0),
             patience=0.0,
+            long_patience=0.0,
             leftovers=waits.FirstSeen(self.clock),
             renewing=waits.Baton(3600.0, self.clock),
             waiting=steady.Steady(60.0, self.clock, lambda: 0.5),

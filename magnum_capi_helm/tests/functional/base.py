@@ -134,10 +134,10 @@ def keystone_session(cloud: str) -> session.Session:
     return session.Session(v3.Password(**clouds[cloud]["auth"]))
 
 
-def command(*words: str, seconds: float = 120) -> str:
-    """What ``magnum-capi-helm`` prints, on the configuration of the lab."""
+def command_line(*words: str) -> list[str]:
+    """``magnum-capi-helm`` on the configuration of the lab."""
     home = LAB / "cloud" / "magnum"
-    return run(
+    return [
         sys.executable,
         "-m",
         "magnum_capi_helm.cmd.main",
@@ -146,9 +146,17 @@ def command(*words: str, seconds: float = 120) -> str:
         "--config-dir",
         str(home / "conf.d"),
         *words,
-        env={"PATH": f"{LAB / 'bin'}:{os.environ['PATH']}"},
-        seconds=seconds,
-    )
+    ]
+
+
+def command_path() -> dict[str, str]:
+    """Where it finds helm."""
+    return {"PATH": f"{LAB / 'bin'}:{os.environ['PATH']}"}
+
+
+def command(*words: str, seconds: float = 120) -> str:
+    """What ``magnum-capi-helm`` prints."""
+    return run(*command_line(*words), env=command_path(), seconds=seconds)
 
 
 def management(kubeconfig: pathlib.Path) -> client.Client:

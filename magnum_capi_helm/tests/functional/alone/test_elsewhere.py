@@ -14,20 +14,11 @@
 
 from __future__ import annotations
 
-import pathlib
-import subprocess
-
-from magnum_capi_helm import exceptions
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.functional import base
-
-_PORT, _OTHER_PORT = "16443", "16543"
-_FOREIGN = "the management cluster is not the one that the cluster was made on"
+from magnum_capi_helm.tests.functional import elsewhere
 
 
-class ElsewhereTest(base.LabCase):
+class ElsewhereTest(elsewhere.ElsewhereCase):
     """The other one is empty but for the project's namespace."""
 
     def test_nothing_is_gone_because_it_is_not_there(self) -> None:
@@ -36,7 +27,9 @@ class ElsewhereTest(base.LabCase):
         for each in (going, living):
             self.until_status(each, ("CREATE_COMPLETE",))
         release = str((self.magnum.find(going) or {})["stack_id"])
-        other = self._another_one()
+        other = self.another_one()
+        namespace = {"metadata": {"name": self.namespace}}
+        other.apply(kinds.NAMESPACE, namespace)
 
         self.magnum.call("DELETE", f"/clusters/{going}")
         self._until_told(going, "status_reason")
@@ -58,49 +51,10 @@ class ElsewhereTest(base.LabCase):
     def _until_told(self, cluster: str, field: str) -> dict[str, object]:
         def told() -> dict[str, object] | None:
             found = self.magnum.find(cluster) or {}
-            return found if _FOREIGN in str(found[field]) else None
+            return found if elsewhere.FOREIGN in str(found[field]) else None
 
         found: dict[str, object] = self.until(told, 120, field)
         return found
 
     def _health(self, cluster: str) -> str:
         return str((self.magnum.find(cluster) or {})["health_status"])
-
-    def _another_one(self) -> client.Client:
-        """Start another API server, and Magnum with its kubeconfig."""
-        server = subprocess.Popen(
-            self._command(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self.addCleanup(server.wait)
-        self.addCleanup(server.terminate)
-        kubeconfig = base.LAB / "elsewhere.kubeconfig"
-        text = (base.LAB / "kubeconfig").read_text()
-        kubeconfig.write_text(text.replace(_PORT, _OTHER_PORT))
-        self.addCleanup(kubeconfig.unlink)
-        other = client.Client(
-            lambda: connection.Connection(str(kubeconfig), (3.05, 10.0))
-        )
-        self.until(lambda: self._has_namespace(other), 60)
-        self.configure(kubeconfig_file=str(kubeconfig))
-        return other
-
-    def _command(self) -> list[str]:
-        """The lab's own one: another port, another corner of etcd."""
-        record = (base.LAB / "run" / "kube-apiserver.pid").read_text()
-        running = pathlib.Path("/proc", record.split()[0], "cmdline")
-        words = running.read_text().rstrip("\0").split("\0")
-        return [
-            *(each.replace(_PORT, _OTHER_PORT) for each in words),
-            f"--etcd-prefix={self.unique('/elsewhere')}",
-        ]
-
-    def _has_namespace(self, other: client.Client) -> bool:
-        try:
-            other.apply(
-                kinds.NAMESPACE, {"metadata": {"name": self.namespace}}
-            )
-            return bool(other.identity())
-        except exceptions.ManagementError:
-            return False

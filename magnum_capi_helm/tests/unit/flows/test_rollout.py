@@ -12,9 +12,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import fixtures
+
 from magnum_capi_helm import conf
 from magnum_capi_helm import difference
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import operation
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
@@ -282,6 +287,23 @@ class RefusedTest(rolling.RolloutTestCase):
         with self.busy():
             self.assertRaises(exceptions.LeaseHeld, self.roll_out)
         self.assertEqual(before, self.written())
+
+    def test_a_command_that_was_killed_is_waited_for(self) -> None:
+        """Its Lease lives half a minute longer than it."""
+        self.take_lease("killed")
+        rt = dataclasses.replace(runtime.get(), long_patience=60.0)
+        pauses: list[float] = []
+
+        def sleep(seconds: float) -> None:
+            pauses.append(seconds)
+            self.plane.clock.advance(lease.DURATION)
+
+        self.useFixture(
+            fixtures.MockPatchObject(operation.time, "sleep", sleep)
+        )
+        rollout.apply(rt, self.admin, self.row(), self.order())
+        self.assertEqual(1, len(pauses))
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
 
     def test_a_webhook_that_refuses(self) -> None:
         before = self.written()

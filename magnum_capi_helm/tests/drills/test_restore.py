@@ -1,0 +1,237 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The management cluster is lost, and comes back as it was an hour ago."""
+
+from __future__ import annotations
+
+import pathlib
+import time
+
+import fixtures
+from keystoneauth1 import adapter
+
+from magnum_capi_helm import names
+from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.tests.drills import fleet
+from magnum_capi_helm.tests.drills import plane_backup
+from magnum_capi_helm.tests.functional import base
+
+_MISSING = "nothing is concluded from that"
+#: Seconds: several polls of each kind.
+_LONG = 60
+_UPDATED = ("UPDATE_COMPLETE", "UPDATE_FAILED")
+
+
+class RestoreTest(fleet.FleetCase):
+    """Clusters that were made, changed and deleted after the backup."""
+
+    record = "restore"
+
+    def test_an_older_backup_comes_back(self) -> None:
+        self.files = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.configure(app_cred_grace="10", app_cred_check_interval="20")
+        template = self.template()
+        self.make(("steady", "grown", "rotated", "deleted"), template)
+        self.before = self.machines()
+        self._back_up()
+        self._go_on(template)
+        self._lose()
+        self._restore()
+        self._compare()
+        self._remove_the_orphan()
+        self._bring_back_the_credential()
+        self._polls_conclude_nothing()
+        self._resize()
+        self._confirm_what_is_gone()
+        self._all_agree()
+
+    # Before
+
+    def _back_up(self) -> None:
+        self._export("night")
+        plane_backup.save(self.files / "etcd")
+        self.tell("etcd is backed up")
+
+    def _export(self, directory: str) -> None:
+        path = str(self.files / directory)
+        said = self.typed("export", "--all", "--directory", path)
+        self.assertEqual({"exported"}, set(said.of("Result").values()))
+
+    def _go_on(self, template: str) -> None:
+        """What is done after the backup, and is not in it."""
+        self.orphan = self.fleet.pop("deleted"), self.release.pop("deleted")
+        self.fleet["late"] = self.cluster(template, name="late")
+        self.magnum.call("DELETE", f"/clusters/{self.orphan[0]}")
+        self._rotate()
+        self.resize(self.fleet["grown"], 2)
+        made = self.until_status(self.fleet["late"], ("CREATE_COMPLETE",))
+        self.release["late"] = made["stack_id"]
+        self.delete(self.orphan[0])
+        self.tell(
+            "after the backup: late is made, grown is resized to 2, the "
+            "credential of rotated is rotated, deleted is deleted"
+        )
+        self._export("noon")
+
+    def _rotate(self) -> None:
+        api = adapter.Adapter(
+            self.magnum.session,
+            service_type="container-infra",
+            additional_headers={
+                "OpenStack-API-Version": "container-infra 1.12"
+            },
+        )
+        api.patch(f"/credentials/{self.fleet['rotated']}")
+        done = self.until_status(self.fleet["rotated"], _UPDATED)
+        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
+        self.current = self._credential("rotated")
+        # The old one goes when the grace is over.
+        self.until(
+            lambda: len(self.credentials_of(self.fleet["rotated"])) == 1, 300
+        )
+
+    def _credential(self, name: str) -> str:
+        """The id of the credential that a cluster's Secret has."""
+        called = names.credentials(self.release[name])
+        secret = self.plane.get(kinds.SECRET, self.namespace, called)
+        login = ledger.login(secret)
+        assert login is not None, name
+        return login.id
+
+    # The loss
+
+    def _lose(self) -> None:
+        """Nobody has stopped the conductors yet."""
+        self.statuses = self.column("status")
+        self.addCleanup(plane_backup.mend, self.files / "etcd")
+        plane_backup.lose()
+        self.tell("etcd and its disk are lost")
+        self.until_all("health_status", "UNKNOWN", 240)
+        self.assertEqual(self.statuses, self.column("status"))
+        reason = self.row("steady")["health_status_reason"]
+        self.tell(f"  all UNKNOWN, no status changes: {reason}")
+
+    def _restore(self) -> None:
+        base.lab("stop", "magnum")
+        self.tell("the conductors are stopped")
+        plane_backup.restore(self.files / "etcd")
+        self.tell("etcd is restored; API server and providers start")
+
+    def _compare(self) -> None:
+        """Every difference has a line."""
+        self.typed("check")
+        said = self.typed("list", code=1)
+        for line in said.lines:
+            self.tell(f"  {line['Name'] or line['Release']}: {line['State']}")
+        states = said.of("State")
+        self.assertEqual("ok", states["steady"])
+        self.assertEqual("not on its management cluster", states["late"])
+        self.assertIn("drift: the rows want something", states["grown"])
+        orphans = [each for each in said.lines if each["State"] == "orphan"]
+        self.assertEqual(
+            [self.orphan[1]], [each["Release"] for each in orphans]
+        )
+        shown = self.typed("import", self._directory("noon"), code=1)
+        self.assertEqual("refused", shown.of("Result")["rotated"])
+
+    def _directory(self, name: str) -> str:
+        return str(self.files / name)
+
+    # Step by step
+
+    def _bring_back_the_credential(self) -> None:
+        self.assertNotEqual(self.current, self._credential("rotated"))
+        release = self.release["rotated"]
+        self._kubectl("delete", "secret", names.credentials(release))
+        (file,) = (self.files / "noon").glob("rotated-*.jsonl.gz")
+        said = self.typed("import", str(file), "--leave-different", "--apply")
+        self.assertEqual({"rotated": "changed"}, said.of("Result"))
+        self.assertEqual(self.current, self._credential("rotated"))
+
+    def _remove_the_orphan(self) -> None:
+        uuid, release = self.orphan
+        self._ran("helm", "uninstall", release)
+        wanted = f"{location.CLUSTER_UUID}={uuid}"
+        self._kubectl("delete", "secret,lease", "-l", wanted)
+        self.until(lambda: self.left_of(release) == [], 120)
+        self.tell("  nothing is left of it")
+
+    def _polls_conclude_nothing(self) -> None:
+        base.lab("start", "magnum")
+        self.tell("the conductors are started")
+        until = time.monotonic() + _LONG
+        while time.monotonic() < until:
+            self.assertEqual(self.statuses, self.column("status"))
+            time.sleep(5)
+        self.until(lambda: _MISSING in self._health("late"), 180)
+        self.tell(f"  late: UNKNOWN: {self._health('late')}")
+
+    def _health(self, name: str) -> str:
+        row = self.row(name)
+        self.assertEqual("UNKNOWN", row["health_status"])
+        return str(row["health_status_reason"])
+
+    def _resize(self) -> None:
+        """To the count that it has: what the rows want is applied."""
+        self.tell("$ openstack coe cluster resize grown 2")
+        self.resize(self.fleet["grown"], 2)
+        self.assertEqual(2, self.row("grown")["node_count"])
+
+    def _confirm_what_is_gone(self) -> None:
+        """A deletion waits until it is."""
+        uuid = self.fleet["late"]
+        self.magnum.call("DELETE", f"/clusters/{uuid}")
+        self.until(
+            lambda: _MISSING in str(self.row("late")["status_reason"]), 180
+        )
+        self.tell("$ openstack coe cluster delete late")
+        row = self.row("late")
+        self.tell(f"  {row['status']}: {row['status_reason']}")
+        self.assertEqual("DELETE_IN_PROGRESS", row["status"])
+        self.assertEqual(1, len(self.credentials_of(uuid)))
+        self.typed("management", "accept", "late", "--gone", "--apply")
+        self.until(lambda: self.gone(uuid), 300)
+        self.fleet.pop("late")
+        self.release.pop("late")
+        self.assertEqual([], self.credentials_of(uuid))
+        self.tell("  late is deleted")
+
+    def _all_agree(self) -> None:
+        self.until_all("health_status", "HEALTHY", 300)
+        self.typed("list")
+        releases = set(self.release.values())
+        old = {u: r for u, r in self.before.items() if r in releases}
+        now = self.machines()
+        self.assertEqual(old, {u: now.get(u) for u in old})
+        (new,) = now.keys() - old.keys()
+        self.assertEqual(self.release["grown"], now[new])
+        self.tell(f"  the {len(old)} machines of the backup are the same")
+
+    # Other commands
+
+    def _kubectl(self, *words: str) -> None:
+        self._ran("kubectl", *words)
+
+    def _ran(self, program: str, *words: str) -> None:
+        """A command on the project's namespace."""
+        self.tell(f"$ {program} -n magnum-PROJECT {' '.join(words)}")
+        base.run(
+            str(base.LAB / "bin" / program),
+            "-n",
+            self.namespace,
+            *words,
+            env={"KUBECONFIG": str(base.LAB / "kubeconfig")},
+            seconds=300,
+        )

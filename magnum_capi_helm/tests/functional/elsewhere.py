@@ -1,0 +1,67 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A management cluster with nothing on it, beside the lab's."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import connection
+from magnum_capi_helm.tests.functional import base
+
+_PORT, _OTHER_PORT = "16443", "16543"
+#: What is said of each cluster then.
+FOREIGN = "the management cluster is not the one that the cluster was made on"
+
+
+class ElsewhereCase(base.LabCase):
+    """Magnum's kubeconfig names it for a while."""
+
+    def another_one(self) -> client.Client:
+        """Start another API server, and Magnum with its kubeconfig."""
+        server = subprocess.Popen(
+            self._command(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        kubeconfig = base.LAB / "elsewhere.kubeconfig"
+        text = (base.LAB / "kubeconfig").read_text()
+        kubeconfig.write_text(text.replace(_PORT, _OTHER_PORT))
+        self.addCleanup(kubeconfig.unlink)
+        other = client.Client(
+            lambda: connection.Connection(str(kubeconfig), (3.05, 10.0))
+        )
+        self.until(lambda: self._answers(other), 60)
+        self.configure(kubeconfig_file=str(kubeconfig))
+        return other
+
+    def _command(self) -> list[str]:
+        """The lab's own one: another port, another corner of etcd."""
+        record = (base.LAB / "run" / "kube-apiserver.pid").read_text()
+        running = pathlib.Path("/proc", record.split()[0], "cmdline")
+        words = running.read_text().rstrip("\0").split("\0")
+        return [
+            *(each.replace(_PORT, _OTHER_PORT) for each in words),
+            f"--etcd-prefix={self.unique('/elsewhere')}",
+        ]
+
+    def _answers(self, other: client.Client) -> bool:
+        try:
+            return bool(other.identity())
+        except exceptions.ManagementError:
+            return False

@@ -343,6 +343,14 @@ class AdministratorTest(delivering.DeliveryCase):
         found = certificate_of(self.receiver.received[1].json)
         self.assertEqual("CN=two", found.subject.rfc4514_string())
 
+    def test_there_and_back_are_three_ids(self) -> None:
+        self.administrator(*self.ca.signed("one"), self.ca.pem)
+        self.later()
+        for address in ("https://203.0.113.99:6443", delivering.ADDRESS):
+            self.move(address)
+            self.health_poll()
+        self.assertEqual(3, len(set(self.receiver.ids)))
+
     def test_a_lost_record_makes_the_same_id_for_the_same_change(self) -> None:
         self.administrator(*self.ca.signed("one"), self.ca.pem)
         self.later()

@@ -49,6 +49,7 @@ class CostTest(delivering.DeliveryCase):
         self.assertNotIn(delivering.SECRET, asked)
         self.assertIsNone(self.secret())
         self.assertEqual([], self.receiver.received)
+        self.assertEqual([], self.warnings())
 
     def test_a_poll_asks_no_more_than_without_when_nothing_is_due(
         self,
@@ -251,6 +252,14 @@ class HinderedTest(delivering.DeliveryCase):
         self.assertIsNone(
             self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
         )
+        self.assertEqual([], self.receiver.received)
+
+    def test_a_delete_mark_is_enough_whatever_the_row_says(self) -> None:
+        self.complete()
+        rt = self.plane.runtime()
+        rt.leases.mark_deleted(base.NAMESPACE, base.RELEASE)
+        notice.seen(rt, self.admin, self.row(), now=True)
+        self.assertIsNone(self.secret())
         self.assertEqual([], self.receiver.received)
 
     def test_a_late_poll_does_not_bring_an_old_address_back(self) -> None:

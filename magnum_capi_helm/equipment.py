@@ -88,8 +88,10 @@ class Runtime:
     leftovers: waits.FirstSeen = dataclasses.field(
         default_factory=waits.FirstSeen
     )
-    #: How long a pending revision without a Lease may still be at work.
+    #: How long a pending revision of this driver may still be at work.
     helm_deadline: float = 330.0
+    #: The same for those of 1.4.0, and of people at a shell.
+    foreign_deadline: float = 330.0
     #: One for all management clusters: helm runs on this host.
     turns: turns.Turns = dataclasses.field(
         default_factory=lambda: turns.Turns(conf.helm_processes())

@@ -42,6 +42,10 @@ from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.metrics import families
 from magnum_capi_helm.metrics import meter as meters
 
+#: Seconds that whoever runs helm without a Lease gives it: helm's default.
+_HELMS_OWN = 300
+#: Seconds that a helm which is told to end may take for it.
+_MARGIN = 30.0
 #: Magnum asks for the status every ten seconds. Health: every minute.
 _STATUS_AGAIN = 30.0
 _HEALTH_AGAIN = 300.0
@@ -167,7 +171,8 @@ def build(
         snapshots=status,
         health_snapshots=healths,
         outages=seen,
-        helm_deadline=options.helm_timeout + 30.0,
+        helm_deadline=options.helm_timeout + _MARGIN,
+        foreign_deadline=max(options.helm_timeout, _HELMS_OWN) + _MARGIN,
         turns=_shared_turns(),
         home=home,
     )

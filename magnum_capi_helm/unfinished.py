@@ -74,7 +74,7 @@ def settled(
     if newest is None or not newest.pending:
         return revisions
     age = rt.pending.age(scope, newest)
-    if age < rt.helm_deadline and not _broke_off(rt, scope, newest):
+    if age < _deadline(rt, scope, newest):
         raise exceptions.HelmBusy(
             f"helm: revision {newest.version} of {scope[1]} is {newest.status}"
         )
@@ -88,12 +88,17 @@ def settled(
     return releases.revisions(rt.management, *scope)
 
 
-def _broke_off(
+def _deadline(
     rt: runtime.Runtime, scope: snapshot.Scope, newest: view.Revision
-) -> bool:
-    """Whether a helm of this conductor began it, and has ended."""
-    version, fingerprint = rt.broken_off.get(scope, (0, ""))
-    if version != newest.version:
-        return False
-    found = releases.read(rt.management, *scope, version)
-    return bool(found and values.stamp(found.values) == fingerprint)
+) -> float:
+    """Seconds that a pending revision may be at work.
+
+    None, when a helm of this conductor began it and has ended. Who takes no
+    Lease, as 1.4.0 does not, stamps nothing, and has helm's own time-out.
+    """
+    found = releases.read(rt.management, *scope, newest.version)
+    stamp = values.stamp(found.values) if found else ""
+    if not stamp:
+        return rt.foreign_deadline
+    mine = rt.broken_off.get(scope) == (newest.version, stamp)
+    return 0.0 if mine else rt.helm_deadline

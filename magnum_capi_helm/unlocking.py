@@ -101,7 +101,7 @@ def watched(
         alive=alive,
         renewed=conditions.moment(spec.get("renewTime")),
         pending=pending,
-        recent=pending is not None and since < rt.helm_deadline,
+        recent=pending is not None and since < rt.foreign_deadline,
     )
 
 

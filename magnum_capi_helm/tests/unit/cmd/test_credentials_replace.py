@@ -18,6 +18,7 @@ import base64
 import datetime
 import io
 import json
+import time
 from typing import Any
 
 import fixtures
@@ -216,6 +217,10 @@ class ChosenTest(ReplaceTestCase):
         self.assertEqual(0, self.run_it("--all", "--dead"))
 
     def test_a_time_is_of_utc_unless_it_says_otherwise(self) -> None:
+        # The host is elsewhere.
+        self.addCleanup(time.tzset)
+        self.useFixture(fixtures.EnvironmentVariable("TZ", "UTC-5"))
+        time.tzset()
         for text, seconds in (
             ("1970-01-01T01:00", 3600.0),
             ("1970-01-01T01:00+01:00", 0.0),

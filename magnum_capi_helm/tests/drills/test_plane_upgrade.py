@@ -100,8 +100,7 @@ class PlaneUpgradeTest(planes.PlaneCase):
         """Whether there is something of the new cluster."""
         release = self.row(self.new)["stack_id"]
         return bool(
-            release
-            and self.plane.get(kinds.CLUSTER, self.namespace, release)
+            release and self.plane.get(kinds.CLUSTER, self.namespace, release)
         )
 
     # While it is frozen
@@ -112,7 +111,7 @@ class PlaneUpgradeTest(planes.PlaneCase):
             ka_exceptions.HttpError, self._upgrade, self.shop
         )
         # So that no client takes the first dot for the end.
-        said = str(error).replace("․", ".")
+        said = str(error).replace("\N{ONE DOT LEADER}", ".")
         self.assertIn(_REASON, said)
         after, same = self._state(self.shop)
         changed = {key for key in after if after[key] != before.get(key)}

@@ -64,6 +64,8 @@ class PlaneUpgradeTest(planes.PlaneCase):
     # Before
 
     def _begin(self) -> None:
+        # It is deleted after the cluster that has it by then.
+        self.newer = self.template(image_id="ubuntu-v1.35.1")
         self.template_old = self.template()
         asked = [
             self.cluster(self.template_old, name=self.unique(name))
@@ -108,7 +110,7 @@ class PlaneUpgradeTest(planes.PlaneCase):
     def _refuses(self) -> None:
         before, groups = self._state(self.shop)
         error = self.assertRaises(
-            ka_exceptions.HttpError, self._upgrade, self.shop
+            ka_exceptions.HttpError, self.upgrade, self.shop, self.newer
         )
         # So that no client takes the first dot for the end.
         said = str(error).replace("\N{ONE DOT LEADER}", ".")
@@ -142,7 +144,8 @@ class PlaneUpgradeTest(planes.PlaneCase):
         self._managers(_TO)
         now = self._generations()
         changed = sum(before[name] != now[name] for name in before)
-        self.tell(f"$ clusterctl upgrade apply, to {self._versions()}:")
+        self.tell(f"their CRDs and managers are {self._versions()} now (in the")
+        self.tell("  lab, in the place of clusterctl upgrade apply):")
         self.tell(f"  {changed} of {len(now)} CRDs are others")
         self._watch(_FROZEN - (time.monotonic() - self.since))
 
@@ -196,7 +199,7 @@ class PlaneUpgradeTest(planes.PlaneCase):
         self.tell("$ openstack coe cluster resize shop 2: UPDATE_COMPLETE,")
         self.tell("  the machines of before and one more")
         began = time.monotonic()
-        self._upgrade(self.new)
+        self.upgrade(self.new, self.newer)
         row = self.ended(self.new)
         self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))
         self.assertEqual("v1.35.1", row["coe_version"])
@@ -213,9 +216,6 @@ class PlaneUpgradeTest(planes.PlaneCase):
         self.unlisted("now")
 
     # Below
-
-    def _upgrade(self, cluster: str) -> None:
-        self.upgrade(cluster, self.template(image_id="ubuntu-v1.35.1"))
 
     def _managers(self, release: str) -> None:
         """Those of this release, and its CRDs before."""

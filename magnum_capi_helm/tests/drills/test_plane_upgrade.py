@@ -144,8 +144,8 @@ class PlaneUpgradeTest(planes.PlaneCase):
         self._managers(_TO)
         now = self._generations()
         changed = sum(before[name] != now[name] for name in before)
-        self.tell(f"their CRDs and managers are {self._versions()} now (in the")
-        self.tell("  lab, in the place of clusterctl upgrade apply):")
+        self.tell(f"CRDs and managers of {self._versions()} take their place")
+        self.tell("  (the lab's, not clusterctl upgrade apply):")
         self.tell(f"  {changed} of {len(now)} CRDs are others")
         self._watch(_FROZEN - (time.monotonic() - self.since))
 

@@ -30,7 +30,7 @@ _FROM, _TO = "1.13", "1.14"
 _MANAGERS = ("capi-core", "capi-bootstrap", "capi-kcp")
 #: Minutes that an operation may take, and seconds that the maintenance does:
 #: more than that.
-_LIMIT = 5
+_LIMIT = 4
 _FROZEN = _LIMIT * 60 + 15
 _AWAY = 60
 _REASON = f"upgrade of Cluster API to {_TO} until 14:00 UTC"
@@ -64,6 +64,8 @@ class PlaneUpgradeTest(planes.PlaneCase):
     # Before
 
     def _begin(self) -> None:
+        # It is deleted after the cluster that has it by then.
+        self.newer = self.template(image_id="ubuntu-v1.35.1")
         self.template_old = self.template()
         asked = [
             self.cluster(self.template_old, name=self.unique(name))
@@ -108,15 +110,17 @@ class PlaneUpgradeTest(planes.PlaneCase):
     def _refuses(self) -> None:
         before, groups = self._state(self.shop)
         error = self.assertRaises(
-            ka_exceptions.HttpError, self._upgrade, self.shop
+            ka_exceptions.HttpError, self.upgrade, self.shop, self.newer
         )
-        self.assertIn(_REASON, str(error))
+        # So that no client takes the first dot for the end.
+        said = str(error).replace("\N{ONE DOT LEADER}", ".")
+        self.assertIn(_REASON, said)
         after, same = self._state(self.shop)
         changed = {key for key in after if after[key] != before.get(key)}
         self.assertLessEqual(changed, _POLLED)
         self.assertEqual(groups, same)
         self.tell("$ openstack coe cluster upgrade shop TEMPLATE")
-        self.tell(f"  {error.message}; no row has changed")
+        self.tell(f"  {said.partition(' (HTTP')[0]}; no row has changed")
         self.ask(self.shop, 2)
         row = self.until_status(self.shop, ("UPDATE_FAILED",), 60)
         self.assertIn(_REASON, row["status_reason"])
@@ -140,7 +144,8 @@ class PlaneUpgradeTest(planes.PlaneCase):
         self._managers(_TO)
         now = self._generations()
         changed = sum(before[name] != now[name] for name in before)
-        self.tell(f"$ clusterctl upgrade apply, to {self._versions()}:")
+        self.tell(f"CRDs and managers of {self._versions()} take their place")
+        self.tell("  (the lab's, not clusterctl upgrade apply):")
         self.tell(f"  {changed} of {len(now)} CRDs are others")
         self._watch(_FROZEN - (time.monotonic() - self.since))
 
@@ -194,7 +199,7 @@ class PlaneUpgradeTest(planes.PlaneCase):
         self.tell("$ openstack coe cluster resize shop 2: UPDATE_COMPLETE,")
         self.tell("  the machines of before and one more")
         began = time.monotonic()
-        self._upgrade(self.new)
+        self.upgrade(self.new, self.newer)
         row = self.ended(self.new)
         self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))
         self.assertEqual("v1.35.1", row["coe_version"])
@@ -211,9 +216,6 @@ class PlaneUpgradeTest(planes.PlaneCase):
         self.unlisted("now")
 
     # Below
-
-    def _upgrade(self, cluster: str) -> None:
-        self.upgrade(cluster, self.template(image_id="ubuntu-v1.35.1"))
 
     def _managers(self, release: str) -> None:
         """Those of this release, and its CRDs before."""

@@ -65,6 +65,8 @@ class StrandedTest(planes.PlaneCase):
     record = "stranded"
 
     def test_an_old_chart_after_an_upgrade_of_capo(self) -> None:
+        # It is deleted after the cluster that has it by then.
+        newer = self.template()
         old = self.template(labels={"capi_helm_chart_version": "0.26.1"})
         shop = self.made("shop", old)
         machines = self.machines(shop)
@@ -74,7 +76,7 @@ class StrandedTest(planes.PlaneCase):
             f"{_OLD}, as charts up to 0.10.1 do; CAPO serves v1beta1"
         )
         self.listed(shop, "now", "upgrade", "upgrade it to chart 0.11.0")
-        self._upgraded(shop)
+        self._upgraded(shop, newer)
         self.assertEqual(machines, self.machines(shop))
         self.tell("the same two machines as before")
         self.unlisted("now")
@@ -87,10 +89,10 @@ class StrandedTest(planes.PlaneCase):
         self.listed(shop, "now", "upgrade", "it can be deleted")
         self.deleted(shop)
 
-    def _upgraded(self, cluster: str) -> None:
+    def _upgraded(self, cluster: str, template: str) -> None:
         release = self.release(cluster)
         newest = releases.revisions(self.plane, self.namespace, release)[-1]
-        self.upgrade(cluster, self.template())
+        self.upgrade(cluster, template)
         row = self.ended(cluster)
         self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))
         self.tell("$ openstack coe cluster upgrade shop TEMPLATE, of chart")

@@ -105,8 +105,8 @@ class ElsewhereTest(elsewhere.ElsewhereCase, fleet.FleetCase):
         for kind in (kinds.SECRET, kinds.LEASE):
             found = other.list(kind, self.namespace)
             self.assertEqual([], found, kind.name)
-        found = other.get(kinds.NAMESPACE, "", self.namespace)
-        self.assertIsNone(found)
+        namespace = other.get(kinds.NAMESPACE, "", self.namespace)
+        self.assertIsNone(namespace)
         self.tell("  nothing was made on the empty one, not a namespace")
 
     def _all_is_as_before(self, resized: str, deleted: str) -> None:

@@ -57,6 +57,15 @@ class RestoreTest(fleet.FleetCase):
         self._confirm_what_is_gone()
         self._all_agree()
 
+    def tell(self, text: str) -> None:
+        """With the names that an operator's files have."""
+        for found, said in (
+            (str(self.files), "/var/backups"),
+            (self.namespace, "magnum-PROJECT"),
+        ):
+            text = text.replace(found, said)
+        super().tell(text)
+
     # Before
 
     def _back_up(self) -> None:
@@ -226,7 +235,7 @@ class RestoreTest(fleet.FleetCase):
 
     def _ran(self, program: str, *words: str) -> None:
         """A command on the project's namespace."""
-        self.tell(f"$ {program} -n magnum-PROJECT {' '.join(words)}")
+        self.tell(f"$ {program} -n {self.namespace} {' '.join(words)}")
         base.run(
             str(base.LAB / "bin" / program),
             "-n",

@@ -79,6 +79,10 @@ class ElsewhereTest(elsewhere.ElsewhereCase, fleet.FleetCase):
         self.made = self.cluster(template, name="fleet-new")
         found = self.until_status(self.made, _DONE)
         self._tell_row("a create", found)
+        self.assertEqual("CREATE_FAILED", found["status"])
+        self.assertEqual([], self.credentials_of(self.made))
+        self.delete(self.made)
+        self.tell("  the cluster that failed can be deleted there")
         path = f"/clusters/{self.fleet[named]}/actions/resize"
         self.magnum.call("POST", path, {"node_count": 2})
         found = self.until_status(self.fleet[named], _UPDATED)

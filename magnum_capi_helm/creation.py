@@ -165,9 +165,16 @@ def _here(
 
     :raises Frozen: nothing is made there for now
     :raises NotSupported: the namespace is another Magnum's
+    :raises ManagementUnserved: it has no Cluster API
     """
     here = origin.here(rt)
     rt.anchor.check()
+    if not rt.management.api_version(kinds.CLUSTER):
+        called = f"the management cluster {rt.home.name}".rstrip()
+        raise exceptions.ManagementUnserved(
+            f"{called} serves no Cluster of {kinds.CLUSTER.group}: Cluster "
+            "API is not installed there, or it is not the right one"
+        )
     found = rt.management.get(kinds.NAMESPACE, "", namespace)
     namespaces.check(found)
     return here, found

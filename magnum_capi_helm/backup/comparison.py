@@ -108,7 +108,8 @@ def compare(found: bundle.Bundle, live: Live) -> Finding:
         missing += absent
     return Finding(
         namespace=live.namespace is None,
-        lease=live.lease is None,
+        # A Lease alone says that a deletion has removed the rest.
+        lease=live.lease is None and live.cluster is not None,
         secrets=tuple(missing),
         different=(*_differing(keys, live), *stale),
         later=() if stale else tuple(map(_name, later)),

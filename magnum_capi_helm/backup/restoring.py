@@ -123,6 +123,11 @@ def restore(
             raise exceptions.NotSupported("the cluster is being deleted")
         finding = compare(rt, fresh, found)
         check(finding, partly=partly)
+        # With a Lease and without a Cluster, a deletion would conclude that
+        # the cluster is gone.
+        hold.orphaned = (
+            new and rt.management.get(kinds.CLUSTER, *scope) is None
+        )
         _make(rt, finding.secrets)
 
 

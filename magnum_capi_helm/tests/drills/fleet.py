@@ -76,10 +76,11 @@ class FleetCase(case.DrillCase):
 
     # What is typed
 
-    def typed(self, *words: str, code: int | None = 0) -> Said:
+    def typed(self, *words: str, code: int = 0, table: bool = True) -> Said:
         """A command that prints a table, with what came out of it, told.
 
-        :param code: it has to end with; None: with any
+        :param code: it has to end with
+        :param table: whether that is told, and not the exit code alone
         """
         self.tell(f"$ magnum-capi-helm {' '.join(words)}")
         done = subprocess.run(
@@ -93,10 +94,10 @@ class FleetCase(case.DrillCase):
         )
         self.assertIn(done.returncode, (0, 1), done.stderr)
         said = Said(done.returncode, json.loads(done.stdout), done.stderr)
-        for line in _summed(said):
+        for line in _summed(said) if table else ():
             self.tell(line)
-        if code is not None:
-            self.assertEqual(code, said.code, f"{said}")
+        self.tell(f"  (exit code {said.code})")
+        self.assertEqual(code, said.code, f"{said}")
         return said
 
     # What is looked at
@@ -159,10 +160,12 @@ def _summed(said: Said) -> Iterator[str]:
         # Beside the sum there is the log.
         if line[:1].isdigit() or line.startswith("nothing was written"):
             yield f"  {line}"
-    counted = collections.Counter(map(_told, said.lines))
-    for text, count in counted.items():
-        yield f"  {count} x {text}"
-    yield f"  (exit code {said.code})"
+    alike = collections.defaultdict(list)
+    for line in said.lines:
+        alike[_told(line)].append(_name(line) or line.get("Release", ""))
+    for text, names in alike.items():
+        who = names[0] if len(names) == 1 else f"{len(names)} x"
+        yield f"  {who}: {text}"
 
 
 def _told(line: dict[str, str]) -> str:

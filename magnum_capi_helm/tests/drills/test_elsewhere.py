@@ -79,6 +79,10 @@ class ElsewhereTest(elsewhere.ElsewhereCase, fleet.FleetCase):
         self.made = self.cluster(template, name="fleet-new")
         found = self.until_status(self.made, _DONE)
         self._tell_row("a create", found)
+        self.assertEqual("CREATE_FAILED", found["status"])
+        self.assertEqual([], self.credentials_of(self.made))
+        self.delete(self.made)
+        self.tell("  the cluster that failed can be deleted there")
         path = f"/clusters/{self.fleet[named]}/actions/resize"
         self.magnum.call("POST", path, {"node_count": 2})
         found = self.until_status(self.fleet[named], _UPDATED)
@@ -105,8 +109,8 @@ class ElsewhereTest(elsewhere.ElsewhereCase, fleet.FleetCase):
         for kind in (kinds.SECRET, kinds.LEASE):
             found = other.list(kind, self.namespace)
             self.assertEqual([], found, kind.name)
-        found = other.get(kinds.NAMESPACE, "", self.namespace)
-        self.assertIsNone(found)
+        namespace = other.get(kinds.NAMESPACE, "", self.namespace)
+        self.assertIsNone(namespace)
         self.tell("  nothing was made on the empty one, not a namespace")
 
     def _all_is_as_before(self, resized: str, deleted: str) -> None:

@@ -78,6 +78,24 @@ class ImportTest(backups.ImportTestCase):
         self.assertEqual("", lease["spec"]["holderIdentity"])
         self.assertEqual((0, "nothing to do", ""), self.bring("--apply"))
 
+    def test_keys_alone_do_not_let_a_deletion_conclude(self) -> None:
+        """Of a cluster that an older backup of etcd does not have."""
+        self.lose()
+        self.server.delete(kinds.LEASE, base.NAMESPACE, RELEASE)
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, RELEASE)
+        self.server.release(kinds.CLUSTER, base.NAMESPACE, RELEASE)
+        code, result, detail = self.bring("--apply")
+        self.assertEqual((0, "changed"), (code, result))
+        self.assertNotIn("Lease", detail)
+        self.assertIsNone(
+            self.server.get(kinds.LEASE, base.NAMESPACE, RELEASE)
+        )
+        self.delete()
+        self.poll()
+        row = self.row()
+        self.assertEqual("DELETE_IN_PROGRESS", row.status)
+        self.assertIn("nothing is concluded from that", row.status_reason)
+
     def test_the_cluster_lives_on_as_if_nothing_had_been(self) -> None:
         self.lose()
         self.bring("--apply")

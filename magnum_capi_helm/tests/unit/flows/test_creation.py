@@ -284,6 +284,10 @@ class RefusedCreateTest(base.FlowTestCase):
         self.management.unreachable()
         self.refused("management cluster", "does not answer")
 
+    def test_a_management_cluster_without_cluster_api(self) -> None:
+        self.management.unserved.add(kinds.CLUSTER)
+        self.refused("serves no Cluster of", "not the right one")
+
     def test_a_user_with_a_restricted_application_credential(self) -> None:
         self.login(restricted=True)
         self.refused("restricted", "--unrestricted")

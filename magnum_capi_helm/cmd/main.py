@@ -22,6 +22,7 @@ import argparse
 from importlib import metadata
 import logging
 import sys
+import warnings
 from typing import Any
 
 from cliff import app
@@ -97,6 +98,9 @@ class Application(app.App):
 def main(argv: list[str] | None = None) -> int:
     """Entry point of the console script."""
     arguments = sys.argv[1:] if argv is None else argv
+    if not sys.warnoptions:
+        # Those of Magnum's libraries are for who works on them.
+        warnings.simplefilter("ignore")
     return int(Application().run(arguments))
 
 

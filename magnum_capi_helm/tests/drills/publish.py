@@ -11,22 +11,41 @@
 # under the License.
 """Put the records of the last drills beside the page that shows them.
 
-``python3 -m magnum_capi_helm.tests.drills.publish``, after the drills.
+``python3 -m magnum_capi_helm.tests.drills.publish``, after the drills. Folders
+of one run are left out of them, and the log's own lines.
 """
 
 from __future__ import annotations
+
+import re
 
 from magnum_capi_helm.tests.drills import case
 from magnum_capi_helm.tests.functional import base
 
 PAGES = base.CHECKOUT / "doc" / "source" / "admin" / "drills"
+_LOGGED = re.compile(r"^\S+ +(audit: |cluster \S+: |release \S+ in |/)")
+_FOLDER = re.compile(rf"/tmp/\w+/\w+|{re.escape(str(base.LAB))}")
+_PROJECT = re.compile(r"\bmagnum-[0-9a-f]{32}\b")
+#: Characters of a line.
+_LONGEST = 160
+
+
+def shown(record: str) -> str:
+    """A record as the page has it."""
+    lines = []
+    for each in record.splitlines():
+        if _LOGGED.match(each):
+            continue
+        line = _PROJECT.sub("magnum-PROJECT", _FOLDER.sub("", each))
+        lines.append(line[:_LONGEST].rstrip())
+    return "".join(f"{each}\n" for each in lines)
 
 
 def main() -> None:
     """Copy each record."""
     PAGES.mkdir(exist_ok=True)
     for each in sorted(case.RECORDS.glob("*.txt")):
-        (PAGES / each.name).write_text(each.read_text())
+        (PAGES / each.name).write_text(shown(each.read_text()))
 
 
 if __name__ == "__main__":

@@ -219,7 +219,7 @@ class SwapTest(swap_case.SwapCase):
         """1.4.0 has four keys for the health of a cluster."""
         found = self.magnum.find(self.uuids[name]) or {}
         self.assertIn(
-            found["status"], ("CREATE_COMPLETE", "UPDATE_COMPLETE"), found
+            found["status"], ("CREATE_COMPLETE", "UPDATE_COMPLETE"), str(found)
         )
         if "infrastructure" not in (found["health_status_reason"] or {}):
             return False

@@ -19,7 +19,6 @@ import fixtures
 from magnum_capi_helm import conf
 from magnum_capi_helm import difference
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import operation
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
@@ -298,9 +297,7 @@ class RefusedTest(rolling.RolloutTestCase):
             pauses.append(seconds)
             self.plane.clock.advance(lease.DURATION)
 
-        self.useFixture(
-            fixtures.MockPatchObject(operation.time, "sleep", sleep)
-        )
+        self.useFixture(fixtures.MockPatch("time.sleep", sleep))
         rollout.apply(rt, self.admin, self.row(), self.order())
         self.assertEqual(1, len(pauses))
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)

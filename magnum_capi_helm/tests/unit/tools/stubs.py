@@ -66,7 +66,7 @@ done
 """
 
 
-class Stubs(fixtures.Fixture):  # type: ignore[misc]
+class Stubs(fixtures.Fixture):
     """A directory of stubs, which comes first on the PATH.
 
     :param names: of the programs

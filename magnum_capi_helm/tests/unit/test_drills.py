@@ -1,0 +1,39 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Records of drills, as the page has them."""
+
+from __future__ import annotations
+
+from oslotest import base
+
+from magnum_capi_helm.tests.drills import publish
+
+_RECORD = """\
+00:02  $ magnum-capi-helm export --all --directory /tmp/tmpvf/tmpq4/night
+00:31    audit: cluster 5f57e373: accepted: rollout, user root
+00:31    release web-1 in magnum-1: helm 29.968 s
+00:31    exported
+00:40  $ helm -n magnum-7385b4180470442badc0d8c7afe72a93 history web-1
+"""
+_SHOWN = """\
+00:02  $ magnum-capi-helm export --all --directory /night
+00:31    exported
+00:40  $ helm -n magnum-PROJECT history web-1
+"""
+
+
+class PublishTest(base.BaseTestCase):
+    def test_what_is_of_one_run_alone_is_left_out(self) -> None:
+        self.assertEqual(_SHOWN, publish.shown(_RECORD))
+
+    def test_long_lines_are_cut(self) -> None:
+        self.assertEqual(f"{'x' * 160}\n", publish.shown("x" * 200))

@@ -22,8 +22,8 @@ import argparse
 from importlib import metadata
 import logging
 import sys
-import warnings
 from typing import Any
+import warnings
 
 from cliff import app
 from cliff import commandmanager

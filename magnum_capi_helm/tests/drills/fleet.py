@@ -156,10 +156,10 @@ def _name(line: dict[str, str]) -> str:
 
 def _summed(said: Said) -> Iterator[str]:
     """What an operator reads: equal lines once, with their number."""
-    for line in said.notes.splitlines():
+    for note in said.notes.splitlines():
         # Beside the sum there is the log.
-        if line[:1].isdigit() or line.startswith("nothing was written"):
-            yield f"  {line}"
+        if note[:1].isdigit() or note.startswith("nothing was written"):
+            yield f"  {note}"
     alike = collections.defaultdict(list)
     for line in said.lines:
         alike[_told(line)].append(_name(line) or line.get("Release", ""))

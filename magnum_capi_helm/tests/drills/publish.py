@@ -18,6 +18,7 @@ of one run are left out of them, and the log's own lines.
 from __future__ import annotations
 
 import re
+import textwrap
 
 from magnum_capi_helm.tests.drills import case
 from magnum_capi_helm.tests.functional import base
@@ -26,8 +27,9 @@ PAGES = base.CHECKOUT / "doc" / "source" / "admin" / "drills"
 _LOGGED = re.compile(r"^\S+ +(audit: |cluster \S+: |release \S+ in |/)")
 _FOLDER = re.compile(rf"/tmp/\w+/\w+|{re.escape(str(base.LAB))}")
 _PROJECT = re.compile(r"\bmagnum-[0-9a-f]{32}\b")
-#: Characters of a line.
-_LONGEST = 160
+#: Characters of what was said at once, and of a line.
+_LONGEST = 300
+_WIDTH = 79
 
 
 def shown(record: str) -> str:
@@ -37,7 +39,13 @@ def shown(record: str) -> str:
         if _LOGGED.match(each):
             continue
         line = _PROJECT.sub("magnum-PROJECT", _FOLDER.sub("", each))
-        lines.append(line[:_LONGEST].rstrip())
+        lines += textwrap.wrap(
+            line[:_LONGEST],
+            _WIDTH,
+            subsequent_indent=" " * 11,
+            break_on_hyphens=False,
+            drop_whitespace=True,
+        )
     return "".join(f"{each}\n" for each in lines)
 
 

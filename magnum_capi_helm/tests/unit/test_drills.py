@@ -35,5 +35,10 @@ class PublishTest(base.BaseTestCase):
     def test_what_is_of_one_run_alone_is_left_out(self) -> None:
         self.assertEqual(_SHOWN, publish.shown(_RECORD))
 
-    def test_long_lines_are_cut(self) -> None:
-        self.assertEqual(f"{'x' * 160}\n", publish.shown("x" * 200))
+    def test_long_lines_are_broken_and_cut(self) -> None:
+        self.assertEqual(
+            f"00:01  {'word ' * 13}word\n           word\n",
+            publish.shown(f"00:01  {'word ' * 15}"),
+        )
+        shown = publish.shown("x" * 400)
+        self.assertEqual(300, shown.count("x"))

@@ -123,9 +123,17 @@ class ComparedCase(base.LabCase):
                     raise
                 time.sleep(base.POLL)
 
-    def _wait(self, uuid: str, ending: endings.Ending) -> None:
-        """Until it is settled, or nobody waits any longer."""
-        over = time.monotonic() + PATIENCE
+    def _wait(
+        self,
+        uuid: str,
+        ending: endings.Ending,
+        ends: tuple[str, ...] = ("_COMPLETE", "_FAILED"),
+    ) -> None:
+        """Until it is settled, or nobody waits any longer.
+
+        :param ends: of a status that stays
+        """
+        over = time.monotonic() + PATIENCE * base.SLOWER
         while time.monotonic() < over:
             time.sleep(base.POLL)
             answer = self._send("GET", uuid)
@@ -137,7 +145,7 @@ class ComparedCase(base.LabCase):
                 return
             ending.status = found.get("status", ending.status)
             ending.reason = found.get("status_reason") or ""
-            if ending.status.endswith(("_COMPLETE", "_FAILED")):
+            if ending.status.endswith(ends):
                 return
 
     def _leave(self, found: tuple[str, endings.Ending]) -> None:
@@ -146,7 +154,8 @@ class ComparedCase(base.LabCase):
         waiting = dataclasses.replace(ending)
         for _ in range(3):
             self._send("DELETE", uuid)
-            self._wait(uuid, waiting)
+            # Its row says what it said before, for a moment.
+            self._wait(uuid, waiting, ("DELETE_COMPLETE", "DELETE_FAILED"))
             if waiting.status == "gone":
                 break
         else:

@@ -45,7 +45,8 @@ class ElsewhereTest(elsewhere.ElsewhereCase, fleet.FleetCase):
         self.tell("kubeconfig_file names an empty management cluster")
         self._nothing_changes()
         self._commands_say_it()
-        self._requests_are_refused(named[0], named[1], template)
+        self._create_is_refused(template)
+        self._resize_waits(named[1])
         self._deletion_waits(named[-1])
         self._assert_empty(other)
         self.reset()
@@ -73,34 +74,39 @@ class ElsewhereTest(elsewhere.ElsewhereCase, fleet.FleetCase):
         said = self.typed("management", "accept", "--all", code=1)
         self.assertEqual({"refused"}, set(said.of("Result").values()))
 
-    def _requests_are_refused(
-        self, resized: str, named: str, template: str
-    ) -> None:
-        self.made = self.cluster(template, name="fleet-new")
-        found = self.until_status(self.made, _DONE)
+    def _create_is_refused(self, template: str) -> None:
+        made = self.cluster(template, name="fleet-new")
+        found = self.until_status(made, _DONE)
         self._tell_row("a create", found)
         self.assertEqual("CREATE_FAILED", found["status"])
-        self.assertEqual([], self.credentials_of(self.made))
-        self.delete(self.made)
+        self.assertEqual([], self.credentials_of(made))
+        self.delete(made)
         self.tell("  the cluster that failed can be deleted there")
-        path = f"/clusters/{self.fleet[named]}/actions/resize"
+
+    def _resize_waits(self, name: str) -> None:
+        path = f"/clusters/{self.fleet[name]}/actions/resize"
         self.magnum.call("POST", path, {"node_count": 2})
-        found = self.until_status(self.fleet[named], _UPDATED)
-        self._tell_row("a resize", found)
-        self.assertEqual("UPDATE_FAILED", found["status"])
+        found = self._until_told(name)
+        self._tell_row("a resize to 2", found)
+        self.assertEqual("UPDATE_IN_PROGRESS", found["status"])
 
     def _deletion_waits(self, name: str) -> None:
         self.magnum.call("DELETE", f"/clusters/{self.fleet[name]}")
+        found = self._until_told(name)
+        self._tell_row("a deletion", found)
+        self.assertEqual("DELETE_IN_PROGRESS", found["status"])
+        self.assertEqual(1, len(self.credentials_of(self.fleet[name])))
 
-        def told() -> Any:
+    def _until_told(self, name: str) -> dict[str, Any]:
+        def told() -> dict[str, Any] | None:
             found = self.row(name)
             reason = str(found["status_reason"])
             return found if elsewhere.FOREIGN in reason else None
 
-        found = self.until(told, 180, lambda: str(self.row(name)))
-        self._tell_row("a deletion", found)
-        self.assertEqual("DELETE_IN_PROGRESS", found["status"])
-        self.assertEqual(1, len(self.credentials_of(self.fleet[name])))
+        found: dict[str, Any] = self.until(
+            told, 180, lambda: str(self.row(name))
+        )
+        return found
 
     def _tell_row(self, what: str, row: dict[str, Any]) -> None:
         self.tell(f"  {what}: {row['status']}: {row['status_reason']}")
@@ -120,9 +126,17 @@ class ElsewhereTest(elsewhere.ElsewhereCase, fleet.FleetCase):
         self.assertEqual([], self.left_of(release))
         self.assertEqual([], self.credentials_of(uuid))
         self.tell("  the deletion is done, nothing is left of that one")
+        found = self.until_status(self.fleet[resized], _UPDATED)
+        self._tell_row("the resize", found)
+        self.assertEqual("UPDATE_COMPLETE", found["status"])
         self.until_all("health_status", "HEALTHY", 300)
         self.tell(f"  {len(self.fleet)} x HEALTHY")
         stayed = {u: r for u, r in self.before.items() if r != release}
-        self.assertEqual(stayed, self.machines())
-        self.tell(f"  the {len(stayed)} machines are the same")
-        self._tell_row("the resize", self.row(resized))
+        now = self.machines()
+        self.assertEqual(stayed, {u: now.get(u) for u in stayed})
+        (new,) = now.keys() - stayed.keys()
+        self.assertEqual(self.release[resized], now[new])
+        self.tell(
+            f"  the {len(stayed)} machines are the same, and the one of the "
+            "resize is beside them"
+        )

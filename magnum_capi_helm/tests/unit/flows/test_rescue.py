@@ -239,13 +239,10 @@ class ChartTooOldTest(StrandedTestCase):
         self.poll()
         row = self.row()
         self.assertEqual("UPDATE_FAILED", row.status)
-        self.assertIn(
-            "unable to build kubernetes objects from new release manifest",
-            row.status_reason,
-        )
-        self.assertIn(
-            "upgrade the cluster to a chart that makes what the management "
-            "cluster serves",
+        self.assertEqual(
+            "helm upgrade: the chart makes objects of cluster.x-k8s.io/"
+            "v1beta1, which the management cluster does not serve: it takes "
+            "another chart, or a management cluster that serves this again",
             row.status_reason,
         )
         self.assertEqual(2, self.replicas())

@@ -29,9 +29,9 @@ OPTIONS: list[cfg.Opt] = [
         "delivery_key_file",
         default="",
         help="File with the key that signs what is sent (HMAC-SHA256): 24 to "
-        "64 bytes in base64, whsec_ before it or not. A second line may have "
-        "the former key: then both sign. Others must not be able to read the "
-        "file. Read again for each delivery.",
+        "64 bytes in base64, ``whsec_`` before it or not. A second line may "
+        "have the former key: then both sign. Others must not be able to read "
+        "the file. Read again for each delivery.",
     ),
     cfg.StrOpt(
         "delivery_ca_file",

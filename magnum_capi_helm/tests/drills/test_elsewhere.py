@@ -109,7 +109,8 @@ class ElsewhereTest(elsewhere.ElsewhereCase, fleet.FleetCase):
         return found
 
     def _tell_row(self, what: str, row: dict[str, Any]) -> None:
-        self.tell(f"  {what}: {row['status']}: {row['status_reason']}")
+        told = filter(None, (what, row["status"], row["status_reason"]))
+        self.tell(f"  {': '.join(told)}")
 
     def _assert_empty(self, other: client.Client) -> None:
         for kind in (kinds.SECRET, kinds.LEASE):

@@ -153,12 +153,7 @@ def build(
         options.api_resources,
         home.name,
     )
-    helm = helm_client.Helm(
-        home.kubeconfig,
-        options.helm_timeout,
-        os.path.join(os.path.dirname(options.chart_store), "helm"),
-        _shared_meter().helm,
-    )
+    helm = _helm(home)
     holder = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}"
     seen = outages.Outages()
     status, healths = _looks(management, seen)
@@ -180,6 +175,17 @@ def build(
         families.DELIVERIES_PENDING, (home.name,), made.deliveries.pending
     )
     return made
+
+
+def _helm(home: homes.Home) -> helm_client.Helm:
+    """Its files are beside the charts."""
+    options = conf.CONF.capi_helm
+    return helm_client.Helm(
+        home.kubeconfig,
+        options.helm_timeout,
+        os.path.join(os.path.dirname(options.chart_store), "helm"),
+        _shared_meter().helm,
+    )
 
 
 def _looks(

@@ -47,8 +47,8 @@ class Kubeconfig(base.Command):
     """
 
     examples = (
-        "kubeconfig my-cluster --file /root/my-cluster.kubeconfig",
-        "kubeconfig my-cluster --file /root/my-cluster.kubeconfig --force",
+        "kubeconfig my-cluster --file my-cluster.kubeconfig",
+        "kubeconfig my-cluster --file my-cluster.kubeconfig --force",
         "kubeconfig my-cluster --stdout | kubectl --kubeconfig /dev/stdin "
         "get nodes",
     )

@@ -70,6 +70,14 @@ def post(
             # Not chained: its text has the URL, and its request the body.
             failure = _failure(options, error)
             raise failure from None
+    _accepted(options, status)
+
+
+def _accepted(options: settings.Settings, status: int) -> None:
+    """Look at the status of an answer.
+
+    :raises NotDeliveredError: it is no 2xx
+    """
     if 300 <= status < 400:
         raise NotDeliveredError(
             f"{options.receiver} answered with a redirect ({status}), which "

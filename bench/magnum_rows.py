@@ -31,8 +31,8 @@ from bench import servers
 from bench import template
 from lab import layout
 from lab import tools
-from magnum_capi_helm import rows
 from magnum_capi_helm import wanted
+from magnum_capi_helm.records import rows
 
 Rows = dict[str, list[dict[str, Any]]]
 _TABLES = ("cluster_template", "cluster", "nodegroup")

@@ -13,8 +13,9 @@
 """Who asked for what this thread does: for logs, and for helm's history.
 
 Magnum's handlers, the operator's command line and the polls begin an action;
-what runs in it, in threads of :class:`magnum_capi_helm.spent.Threads` too,
-asks for it. A revision of helm says in its description who it is for.
+what runs in it, in threads of
+:class:`magnum_capi_helm.operations.spent.Threads` too, asks for it. A
+revision of helm says in its description who it is for.
 """
 
 from __future__ import annotations

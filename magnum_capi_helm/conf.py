@@ -30,12 +30,12 @@ from oslo_config import types
 from magnum_capi_helm import credential_options
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
-from magnum_capi_helm import home_options
-from magnum_capi_helm import homes
 from magnum_capi_helm import labels
 from magnum_capi_helm import options
 from magnum_capi_helm.delivery import options as delivery_options
 from magnum_capi_helm.metrics import options as metrics_options
+from magnum_capi_helm.planes import home_options
+from magnum_capi_helm.planes import homes
 
 CONF = magnum.conf.CONF
 

@@ -33,7 +33,7 @@ from magnum_capi_helm import conf  # noqa: F401 (registers the options)
 from magnum_capi_helm import control_plane_size
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
-from magnum_capi_helm import outcome
+from magnum_capi_helm.records import outcome
 
 LOG = log.getLogger(__name__)
 
@@ -69,8 +69,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, cluster_create_timeout: int | None
     ) -> None:
         """Create the release of a new cluster; Cluster API does the rest."""
-        from magnum_capi_helm import creation
-        from magnum_capi_helm import places
+        from magnum_capi_helm.changes import creation
+        from magnum_capi_helm.planes import places
 
         try:
             with _request("create", context, cluster):
@@ -84,7 +84,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, use_admin_ctx: bool = False
     ) -> None:
         """Poll a cluster in progress and save what became of it."""
-        from magnum_capi_helm import status_poll
+        from magnum_capi_helm.polls import status_poll
 
         with actor.acting(actor.Actor("status poll")):
             status_poll.poll(context, cluster)
@@ -97,8 +97,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         rollback: bool = False,
     ) -> None:
         """``coe cluster update node_count``: a resize of default-worker."""
-        from magnum_capi_helm import places
-        from magnum_capi_helm import resizing
+        from magnum_capi_helm.changes import resizing
+        from magnum_capi_helm.planes import places
 
         get_runtime = functools.partial(places.checked, cluster)
         with _request("update", context, cluster):
@@ -114,8 +114,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         nodegroup: Any = None,
     ) -> None:
         """Bring a group to the count that Magnum has saved."""
-        from magnum_capi_helm import places
-        from magnum_capi_helm import resizing
+        from magnum_capi_helm.changes import resizing
+        from magnum_capi_helm.planes import places
 
         get_runtime = functools.partial(places.checked, cluster)
         with _request("resize", context, cluster):
@@ -137,7 +137,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
         Magnum passes ``rollback`` in the place of ``scale_manager``.
         """
-        from magnum_capi_helm import places
+        from magnum_capi_helm.planes import places
         from magnum_capi_helm.upgrade import request
 
         with _request("upgrade", context, cluster, answer=True):
@@ -154,8 +154,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
     def delete_cluster(self, context: Any, cluster: Any) -> None:
         """Begin to delete a cluster, from whatever state; the polls end it."""
-        from magnum_capi_helm import deletion
-        from magnum_capi_helm import places
+        from magnum_capi_helm.changes import deletion
+        from magnum_capi_helm.planes import places
 
         with _request("delete", context, cluster):
             outcome.save_deleting(cluster)
@@ -178,8 +178,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Make one more group of workers; the polls say when it is there."""
-        from magnum_capi_helm import nodegroup_creation
-        from magnum_capi_helm import places
+        from magnum_capi_helm.changes import nodegroup_creation
+        from magnum_capi_helm.planes import places
 
         with (
             _told(cluster, nodegroup),
@@ -192,8 +192,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Apply bounds, node labels and taints, which are not saved yet."""
-        from magnum_capi_helm import nodegroups
-        from magnum_capi_helm import places
+        from magnum_capi_helm.changes import nodegroups
+        from magnum_capi_helm.planes import places
 
         with (
             _told(cluster, nodegroup),
@@ -206,8 +206,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Begin to delete a group; the polls remove its row."""
-        from magnum_capi_helm import nodegroups
-        from magnum_capi_helm import places
+        from magnum_capi_helm.changes import nodegroups
+        from magnum_capi_helm.planes import places
 
         get_runtime = functools.partial(places.checked, cluster)
         with (
@@ -228,8 +228,8 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
     def rotate_credential(self, context: Any, cluster: Any) -> None:
         """Give the cluster a new credential, of the user who asks."""
-        from magnum_capi_helm import places
         from magnum_capi_helm.credentials import rotation
+        from magnum_capi_helm.planes import places
 
         with _request("credential rotation", context, cluster, answer=True):
             rotation.rotate(places.checked(cluster), context, cluster)

@@ -19,13 +19,6 @@ import threading
 from typing import TypeAlias
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import homes
-from magnum_capi_helm import observation
-from magnum_capi_helm import outages
-from magnum_capi_helm import spent
-from magnum_capi_helm import steady
-from magnum_capi_helm import traces
-from magnum_capi_helm import waits
 from magnum_capi_helm.delivery import courier
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
@@ -33,7 +26,14 @@ from magnum_capi_helm.helm import turns
 from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.management import observation
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.memory import outages
+from magnum_capi_helm.memory import steady
+from magnum_capi_helm.memory import waits
+from magnum_capi_helm.operations import spent
+from magnum_capi_helm.planes import homes
+from magnum_capi_helm.planes import traces
 from magnum_capi_helm.status import health
 
 #: How many creates are planned at a time, and seconds that one waits for it:

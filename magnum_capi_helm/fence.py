@@ -16,7 +16,7 @@ A conductor may stand still between any two of its lines: its machine is
 paused, or starved. Its Lease runs out meanwhile and another conductor goes
 on; when it wakes up, its next write is one too many. So what writes asks here
 first, in the block that holds a Lease and in threads started from it
-(:class:`magnum_capi_helm.spent.Threads`).
+(:class:`magnum_capi_helm.operations.spent.Threads`).
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ from typing import Any, Generic, TypeVar
 
 from oslo_config import types
 
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.versions import chart_versions
 
 T = TypeVar("T")
 

@@ -46,10 +46,10 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
 
     def poll_health_status(self) -> None:
         """Fill ``data`` with what Magnum saves."""
-        from magnum_capi_helm import health_poll
-        from magnum_capi_helm import places
         from magnum_capi_helm import runtime
         from magnum_capi_helm.metrics import meter
+        from magnum_capi_helm.planes import places
+        from magnum_capi_helm.polls import health_poll
 
         if not self.cluster.stack_id:
             return

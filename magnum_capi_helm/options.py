@@ -22,7 +22,7 @@ from __future__ import annotations
 from magnum.conf import paths
 from oslo_config import cfg
 
-from magnum_capi_helm import option_types
+from magnum_capi_helm.label_types import option_types
 
 OPTIONS: list[cfg.Opt] = [
     cfg.StrOpt(

@@ -18,19 +18,19 @@ import time
 from typing import Any
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import inventory
-from magnum_capi_helm import looks
 from magnum_capi_helm import names
-from magnum_capi_helm import observation
-from magnum_capi_helm import operation
-from magnum_capi_helm import places
 from magnum_capi_helm import preview
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.management import observation
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.planes import places
+from magnum_capi_helm.polls import looks
+from magnum_capi_helm.records import inventory
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.status import branch
 from magnum_capi_helm.status import description
 

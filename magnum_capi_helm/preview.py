@@ -27,13 +27,9 @@ from magnum.common import context as magnum_context
 from magnum.common import exception
 from oslo_utils import uuidutils
 
-from magnum_capi_helm import assembly
-from magnum_capi_helm import difference
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import names
-from magnum_capi_helm import operation
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
 from magnum_capi_helm import values
@@ -41,6 +37,10 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.helm import releases
+from magnum_capi_helm.operations import assembly
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.records import rows
+from magnum_capi_helm.rendering import difference
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.resolve import requested

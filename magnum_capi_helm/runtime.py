@@ -25,22 +25,22 @@ import threading
 from typing import TypeAlias
 import uuid
 
-from magnum_capi_helm import atlas
 from magnum_capi_helm import conf
 from magnum_capi_helm import equipment
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import homes
-from magnum_capi_helm import observation
-from magnum_capi_helm import outages
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.management import observation
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.memory import atlas
+from magnum_capi_helm.memory import outages
 from magnum_capi_helm.metrics import families
 from magnum_capi_helm.metrics import meter as meters
+from magnum_capi_helm.planes import homes
 
 #: Seconds that whoever runs helm without a Lease gives it: helm's default.
 _HELMS_OWN = 300

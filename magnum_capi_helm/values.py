@@ -24,13 +24,13 @@ import copy
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import addon_templates
 from magnum_capi_helm import features
 from magnum_capi_helm import intent
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm import wanted
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.rendering import addon_templates
 
 #: Annotation of the Cluster that says which intent it was made from.
 INTENT_ANNOTATION = "magnum.openstack.org/intent"

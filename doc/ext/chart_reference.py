@@ -23,8 +23,8 @@ from collections.abc import Iterable, Iterator
 import markup
 from sphinx import application
 
-from magnum_capi_helm import supported
-from magnum_capi_helm import tested_versions
+from magnum_capi_helm.versions import supported
+from magnum_capi_helm.versions import tested_versions
 
 
 def versions(releases: Iterable[tested_versions.Release]) -> Iterator[str]:

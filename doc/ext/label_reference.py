@@ -28,11 +28,11 @@ from typing import Any
 import markup
 from sphinx import application
 
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.versions import chart_versions
 
 #: Where a label of that scope is read, the strongest first.
 _PLACES = {

@@ -25,12 +25,7 @@ import time
 from typing import Any, TypeVar
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import kept
 from magnum_capi_helm import names
-from magnum_capi_helm import operation
-from magnum_capi_helm import origin
-from magnum_capi_helm import places
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
 from magnum_capi_helm.backup import bundle
@@ -41,6 +36,11 @@ from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.planes import places
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 

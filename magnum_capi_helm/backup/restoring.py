@@ -23,17 +23,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import operation
-from magnum_capi_helm import origin
-from magnum_capi_helm import places
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
-from magnum_capi_helm import survey
 from magnum_capi_helm.backup import bundle
 from magnum_capi_helm.backup import comparison
 from magnum_capi_helm.backup import reading
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.planes import places
+from magnum_capi_helm.planes import survey
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 

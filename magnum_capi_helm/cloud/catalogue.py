@@ -20,13 +20,13 @@ from typing import Any
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import spent
 from magnum_capi_helm.cloud import compute
 from magnum_capi_helm.cloud import images
 from magnum_capi_helm.cloud import limits
 from magnum_capi_helm.cloud import networks
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cloud import volumes
+from magnum_capi_helm.operations import spent
 
 
 class Cloud(

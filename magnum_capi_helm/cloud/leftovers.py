@@ -25,7 +25,7 @@ import time
 from typing import Any
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import ownership
+from magnum_capi_helm.cloud import ownership
 from magnum_capi_helm.cloud import sessions
 
 BALANCERS = "load balancers of Kubernetes Services"

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from magnum_capi_helm import demand
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.resolve import demand
 
 #: Resource -> names of limit and use in Nova's and Cinder's answers.
 _NOVA = {

@@ -36,7 +36,7 @@ from requests import adapters
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import spent
+from magnum_capi_helm.operations import spent
 
 #: Seconds for one request, where Magnum's configuration sets none.
 _TIMEOUT = 30

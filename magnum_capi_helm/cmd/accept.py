@@ -17,11 +17,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from magnum_capi_helm import acceptance
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import preview
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.planes import acceptance
 
 
 class Accept(fleet.Fleet):

@@ -18,11 +18,11 @@ import argparse
 from collections.abc import Iterable
 
 from magnum_capi_helm import driver
-from magnum_capi_helm import witnesses
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.swap import ahead
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import finding
+from magnum_capi_helm.swap import witnesses
 
 HEADER = ("Project", "Name", "UUID", "Level", "About", "What", "To do")
 

@@ -15,12 +15,12 @@
 from __future__ import annotations
 
 from magnum_capi_helm import driver
-from magnum_capi_helm import witnesses
 from magnum_capi_helm.cmd import adopt
 from magnum_capi_helm.swap import back
 from magnum_capi_helm.swap import case
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import finding
+from magnum_capi_helm.swap import witnesses
 
 HEADER = ("Project", "Name", "UUID", "Level", "About", "What", "Prevented by")
 

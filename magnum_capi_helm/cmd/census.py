@@ -12,7 +12,8 @@
 
 """All rows, and what there is of them on all management clusters.
 
-What to make of it says :mod:`magnum_capi_helm.inventory`. Nothing is written.
+What to make of it says :mod:`magnum_capi_helm.records.inventory`. Nothing is
+written.
 """
 
 from __future__ import annotations
@@ -25,13 +26,7 @@ from typing import Any, NamedTuple
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import inventory
-from magnum_capi_helm import kept
 from magnum_capi_helm import names
-from magnum_capi_helm import namespaces
-from magnum_capi_helm import origin
-from magnum_capi_helm import roster
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.credentials import identity
@@ -41,6 +36,12 @@ from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.planes import namespaces
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.records import inventory
+from magnum_capi_helm.records import roster
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 

@@ -20,13 +20,13 @@ import dataclasses
 import pathlib
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import option_types
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
-from magnum_capi_helm import supported
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.helm import charts
+from magnum_capi_helm.label_types import option_types
 from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.versions import supported
 
 Table = tuple[tuple[str, ...], list[tuple[object, ...]]]
 

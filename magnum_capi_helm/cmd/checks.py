@@ -17,11 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 import dataclasses
 
-from magnum_capi_helm import components
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import leftovers
 from magnum_capi_helm import runtime
+from magnum_capi_helm.changes import leftovers
 from magnum_capi_helm.cloud import key_manager
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import component_checks
@@ -30,6 +29,7 @@ from magnum_capi_helm.delivery import settings
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import permissions
 from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.versions import components
 
 OK = components.OK
 FAILED = components.FAILED

@@ -24,8 +24,8 @@ from magnum.drivers.common import driver as drivers
 from magnum_capi_helm import driver
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import preview
-from magnum_capi_helm import roster
-from magnum_capi_helm import rows
+from magnum_capi_helm.records import roster
+from magnum_capi_helm.records import rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from magnum_capi_helm import components
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
-from magnum_capi_helm import supported
-from magnum_capi_helm import tested_versions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.versions import components
+from magnum_capi_helm.versions import supported
+from magnum_capi_helm.versions import tested_versions
 
 _ALL = "versions"
 

@@ -22,16 +22,16 @@ import datetime
 from typing import Any
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import operation
-from magnum_capi_helm import places
 from magnum_capi_helm import preview
-from magnum_capi_helm import rows
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.credentials import refresh
 from magnum_capi_helm.credentials import replacement
 from magnum_capi_helm.credentials import rotation
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.planes import places
+from magnum_capi_helm.records import rows
 
 
 class Refresh(fleet.Fleet):

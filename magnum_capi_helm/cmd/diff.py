@@ -17,11 +17,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from magnum_capi_helm import difference
-from magnum_capi_helm import option_types
-from magnum_capi_helm import places
 from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.planes import places
+from magnum_capi_helm.rendering import difference
 
 #: Paths shown of one object; the rest is counted.
 _SHOWN = 4

@@ -21,11 +21,11 @@ import datetime
 import time
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import maintenance
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.management import anchor
+from magnum_capi_helm.planes import maintenance
 
 HEADER = (
     "Management cluster",

@@ -20,7 +20,6 @@ import dataclasses
 import pathlib
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import rows
 from magnum_capi_helm.backup import bundle
 from magnum_capi_helm.backup import comparison
 from magnum_capi_helm.backup import encoding
@@ -28,6 +27,7 @@ from magnum_capi_helm.backup import files
 from magnum_capi_helm.backup import reading
 from magnum_capi_helm.backup import restoring
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.status import view
 
 

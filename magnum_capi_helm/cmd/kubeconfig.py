@@ -24,13 +24,13 @@ import yaml
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
-from magnum_capi_helm import operation
-from magnum_capi_helm import places
 from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import private_file
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.planes import places
 
 #: Cluster API's key in the Secret.
 _KEY = "value"

@@ -18,13 +18,13 @@ import argparse
 import dataclasses
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import inventory
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import census
 from magnum_capi_helm.cmd import owners
 from magnum_capi_helm.credentials import identity
+from magnum_capi_helm.records import inventory
 
 HEADER = (
     "Name",

@@ -22,7 +22,6 @@ import pathlib
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import inventory
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import census
@@ -30,6 +29,7 @@ from magnum_capi_helm.metrics import cloud
 from magnum_capi_helm.metrics import exposition
 from magnum_capi_helm.metrics import sources
 from magnum_capi_helm.metrics import textfile
+from magnum_capi_helm.records import inventory
 
 
 class Metrics(base.Command):

@@ -20,7 +20,6 @@ import functools
 import re
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import inventory
 from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import keystone
@@ -29,6 +28,7 @@ from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.records import inventory
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 

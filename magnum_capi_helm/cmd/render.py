@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import argparse
 
-from magnum_capi_helm import masking
 from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import values
+from magnum_capi_helm.rendering import masking
 
 
 class Render(base.Command):

@@ -17,10 +17,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from magnum_capi_helm import places
 from magnum_capi_helm import preview
-from magnum_capi_helm import renewal
+from magnum_capi_helm.changes import renewal
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.planes import places
 
 
 class Renew(fleet.Fleet):

@@ -17,11 +17,11 @@ from __future__ import annotations
 import argparse
 
 from magnum_capi_helm import actor
-from magnum_capi_helm import places
 from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import diff
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.planes import places
 from magnum_capi_helm.upgrade import rollback
 
 

@@ -18,12 +18,12 @@ import argparse
 from typing import Any
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import option_types
-from magnum_capi_helm import places
 from magnum_capi_helm import preview
-from magnum_capi_helm import rows
 from magnum_capi_helm.cmd import diff
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.planes import places
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.upgrade import order as orders
 from magnum_capi_helm.upgrade import rollout
 

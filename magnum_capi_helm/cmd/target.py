@@ -22,17 +22,17 @@ from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 from typing import TypeAlias
 
-from magnum_capi_helm import api_versions
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import inventory
-from magnum_capi_helm import kept
-from magnum_capi_helm import rescue
 from magnum_capi_helm import runtime
-from magnum_capi_helm import stranded
 from magnum_capi_helm.cmd import census
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.helm import releases
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import rescue
+from magnum_capi_helm.records import inventory
 from magnum_capi_helm.resolve import location
+from magnum_capi_helm.versions import api_versions
+from magnum_capi_helm.versions import stranded
 
 HEADER = (
     "Name",

@@ -20,12 +20,12 @@ from typing import Any
 
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import operation
-from magnum_capi_helm import places
 from magnum_capi_helm import preview
-from magnum_capi_helm import unlocking
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import unlocking
+from magnum_capi_helm.planes import places
 
 HEADER = ("What", "State", "By", "Age", "Result")
 

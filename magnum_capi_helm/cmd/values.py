@@ -19,11 +19,11 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import masking
-from magnum_capi_helm import places
 from magnum_capi_helm import preview
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.planes import places
+from magnum_capi_helm.rendering import masking
 
 
 def add_subject(parser: argparse.ArgumentParser) -> None:

@@ -33,11 +33,8 @@ from cryptography import x509
 from oslo_log import log
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import kept
 from magnum_capi_helm import names
-from magnum_capi_helm import operation
 from magnum_capi_helm import pem
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import identity
@@ -46,6 +43,9 @@ from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import ca_files
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.resolve import site

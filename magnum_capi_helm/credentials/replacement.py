@@ -29,8 +29,6 @@ from magnum.common import context as magnum_context
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
-from magnum_capi_helm import operation
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import ledger
@@ -41,6 +39,8 @@ from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 
 

@@ -27,11 +27,7 @@ from oslo_log import log
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
-from magnum_capi_helm import kept
 from magnum_capi_helm import names
-from magnum_capi_helm import operation
-from magnum_capi_helm import outcome
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import catalogue
@@ -42,6 +38,10 @@ from magnum_capi_helm.credentials import keypairs
 from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.records import outcome
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 
 LOG = log.getLogger(__name__)

@@ -29,8 +29,6 @@ from oslo_log import log
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
-from magnum_capi_helm import operation
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import ledger
@@ -38,6 +36,8 @@ from magnum_capi_helm.credentials import removal
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view

@@ -30,8 +30,8 @@ from typing import TypeAlias
 
 from oslo_log import log
 
-from magnum_capi_helm import waits
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.memory import waits
 
 LOG = log.getLogger(__name__)
 

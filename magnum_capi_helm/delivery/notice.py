@@ -23,7 +23,6 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import operation
 from magnum_capi_helm import runtime
 from magnum_capi_helm.delivery import change
 from magnum_capi_helm.delivery import courier
@@ -31,6 +30,7 @@ from magnum_capi_helm.delivery import due
 from magnum_capi_helm.delivery import sender
 from magnum_capi_helm.delivery import settings
 from magnum_capi_helm.delivery import step
+from magnum_capi_helm.operations import operation
 
 LOG = log.getLogger(__name__)
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 from oslo_log import log
 
 from magnum_capi_helm import names
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.delivery import courier
 from magnum_capi_helm.delivery import due
@@ -32,6 +31,7 @@ from magnum_capi_helm.delivery import sender
 from magnum_capi_helm.delivery import signing
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 
 LOG = log.getLogger(__name__)

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.versions import chart_versions
 
 #: Charts up to 0.22.0 know nginx alone.
 _WITH_TRAEFIK = (chart_versions.Range(since="0.23.0"),)

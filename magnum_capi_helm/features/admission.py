@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import argument_types
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import argument_types
+from magnum_capi_helm.versions import chart_versions
 
 #: kubeadm's only plugin beside Kubernetes' own defaults; without it a node
 #: may change any other.

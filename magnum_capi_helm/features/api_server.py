@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import argument_types
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
-from magnum_capi_helm import network_types
-from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import argument_types
+from magnum_capi_helm.label_types import network_types
+from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.versions import chart_versions
 
 FLOATING_IP = labels.Switch(
     name="master_lb_floating_ip_enabled",

@@ -18,12 +18,12 @@ from collections.abc import Mapping
 
 from oslo_config import types
 
-from magnum_capi_helm import argument_types
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import kube_proxy
 from magnum_capi_helm.features import owned_arguments
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import argument_types
 
 _SPEC = "controlPlane.kubeadmConfigSpec"
 _KUBELET = "joinConfiguration.nodeRegistration.kubeletExtraArgs"

@@ -17,10 +17,10 @@ from __future__ import annotations
 from oslo_config import types
 
 from magnum_capi_helm import labels
-from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import option_types
 
 _POLICY = "/etc/kubernetes/audit/policy.yaml"
 _LOG = "/var/log/kubernetes/audit/audit.log"

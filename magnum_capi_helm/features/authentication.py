@@ -23,13 +23,13 @@ from typing import Any
 
 from oslo_config import types
 
-from magnum_capi_helm import argument_types
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import names
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import argument_types
+from magnum_capi_helm.versions import chart_versions
 
 #: What Magnum's policy file has in place of the cluster's project.
 _PROJECT = "$PROJECT_ID"

@@ -23,12 +23,12 @@ from typing import Any
 
 from oslo_config import types
 
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
-from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.versions import chart_versions
 
 #: Charts up to 0.25.1 do not render a group whose minimum is 0.
 _DOWN_TO_ZERO = (chart_versions.Range(since="0.26.0"),)

@@ -23,11 +23,11 @@ from typing import Any
 
 from oslo_config import types
 
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.versions import chart_versions
 
 #: The charts that have the values ``etcd.encryption``.
 _CHARTS = (chart_versions.Range(since="0.16.0"),)

@@ -14,11 +14,11 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.versions import chart_versions
 
 NVIDIA = labels.Switch(
     name="nvidia_gpu_operator_enabled",

@@ -15,9 +15,9 @@
 from __future__ import annotations
 
 from magnum_capi_helm import labels
-from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import option_types
 
 _SPEC = "nodeGroupDefaults.healthCheck.spec"
 _CONTROL_PLANE_SPEC = "controlPlane.healthCheck.spec"

@@ -13,7 +13,7 @@
 """The label that chooses the management cluster of new clusters.
 
 Which one takes what is configured per management cluster and decided in
-:mod:`magnum_capi_helm.homes`; here is what a template may say.
+:mod:`magnum_capi_helm.planes.homes`; here is what a template may say.
 """
 
 from __future__ import annotations

@@ -16,15 +16,15 @@ from __future__ import annotations
 
 import re
 
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
-from magnum_capi_helm import network_types
-from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import ranges
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import network_types
+from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.versions import chart_versions
 
 #: Network plugins that the chart installs.
 CNIS = ("calico", "cilium")

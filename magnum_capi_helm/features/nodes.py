@@ -20,12 +20,12 @@ from oslo_config import types
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
-from magnum_capi_helm import node_types
-from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import node_types
+from magnum_capi_helm.label_types import option_types
 
 
 def _root_volume(key: str) -> tuple[str, ...]:

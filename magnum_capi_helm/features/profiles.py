@@ -12,8 +12,8 @@
 
 """Chart values that the operator keeps under a name.
 
-The values themselves are laid on top by :mod:`magnum_capi_helm.overlays`;
-here is the label that picks them.
+The values themselves are laid on top by
+:mod:`magnum_capi_helm.rendering.overlays`; here is the label that picks them.
 """
 
 from __future__ import annotations

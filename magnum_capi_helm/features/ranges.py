@@ -21,8 +21,8 @@ from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
-from magnum_capi_helm import network_types
 from magnum_capi_helm import spec
+from magnum_capi_helm.label_types import network_types
 
 #: kubeadm's limits (``ValidatePodSubnetNodeMask``): a node gets a /24 and a
 #: /64, and the whole range has no more than 2^16 of them.

@@ -16,16 +16,16 @@ kubeadm makes them for a year and renews them only with an upgrade. Cluster
 API renews them by replacing the machines that hold them
 (``KubeadmControlPlane.spec.rolloutBefore``); no chart up to 0.27.0 has a
 value for it, nor can another value stand in. For those charts there is
-``magnum_capi_helm.renewal``.
+``magnum_capi_helm.changes.renewal``.
 """
 
 from __future__ import annotations
 
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import labels
-from magnum_capi_helm import option_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.versions import chart_versions
 
 #: What Cluster API's webhook accepts at least.
 _FEWEST = 7

@@ -38,9 +38,9 @@ import pyhelm3
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
-from magnum_capi_helm import spent
 from magnum_capi_helm.helm import complaints
 from magnum_capi_helm.helm import deadlines
+from magnum_capi_helm.operations import spent
 
 LOG = log.getLogger(__name__)
 T = TypeVar("T")

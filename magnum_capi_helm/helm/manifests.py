@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 import yaml
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import stranded
+from magnum_capi_helm.versions import stranded
 
 
 def apis(text: str) -> frozenset[stranded.Api]:

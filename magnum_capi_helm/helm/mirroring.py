@@ -30,10 +30,10 @@ from typing import Any, Protocol
 import yaml
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import supported
 from magnum_capi_helm.features import shared_storage
 from magnum_capi_helm.helm import image_names
 from magnum_capi_helm.helm import packages
+from magnum_capi_helm.versions import supported
 
 #: File of the names of all images, below the repository.
 IMAGES = "images.txt"

@@ -29,10 +29,10 @@ import requests
 from urllib3.util import retry
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import spent
 from magnum_capi_helm.management import exec_plugin
 from magnum_capi_helm.management import kubeconfig
 from magnum_capi_helm.management import memory_files
+from magnum_capi_helm.operations import spent
 
 #: As many as Magnum has worker threads (oslo.messaging's default).
 POOL = 64

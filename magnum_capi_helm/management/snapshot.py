@@ -102,7 +102,7 @@ class _Lane(Generic[S]):
 class Snapshots(Generic[S]):
     """Readings of releases on one management cluster.
 
-    :param read: :mod:`magnum_capi_helm.observation`
+    :param read: :mod:`magnum_capi_helm.management.observation`
     :param clock: monotonic seconds
     :param max_age: seconds; 0: whoever asks later reads again
     :param again: seconds within which who asked is expected to ask again

@@ -31,13 +31,13 @@ import msgspec
 import yaml
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import inventory
 from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.metrics import cloud
+from magnum_capi_helm.records import inventory
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 

@@ -22,10 +22,10 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
-from magnum_capi_helm import spent
 from magnum_capi_helm import values
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
+from magnum_capi_helm.operations import spent
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.resolve import network

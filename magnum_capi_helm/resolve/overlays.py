@@ -28,9 +28,9 @@ import yaml
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
-from magnum_capi_helm import overlays
 from magnum_capi_helm.features import profiles
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.rendering import overlays
 
 #: Bytes of one file. All values of a cluster have to fit into one Secret.
 LIMIT = 256 * 1024

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 from oslo_log import log
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import demand
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
-from magnum_capi_helm import spent
+from magnum_capi_helm.operations import spent
+from magnum_capi_helm.resolve import demand
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue

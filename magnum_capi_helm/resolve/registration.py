@@ -18,9 +18,9 @@ from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
-from magnum_capi_helm import node_types
 from magnum_capi_helm import spec
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.label_types import node_types
 
 
 def node_labels(row: Any, found: labels.Values) -> node_types.Pairs:

@@ -25,12 +25,12 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
 from magnum_capi_helm import spec
-from magnum_capi_helm import strangers
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.helm import charts
+from magnum_capi_helm.label_types import strangers
 
 LOG = log.getLogger(__name__)
 

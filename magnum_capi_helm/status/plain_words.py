@@ -26,7 +26,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from magnum_capi_helm import masking
+from magnum_capi_helm.rendering import masking
 
 #: Longer ones are cut at a word: the column takes them, terminals don't.
 LONGEST = 300

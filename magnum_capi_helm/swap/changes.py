@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 import dataclasses
 from typing import Any, TypeAlias
 
-from magnum_capi_helm import frozen
+from magnum_capi_helm.upgrade import frozen
 
 #: Dotted path -> value.
 Leaves: TypeAlias = dict[str, Any]

@@ -23,7 +23,7 @@ import dataclasses
 from typing import Any
 
 from magnum_capi_helm import spec
-from magnum_capi_helm import stranded
+from magnum_capi_helm.versions import stranded
 
 _SERVED = stranded.Outlook(stranded.OK)
 

@@ -17,16 +17,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
-from magnum_capi_helm import frozen
 from magnum_capi_helm import labels
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import finding
 from magnum_capi_helm.swap import old_labels
+from magnum_capi_helm.upgrade import frozen
+from magnum_capi_helm.versions import chart_versions
 
 #: 1.4.0 reads it, and sends a key that other charts don't know.
 _ALLOW_LIST = api_server.ALLOWED_CIDRS

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
-from magnum_capi_helm import upgrade_rules
 from magnum_capi_helm.upgrade import subjects
+from magnum_capi_helm.upgrade import upgrade_rules
 
 
 def check_versions(subject: subjects.Subject, found: spec.Cluster) -> None:

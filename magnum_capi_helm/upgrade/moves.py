@@ -24,10 +24,10 @@ from oslo_log import log
 
 from magnum_capi_helm import fence
 from magnum_capi_helm import intent
-from magnum_capi_helm import kept
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 
 LOG = log.getLogger(__name__)

@@ -22,23 +22,23 @@ from __future__ import annotations
 import dataclasses
 import time
 
-from magnum_capi_helm import assembly
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
-from magnum_capi_helm import frozen
 from magnum_capi_helm import intent
 from magnum_capi_helm import labels
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
-from magnum_capi_helm import upgrade_rules
 from magnum_capi_helm import values
 from magnum_capi_helm.features import encryption
 from magnum_capi_helm.features import profiles
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.operations import assembly
 from magnum_capi_helm.resolve import overlays
 from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.upgrade import frozen
 from magnum_capi_helm.upgrade import subjects
+from magnum_capi_helm.upgrade import upgrade_rules
+from magnum_capi_helm.versions import chart_versions
 
 
 @dataclasses.dataclass(frozen=True)

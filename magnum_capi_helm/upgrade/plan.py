@@ -20,23 +20,23 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import assembly
 from magnum_capi_helm import features
-from magnum_capi_helm import frozen
 from magnum_capi_helm import intent
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
-from magnum_capi_helm import upgrade_rules
 from magnum_capi_helm import values
 from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import placement
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.operations import assembly
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.upgrade import checks
+from magnum_capi_helm.upgrade import frozen
 from magnum_capi_helm.upgrade import moved
 from magnum_capi_helm.upgrade import subjects
+from magnum_capi_helm.upgrade import upgrade_rules
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue

@@ -31,22 +31,22 @@ from oslo_log import log
 from magnum_capi_helm import encryption_key
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
-from magnum_capi_helm import operation
-from magnum_capi_helm import origin
-from magnum_capi_helm import outcome
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
-from magnum_capi_helm import server_groups
-from magnum_capi_helm import spent
-from magnum_capi_helm import upgrade_rules
 from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.features import encryption
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import spent
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.records import outcome
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.upgrade import moves
 from magnum_capi_helm.upgrade import plan
 from magnum_capi_helm.upgrade import subjects
 from magnum_capi_helm.upgrade import trial
+from magnum_capi_helm.upgrade import upgrade_rules
 
 LOG = log.getLogger(__name__)
 

@@ -26,19 +26,19 @@ from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
-from magnum_capi_helm import kept
-from magnum_capi_helm import operation
-from magnum_capi_helm import outcome
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
-from magnum_capi_helm import upgrade_rules
 from magnum_capi_helm import values
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.records import outcome
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 from magnum_capi_helm.upgrade import moved
 from magnum_capi_helm.upgrade import moves
 from magnum_capi_helm.upgrade import subjects
+from magnum_capi_helm.upgrade import upgrade_rules
 
 
 def plan_back(

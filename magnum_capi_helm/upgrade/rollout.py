@@ -27,13 +27,13 @@ from collections.abc import Iterable
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import difference
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
-from magnum_capi_helm import operation
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.records import rows
+from magnum_capi_helm.rendering import difference
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.upgrade import order as orders
 from magnum_capi_helm.upgrade import request

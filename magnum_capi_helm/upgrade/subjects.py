@@ -21,15 +21,15 @@ from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
-from magnum_capi_helm import nodegroup_rows
-from magnum_capi_helm import operation
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
 from magnum_capi_helm import wanted
+from magnum_capi_helm.changes import nodegroup_rows
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import difference
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import runtime
@@ -27,6 +26,7 @@ from magnum_capi_helm import values
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.rendering import difference
 
 Object = dict[str, Any]
 

@@ -35,7 +35,7 @@ def main() -> int:
     sys.path.insert(0, str(_ROOT))
     # The path has to be there first.
     from magnum_capi_helm import exceptions
-    from magnum_capi_helm import tested_versions
+    from magnum_capi_helm.versions import tested_versions
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--chart", help="default: the newest")

@@ -10,12 +10,12 @@ import fixtures
 from oslotest import base
 import testscenarios
 
-from magnum_capi_helm import mirrors
 from magnum_capi_helm import spec
 from magnum_capi_helm import values
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
 from magnum_capi_helm.helm import packages
+from magnum_capi_helm.rendering import mirrors
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.unit.features import specs
 

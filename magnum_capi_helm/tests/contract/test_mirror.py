@@ -13,12 +13,12 @@ import fixtures
 from oslotest import base
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import mirrors
 from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
 from magnum_capi_helm.helm import packages
+from magnum_capi_helm.rendering import mirrors
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 

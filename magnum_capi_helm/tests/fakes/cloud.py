@@ -21,10 +21,10 @@ from collections.abc import Iterable
 import dataclasses
 from typing import TypeVar
 
-from magnum_capi_helm import demand
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import networks as neutron
+from magnum_capi_helm.resolve import demand
 
 T = TypeVar("T")
 

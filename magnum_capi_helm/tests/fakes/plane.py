@@ -18,19 +18,19 @@ import time
 from typing import cast
 
 from magnum_capi_helm import equipment
-from magnum_capi_helm import homes
-from magnum_capi_helm import observation
-from magnum_capi_helm import outages
 from magnum_capi_helm import runtime
-from magnum_capi_helm import steady
-from magnum_capi_helm import waits
 from magnum_capi_helm.delivery import courier
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.management import observation
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.memory import outages
+from magnum_capi_helm.memory import steady
+from magnum_capi_helm.memory import waits
+from magnum_capi_helm.planes import homes
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import cluster_api
 from magnum_capi_helm.tests.fakes import helm

@@ -18,8 +18,8 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import addon_templates
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.rendering import addon_templates
 
 
 class RefuseTest(base.BaseTestCase):

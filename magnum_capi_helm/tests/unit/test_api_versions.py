@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import api_versions
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import supported
+from magnum_capi_helm.versions import api_versions
+from magnum_capi_helm.versions import supported
 
 CAPI = (
     "cluster.x-k8s.io",

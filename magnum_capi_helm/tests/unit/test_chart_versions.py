@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import chart_versions
 from magnum_capi_helm import options
-from magnum_capi_helm import supported
+from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.versions import supported
 
 Range = chart_versions.Range
 

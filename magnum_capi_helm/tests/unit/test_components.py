@@ -18,10 +18,10 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import components
-from magnum_capi_helm import supported
-from magnum_capi_helm import tested_versions
 from magnum_capi_helm.tests.unit import deployments
+from magnum_capi_helm.versions import components
+from magnum_capi_helm.versions import supported
+from magnum_capi_helm.versions import tested_versions
 
 
 def release(chart: str = "0.27.0") -> tested_versions.Release:

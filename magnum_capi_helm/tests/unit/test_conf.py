@@ -26,9 +26,9 @@ from oslotest import base
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
-from magnum_capi_helm import home_options
-from magnum_capi_helm import homes
 from magnum_capi_helm import labels
+from magnum_capi_helm.planes import home_options
+from magnum_capi_helm.planes import homes
 
 CHARTS = "https://azimuth-cloud.github.io/capi-helm-charts"
 

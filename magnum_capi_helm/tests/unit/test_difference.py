@@ -19,7 +19,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import difference
+from magnum_capi_helm.rendering import difference
 
 DEPLOYMENT: dict[str, Any] = {
     "kind": "MachineDeployment",

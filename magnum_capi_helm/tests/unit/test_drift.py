@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from oslotest import base
 
-from magnum_capi_helm import drift
+from magnum_capi_helm.rendering import drift
 
 V1 = "cluster.x-k8s.io/v1beta1"
 

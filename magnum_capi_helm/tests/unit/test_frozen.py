@@ -18,7 +18,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import frozen
+from magnum_capi_helm.upgrade import frozen
 
 _NEWEST = "0.27.0"
 

@@ -20,7 +20,7 @@ import dataclasses
 from oslotest import base
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import homes
+from magnum_capi_helm.planes import homes
 
 A = homes.Home("a", "/a", "[capi_helm_management_a] kubeconfig_file")
 B = dataclasses.replace(A, name="b")

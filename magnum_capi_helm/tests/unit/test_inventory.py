@@ -19,7 +19,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import inventory
+from magnum_capi_helm.records import inventory
 from magnum_capi_helm.status import view
 
 SCOPE = ("magnum-p1", "web-aaaaaaaaaaaa")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import masking
+from magnum_capi_helm.rendering import masking
 
 MASK = masking.MASK
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import mirrors
+from magnum_capi_helm.rendering import mirrors
 
 URL = "https://charts.example.org"
 

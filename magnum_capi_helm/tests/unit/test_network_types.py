@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm import network_types
+from magnum_capi_helm.label_types import network_types
 from magnum_capi_helm.tests.unit import type_case
 
 NETWORK = network_types.IPv4Network()

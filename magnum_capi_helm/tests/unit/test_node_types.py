@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import node_types
 from magnum_capi_helm import spec
+from magnum_capi_helm.label_types import node_types
 
 LONG = "x" * 63
 

@@ -19,9 +19,9 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import observation
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import listing
+from magnum_capi_helm.management import observation
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.management import api
 

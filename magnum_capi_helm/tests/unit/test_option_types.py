@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm import option_types
+from magnum_capi_helm.label_types import option_types
 from magnum_capi_helm.tests.unit import type_case
 
 WORDS = option_types.Words()

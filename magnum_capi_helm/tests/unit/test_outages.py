@@ -19,8 +19,8 @@ from collections.abc import Collection, Mapping
 from oslotest import base
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import outages
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.memory import outages
 
 
 class OutagesTest(base.BaseTestCase):

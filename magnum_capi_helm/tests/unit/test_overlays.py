@@ -20,7 +20,7 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import overlays
+from magnum_capi_helm.rendering import overlays
 
 VALUES: dict[str, Any] = {
     "kubernetesVersion": "1.34.2",

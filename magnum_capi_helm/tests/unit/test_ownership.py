@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import ownership
+from magnum_capi_helm.cloud import ownership
 
 _CLUSTER = "cinder.csi.openstack.org/cluster"
 _KEEP = "janitor.capi.azimuth-cloud.com/keep"

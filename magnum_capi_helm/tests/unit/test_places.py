@@ -19,8 +19,8 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import origin
-from magnum_capi_helm import places
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.planes import places
 
 DOWN = exceptions.ManagementUnreachable("no answer")
 

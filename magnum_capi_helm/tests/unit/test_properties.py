@@ -26,7 +26,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
 from magnum_capi_helm import names
-from magnum_capi_helm import strangers
+from magnum_capi_helm.label_types import strangers
 
 #: Kubernetes' DNS label, RFC 1123.
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")

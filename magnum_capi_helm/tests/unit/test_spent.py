@@ -19,7 +19,7 @@ import time
 
 from oslotest import base
 
-from magnum_capi_helm import spent
+from magnum_capi_helm.operations import spent
 
 
 class CoveredTest(base.BaseTestCase):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import steady
+from magnum_capi_helm.memory import steady
 
 SCOPE = ("magnum-p1", "demo-1")
 OTHER = ("magnum-p1", "demo-2")

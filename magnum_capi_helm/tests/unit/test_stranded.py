@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import stranded
+from magnum_capi_helm.versions import stranded
 
 CAPI = "cluster.x-k8s.io"
 CAPO = "infrastructure.cluster.x-k8s.io"

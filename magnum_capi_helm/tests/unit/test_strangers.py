@@ -18,7 +18,7 @@ import dataclasses
 from oslotest import base
 
 from magnum_capi_helm import labels
-from magnum_capi_helm import strangers
+from magnum_capi_helm.label_types import strangers
 from magnum_capi_helm.tests.unit import test_labels
 
 

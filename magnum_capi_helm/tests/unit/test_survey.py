@@ -18,12 +18,12 @@ import threading
 
 from oslotest import base
 
-from magnum_capi_helm import atlas
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import homes
-from magnum_capi_helm import origin
 from magnum_capi_helm import runtime
-from magnum_capi_helm import survey
+from magnum_capi_helm.memory import atlas
+from magnum_capi_helm.planes import homes
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.planes import survey
 from magnum_capi_helm.tests.fakes import plane
 
 

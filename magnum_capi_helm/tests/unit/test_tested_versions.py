@@ -22,8 +22,8 @@ from oslotest import base
 import magnum_capi_helm
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import options
-from magnum_capi_helm import supported
-from magnum_capi_helm import tested_versions
+from magnum_capi_helm.versions import supported
+from magnum_capi_helm.versions import tested_versions
 
 ROOT = pathlib.Path(magnum_capi_helm.__file__).parents[1]
 

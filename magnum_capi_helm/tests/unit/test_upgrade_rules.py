@@ -20,7 +20,7 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import upgrade_rules as rules
+from magnum_capi_helm.upgrade import upgrade_rules as rules
 
 
 class RulesTest(base.BaseTestCase):

@@ -20,7 +20,7 @@ import threading
 
 from oslotest import base
 
-from magnum_capi_helm import waits
+from magnum_capi_helm.memory import waits
 
 
 class CourtesyTest(base.BaseTestCase):

@@ -33,12 +33,12 @@ import yaml
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
-from magnum_capi_helm import witnesses
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cmd import adopt
 from magnum_capi_helm.cmd import check
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.swap import witnesses
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.flows import base
 from magnum_capi_helm.tests.unit.flows import test_legacy

@@ -27,7 +27,6 @@ import yaml
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import home_options
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import chart
 from magnum_capi_helm.cmd import check
@@ -35,6 +34,7 @@ from magnum_capi_helm.cmd import checks
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import permissions
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.planes import home_options
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.delivery import endpoint

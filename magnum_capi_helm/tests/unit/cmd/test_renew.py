@@ -26,8 +26,8 @@ from magnum import objects
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
-from magnum_capi_helm import renewal
 from magnum_capi_helm import runtime
+from magnum_capi_helm.changes import renewal
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import renew
 from magnum_capi_helm.helm import releases

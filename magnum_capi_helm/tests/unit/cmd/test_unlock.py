@@ -23,12 +23,12 @@ from typing import Any
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm import runtime
-from magnum_capi_helm import unlocking
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import unlock
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.operations import unlocking
 from magnum_capi_helm.tests.unit.flows import base
 
 LEASE = (kinds.LEASE, base.NAMESPACE, base.RELEASE)

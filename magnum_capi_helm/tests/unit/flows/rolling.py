@@ -23,10 +23,10 @@ import fixtures
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
-from magnum_capi_helm import kept
 from magnum_capi_helm import runtime
 from magnum_capi_helm import values
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.operations import kept
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.flows import base
 from magnum_capi_helm.tests.unit.flows import upgrading

@@ -19,11 +19,11 @@ from typing import Any
 import fixtures
 from magnum.common import exception
 
-from magnum_capi_helm import assembly
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
+from magnum_capi_helm.operations import assembly
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.unit.flows import base
 

@@ -21,9 +21,9 @@ from typing import Any
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import names
-from magnum_capi_helm import rows
 from magnum_capi_helm import values
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.tests.unit.flows import base
 
 GROUP = "default-worker"

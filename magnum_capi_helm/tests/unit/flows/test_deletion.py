@@ -23,8 +23,8 @@ from magnum.common import exception
 import testtools
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import rows
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack

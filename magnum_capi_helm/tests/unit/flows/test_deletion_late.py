@@ -17,13 +17,13 @@ from __future__ import annotations
 from typing import Any
 from unittest import mock
 
-from magnum_capi_helm import deletion
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import origin
-from magnum_capi_helm import rows
 from magnum_capi_helm import runtime
-from magnum_capi_helm import status_poll
+from magnum_capi_helm.changes import deletion
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.polls import status_poll
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.tests.unit.flows import base
 from magnum_capi_helm.tests.unit.flows import test_deletion
 

@@ -21,8 +21,8 @@ import fixtures
 
 from magnum_capi_helm import encryption_key
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import operation
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.operations import operation
 from magnum_capi_helm.tests.unit.flows import base
 
 NAME = f"{base.RELEASE}-etcd-key"

@@ -20,10 +20,10 @@ from magnum.common import exception
 from oslotest import base as oslotest_base
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import demand
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.resolve import demand
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.features import specs
 from magnum_capi_helm.tests.unit.flows import base

@@ -27,11 +27,11 @@ import fixtures
 from oslotest import base
 import yaml
 
-from magnum_capi_helm import assembly
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm.operations import assembly
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.resolve import sketch

@@ -21,10 +21,10 @@ from typing import Any
 from magnum.common import exception
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import maintenance
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.planes import maintenance
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.flows import base

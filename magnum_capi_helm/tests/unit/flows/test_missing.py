@@ -20,10 +20,10 @@ from __future__ import annotations
 from magnum.common import exception
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import origin
 from magnum_capi_helm import runtime
-from magnum_capi_helm import traces
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.planes import traces
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.flows import base
 

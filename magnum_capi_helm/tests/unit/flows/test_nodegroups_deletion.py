@@ -23,10 +23,10 @@ from magnum.conductor.handlers import nodegroup_conductor
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import nodegroup_creation
-from magnum_capi_helm import outcome
-from magnum_capi_helm import server_groups
+from magnum_capi_helm.changes import nodegroup_creation
+from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.records import outcome
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.flows import base
 

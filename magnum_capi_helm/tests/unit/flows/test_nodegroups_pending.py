@@ -20,10 +20,10 @@ from unittest import mock
 
 from magnum.common import exception
 
-from magnum_capi_helm import kept
 from magnum_capi_helm import names
-from magnum_capi_helm import outcome
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.records import outcome
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.flows import base

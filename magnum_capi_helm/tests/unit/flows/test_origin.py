@@ -18,8 +18,8 @@ from magnum.common import exception
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import origin
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.planes import origin
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.flows import base

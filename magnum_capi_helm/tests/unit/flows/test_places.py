@@ -24,11 +24,11 @@ from magnum.common import exception
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import home_options
 from magnum_capi_helm import names
-from magnum_capi_helm import places
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.planes import home_options
+from magnum_capi_helm.planes import places
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.flows import base

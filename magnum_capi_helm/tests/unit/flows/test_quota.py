@@ -20,11 +20,11 @@ from typing import Any
 from oslotest import base as oslotest_base
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import demand
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.resolve import demand
 from magnum_capi_helm.resolve import quota
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.features import specs

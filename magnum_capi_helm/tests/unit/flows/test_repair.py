@@ -18,10 +18,10 @@ from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
-from magnum_capi_helm import repair
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management

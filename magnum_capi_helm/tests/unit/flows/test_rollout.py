@@ -17,11 +17,11 @@ import dataclasses
 import fixtures
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import difference
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.rendering import difference
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.flows import base

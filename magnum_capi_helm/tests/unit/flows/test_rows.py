@@ -17,8 +17,8 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from magnum_capi_helm import outcome
-from magnum_capi_helm import rows
+from magnum_capi_helm.records import outcome
+from magnum_capi_helm.records import rows
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.tests.unit.flows import base
 

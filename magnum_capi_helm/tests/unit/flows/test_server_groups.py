@@ -18,7 +18,7 @@ from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
-from magnum_capi_helm import server_groups
+from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import openstack

@@ -23,9 +23,9 @@ from unittest import mock
 from magnum import objects
 
 from magnum_capi_helm import equipment
-from magnum_capi_helm import observation
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import observation
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.tests.unit.flows import base

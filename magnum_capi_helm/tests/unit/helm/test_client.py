@@ -32,8 +32,8 @@ from oslotest import base
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
-from magnum_capi_helm import spent
 from magnum_capi_helm.helm import client
+from magnum_capi_helm.operations import spent
 
 VALUES = {"apiServer": {"password": "hunter2"}, "größe": [1, None]}
 RELEASE = json.dumps(

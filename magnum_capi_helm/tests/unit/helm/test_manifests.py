@@ -17,8 +17,8 @@ from __future__ import annotations
 from oslotest import base
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import stranded
 from magnum_capi_helm.helm import manifests
+from magnum_capi_helm.versions import stranded
 
 #: As chart 0.10.1 writes it, in short: comments, templates' empty lines, and
 #: what YAML 1.1 and 1.2 read in two ways.

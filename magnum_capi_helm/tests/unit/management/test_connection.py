@@ -24,10 +24,10 @@ import requests
 import yaml
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import spent
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.operations import spent
 from magnum_capi_helm.tests.unit.management import server
 
 SHORT = (0.2, 0.2)

@@ -22,10 +22,10 @@ from oslotest import base
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
-from magnum_capi_helm import spent
 from magnum_capi_helm.management import insistence
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.operations import spent
 from magnum_capi_helm.tests.unit.management import api
 
 NAMESPACE = "magnum-p1"

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import inventory
 from magnum_capi_helm.metrics import cloud
 from magnum_capi_helm.metrics import exposition
 from magnum_capi_helm.metrics import families
+from magnum_capi_helm.records import inventory
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.metrics import promtool
 

@@ -20,11 +20,11 @@ from typing import cast
 import fixtures
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import homes
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import client
 from magnum_capi_helm.metrics import families
 from magnum_capi_helm.metrics import meter
+from magnum_capi_helm.planes import homes
 from magnum_capi_helm.tests.unit.flows import base
 
 

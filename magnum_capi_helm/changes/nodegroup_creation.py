@@ -1,0 +1,197 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A new nodegroup.
+
+Everything that can be refused is looked at with the user's own eyes, before
+anything is written. What the chart needs to make the group is then parked,
+the row says that it is being made, and whoever holds the Lease next makes
+it: polls have no user's token and ask OpenStack nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import packed
+from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm import wanted
+from magnum_capi_helm.changes import nodegroups
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import server_groups
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.features import placement
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import spent
+from magnum_capi_helm.planes import maintenance
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.records import outcome
+from magnum_capi_helm.records import rows
+from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.resolve import groups
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.resolve import quota
+from magnum_capi_helm.resolve import requested
+
+LOG = log.getLogger(__name__)
+
+#: Seconds to wait for the Lease where only the user can do what needs it,
+#: and seconds between two tries.
+_PATIENCE = 60.0
+_PAUSE = 1.0
+
+
+def create(
+    rt: runtime.Runtime, context: Any, cluster: Any, nodegroup: Any
+) -> None:
+    """Make a new group.
+
+    :param nodegroup: Magnum's row of it, saved and not decided about
+    :raises CapiHelmError: it was refused; nothing was written
+    """
+    with spent.measured() as measured:
+        _create(rt, context, cluster, nodegroup, measured)
+
+
+def _create(
+    rt: runtime.Runtime,
+    context: Any,
+    cluster: Any,
+    nodegroup: Any,
+    measured: spent.Spent,
+) -> None:
+    if nodegroups.doomed(rt, cluster):
+        # Refusing would leave a failed cluster that nobody deletes.
+        outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+        return
+    maintenance.refuse(cluster)
+    item = _item(rt, context, cluster, nodegroup)
+    scope = operation.scope_of(cluster)
+    labels = location.object_labels(cluster, scope[1])
+    key = intent.item_key(nodegroup.uuid)
+    kept.park(rt, scope, labels, {key: packed.plain(item)})
+    row = rows.fresh_group(nodegroup)
+    if row is None:
+        # Deleted by the user meanwhile; what was parked goes with the next
+        # change of the release.
+        return
+    if rows.leaving(row) or nodegroups.doomed(rt, cluster):
+        outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+        return
+    outcome.save_accepted(nodegroup, scope[1])
+    LOG.info(
+        "took on nodegroup %s of release %s: %s",
+        nodegroup.uuid,
+        scope[1],
+        measured,
+    )
+    outcome.await_polls(context, cluster)
+    nodegroups.apply(rt, context, cluster)
+
+
+def _item(
+    rt: runtime.Runtime, context: Any, cluster: Any, nodegroup: Any
+) -> dict[str, Any]:
+    """The group's item of ``nodeGroups``, with every reference looked up."""
+    if not cluster.stack_id:
+        raise exceptions.NotSupported(operation.NO_RELEASE)
+    origin.check(rt, rows.all_groups(cluster))
+    scope = operation.scope_of(cluster)
+    base = kept.base(rt, scope)
+    if base.wanted is None:
+        raise operation.InterruptedCreateError
+    session = sessions.user_session(context)
+    cloud = catalogue.Cloud(session)
+    requested.check_unknown_of_group(cluster, nodegroup)
+    asked = requested.living_labels(cluster, base.wanted.labels)
+    group = groups.resolve(cluster, nodegroup, cloud, scope[1], asked)
+    _check_name(rt, cluster, nodegroup, base)
+    outline = resolve_cluster.outline(
+        cluster, asked, base.wanted.chart, scope[1]
+    )
+    values.check_group(
+        resolve_cluster.living(cluster, outline, base.wanted.values), group
+    )
+    quota.check_group(cloud, outline, group)
+    ids = _server_groups(rt, cluster, session, group)
+    group = dataclasses.replace(
+        group, server_group_id=ids.get(group.name, group.server_group_id)
+    )
+    return values.node_group(outline, group)
+
+
+def _check_name(
+    rt: runtime.Runtime, cluster: Any, nodegroup: Any, base: kept.Kept
+) -> None:
+    """Refuse a group that would take over another one's machines.
+
+    1.4.0 gave names to groups by another rule, and two rows one name.
+    """
+    scope = operation.scope_of(cluster)
+    now = time.monotonic()
+    seen = rt.snapshots.get(scope, not_before=now).decode()
+    existing = base.groups | seen.group_names()
+    new = rows.group(nodegroup, scope[1])
+    rows_now, _ = rows.read(cluster)
+    others = tuple(each for each in rows_now.refused if each.uuid != new.uuid)
+    taken_on = dataclasses.replace(
+        rows_now,
+        groups=(*rows_now.groups, dataclasses.replace(new, made=True)),
+        refused=others,
+    ).known_as(existing)
+    if _name_of(taken_on, new.uuid) in existing:
+        raise exceptions.InvalidInput(
+            f"nodegroup name {new.name!r}: machines of another nodegroup have "
+            "that name on the management cluster; choose another name"
+        )
+
+
+def _name_of(rows_now: wanted.Rows, uuid: str) -> str:
+    return next(
+        each.chart_name for each in rows_now.groups if each.uuid == uuid
+    )
+
+
+def _server_groups(
+    rt: runtime.Runtime, cluster: Any, session: Any, group: spec.NodeGroup
+) -> dict[str, str]:
+    """The group's Nova server group, if it wants one.
+
+    Only the user can make it, so this waits for the Lease.
+
+    :raises LeaseHeld: for as long as anybody can wait
+    """
+    policies = placement.server_groups((group,))
+    if not policies:
+        return {}
+    scope = operation.scope_of(cluster)
+    labels = location.object_labels(cluster, scope[1])
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            with rt.leases.hold(*scope, labels):
+                return server_groups.ensure(
+                    rt.management, scope, labels, session, policies
+                )
+        except exceptions.LeaseHeld:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE)

@@ -1,0 +1,255 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Update and deletion of nodegroups, and what all their requests share.
+
+A request is accepted with the row that says so. Applying it is tried once;
+with the Lease busy, or the management cluster away, the polls do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import contextlib
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import faults
+from magnum_capi_helm import intent
+from magnum_capi_helm import packed
+from magnum_capi_helm import runtime
+from magnum_capi_helm import wanted
+from magnum_capi_helm.changes import nodegroup_rows
+from magnum_capi_helm.changes import nodegroup_settings
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import lease
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import in_line
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import spent
+from magnum_capi_helm.planes import maintenance
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.polls import polling
+from magnum_capi_helm.records import outcome
+from magnum_capi_helm.records import rows
+from magnum_capi_helm.resolve import location
+
+LOG = log.getLogger(__name__)
+
+_GOING_ON = "Change of nodegroups of cluster %s goes on with the polls: %s"
+
+
+def doomed(rt: runtime.Runtime, cluster: Any) -> bool:
+    """Whether the cluster is being deleted.
+
+    Its own row does not say so: Magnum's handlers of nodegroups put
+    UPDATE_IN_PROGRESS over everything.
+    """
+    if rows.doomed(cluster):
+        return True
+    if not cluster.stack_id:
+        return False
+    found = rt.leases.read(*operation.scope_of(cluster))
+    return lease.marked_deleted_at(found) is not None
+
+
+def update(
+    rt: runtime.Runtime, context: Any, cluster: Any, nodegroup: Any
+) -> None:
+    """Apply the bounds, labels and taints of a group.
+
+    :param nodegroup: with the new fields, not saved
+    :raises CapiHelmError: it was refused; the fields are as they were
+    """
+    with spent.measured():
+        _update(rt, context, cluster, nodegroup)
+
+
+def _update(
+    rt: runtime.Runtime, context: Any, cluster: Any, nodegroup: Any
+) -> None:
+    stored = rows.fresh_group(nodegroup)
+    if stored is None:
+        return
+    with _put_back(nodegroup, stored):
+        going = rows.leaving(stored) or doomed(rt, cluster)
+        if not going:
+            maintenance.refuse(cluster)
+            _park_change(rt, cluster, nodegroup, stored)
+    if going:
+        # Refusing would write UPDATE_FAILED, as if it lived on.
+        _restore(nodegroup, stored)
+        outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+        return
+    outcome.save_group(nodegroup, rows.Status.UPDATE_IN_PROGRESS)
+    outcome.await_polls(context, cluster)
+    apply(rt, context, cluster)
+
+
+@contextlib.contextmanager
+def _put_back(nodegroup: Any, stored: Any) -> Any:
+    """After a refusal Magnum saves the object: let it save the old fields."""
+    try:
+        yield
+    except exceptions.CapiHelmError:
+        _restore(nodegroup, stored)
+        raise
+
+
+def _restore(nodegroup: Any, stored: Any) -> None:
+    for name in nodegroup_settings.FIELDS:
+        if hasattr(stored, name):
+            setattr(nodegroup, name, getattr(stored, name))
+
+
+def _park_change(
+    rt: runtime.Runtime, cluster: Any, nodegroup: Any, stored: Any
+) -> None:
+    if not cluster.stack_id:
+        raise exceptions.NotSupported(operation.NO_RELEASE)
+    origin.check(rt, rows.all_groups(cluster))
+    scope = operation.scope_of(cluster)
+    base = kept.base(rt, scope)
+    if base.wanted is None:
+        raise operation.InterruptedCreateError
+    change = nodegroup_settings.change(
+        cluster,
+        nodegroup,
+        stored,
+        known=base.wanted,
+        item=_item(cluster, stored, base.wanted, base.parked),
+        pending=base.parked.change_of(rows.group(stored, scope[1])),
+    )
+    if change:
+        key = intent.change_key(rows.group(nodegroup, scope[1]))
+        labels = location.object_labels(cluster, scope[1])
+        kept.park(rt, scope, labels, {key: packed.plain(change)})
+
+
+def _item(
+    cluster: Any,
+    nodegroup: Any,
+    known: intent.Intent,
+    parked: intent.Parked,
+) -> topic.Values:
+    """The group's item of ``nodeGroups``; empty where there is none yet."""
+    items = {
+        str(each["name"]): each
+        for each in known.values.get("nodeGroups") or []
+    }
+    rows_now, _ = rows.read(cluster)
+    for group in rows_now.known_as(items).groups:
+        if group.uuid == nodegroup.uuid and group.chart_name in items:
+            return dict(items[group.chart_name])
+    return parked.items.get(nodegroup.uuid, {})
+
+
+def delete(
+    get_runtime: Callable[[], runtime.Runtime],
+    context: Any,
+    cluster: Any,
+    nodegroup: Any,
+) -> None:
+    """Begin to delete a group; its row goes when its machines have gone.
+
+    :raises NotSupported: it is one of the default groups, or the management
+        cluster is frozen
+    """
+    if nodegroup.is_default:
+        raise exceptions.NotSupported(
+            "deleting a default nodegroup is not supported by the driver "
+            "k8s_capi_helm_v1"
+        )
+    if rows.fresh_group(nodegroup) is None:
+        return
+    if not cluster.stack_id:
+        nodegroup.destroy()
+        return
+    if not rows.doomed(cluster):
+        maintenance.refuse(cluster)
+    outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+    outcome.await_polls(context, cluster)
+    with spent.measured(), faults.logged(LOG, _GOING_ON, cluster.uuid):
+        _mark(get_runtime(), cluster, nodegroup)
+        apply(get_runtime(), context, cluster)
+
+
+def _mark(rt: runtime.Runtime, cluster: Any, nodegroup: Any) -> None:
+    """Let nothing that Magnum writes into the row bring the group back."""
+    scope = operation.scope_of(cluster)
+    origin.check_there(rt, scope)
+    kept.park(
+        rt,
+        scope,
+        location.object_labels(cluster, scope[1]),
+        {
+            intent.item_key(nodegroup.uuid): None,
+            intent.deleted_key(nodegroup.uuid): packed.plain(True),
+        },
+    )
+
+
+def apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """Try to apply what was accepted; the polls go on where this ends."""
+    with (
+        spent.measured() as measured,
+        faults.logged(LOG, _GOING_ON, cluster.uuid),
+    ):
+        _apply(rt, context, cluster)
+        LOG.info(
+            "changed nodegroups of release %s: %s", cluster.stack_id, measured
+        )
+
+
+def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    scope = operation.scope_of(cluster)
+    labels = location.object_labels(cluster, scope[1])
+    with (
+        in_line.queued(rt, cluster, polling.go_on),
+        rt.leases.hold(*scope, labels) as hold,
+    ):
+        row = rows.fresh(context, cluster)
+        hold.orphaned = row is None
+        if row is None or hold.marked_deleted:
+            return
+        nodegroup_rows.settle(rt, row)
+        rows_now, nodegroups = rows.read(row)
+        if rows_now.doomed:
+            return
+        if _differs(rt, row, rows_now, scope):
+            operation.apply(rt, row, rows_now, hold)
+        elif rows_now.leaving:
+            now = time.monotonic()
+            seen = rt.snapshots.get(scope, not_before=now).decode()
+            named = rows_now.known_as(seen.group_names())
+            nodegroup_rows.bury(rt, row, nodegroups, named, seen)
+
+
+def _differs(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    scope: snapshot.Scope,
+) -> bool:
+    """Whether the rows want anything that was not wanted before."""
+    known = kept.read(rt, scope).wanted
+    if known is not None:
+        return known.fingerprint != rows_now.fingerprint()
+    revisions = releases.revisions(rt.management, *scope)
+    adopted = kept.base(rt, scope, revisions).wanted
+    planned = operation.planned(rt, cluster, rows_now, scope, revisions)
+    return adopted is None or adopted.values != planned.values

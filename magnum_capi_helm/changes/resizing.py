@@ -1,0 +1,273 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Resize of a group: the control plane, or workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import control_plane_size
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import faults
+from magnum_capi_helm import runtime
+from magnum_capi_helm import wanted
+from magnum_capi_helm.changes import growth
+from magnum_capi_helm.changes import nodegroup_rows
+from magnum_capi_helm.changes import removal
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.operations import in_line
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import spent
+from magnum_capi_helm.planes import maintenance
+from magnum_capi_helm.polls import polling
+from magnum_capi_helm.records import outcome
+from magnum_capi_helm.records import rows
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.resolve import quota
+from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """What has to be done beside saving the count and applying it.
+
+    :param machines: those that the user wants to go
+    :param scaled: name of a MachineDeployment whose count is the
+        autoscaler's: it is told the new one, and goes on from there
+    """
+
+    machines: tuple[str, ...] = ()
+    scaled: str = ""
+
+
+def update(
+    get_runtime: Callable[[], runtime.Runtime],
+    context: Any,
+    cluster: Any,
+    rollback: bool,
+) -> None:
+    """Apply ``node_count`` of a cluster: a resize of default-worker.
+
+    :raises NotSupported: refused; nothing was written
+    """
+    if rollback:
+        raise exceptions.NotSupported(
+            "rollback of a failed update is not supported by the driver "
+            "k8s_capi_helm_v1, which goes on trying: update without it, and "
+            "go back with another node_count"
+        )
+    resize(get_runtime, context, cluster, cluster.default_ng_worker, None)
+
+
+def resize(
+    get_runtime: Callable[[], runtime.Runtime],
+    context: Any,
+    cluster: Any,
+    nodegroup: Any,
+    nodes_to_remove: list[str] | None,
+) -> None:
+    """Apply the count that Magnum has already saved in ``nodegroup``.
+
+    The same count once more applies all that is wanted once more.
+
+    :raises CapiHelmError: refused; nothing was written, and Magnum puts the
+        old count back
+    """
+    # Accepted, it is not taken back: the polls apply it, or say why not.
+    going_on = "Resize of cluster %s goes on with the polls: %s"
+    with spent.measured() as measured:
+        maintenance.refuse(cluster)
+        plan = _plan(
+            get_runtime, context, cluster, nodegroup, nodes_to_remove or []
+        )
+        _tell(get_runtime, cluster, nodegroup.node_count, plan)
+        nodegroup.status = rows.Status.UPDATE_IN_PROGRESS
+        nodegroup.status_reason = None
+        nodegroup.save()
+        # Magnum would write it when this is over, or never: a conductor that
+        # dies now leaves a cluster that no poll looks at.
+        outcome.await_polls(context, cluster)
+        with faults.logged(LOG, going_on, cluster.uuid):
+            _apply(get_runtime(), context, cluster)
+            LOG.info("resized release %s: %s", cluster.stack_id, measured)
+
+
+def _plan(
+    get_runtime: Callable[[], runtime.Runtime],
+    context: Any,
+    cluster: Any,
+    nodegroup: Any,
+    nodes: list[str],
+) -> _Plan:
+    """Refuse what can't be; nothing is written."""
+    if not cluster.stack_id:
+        raise exceptions.NotSupported(operation.NO_RELEASE)
+    if nodegroup.role == "master":
+        _check_control_plane(get_runtime, cluster, nodegroup.node_count, nodes)
+    else:
+        _check_bounds(nodegroup)
+    needed = bool(nodes) or requested.autoscales(cluster)
+    seen = _seen(get_runtime, cluster, needed)
+    if seen is None:
+        return _Plan()
+    group = _named(cluster, nodegroup, seen)
+    now = view.spec_of(_live(seen, group)).get("replicas") or 0
+    growth.check(context, cluster, nodegroup, int(now))
+    return _Plan(
+        machines=tuple(removal.choose(nodes, seen, group) if nodes else ()),
+        scaled=_scaled(seen, group),
+    )
+
+
+def _seen(
+    get_runtime: Callable[[], runtime.Runtime], cluster: Any, needed: bool
+) -> view.View | None:
+    """The live objects, where it matters what they are.
+
+    :raises CapiHelmError: they are needed and can't be read
+    """
+    if not needed and quota.off():
+        return None
+    scope = operation.scope_of(cluster)
+    try:
+        snapshots = get_runtime().health_snapshots
+        return snapshots.get(scope, not_before=time.monotonic()).decode()
+    except exceptions.CapiHelmError:
+        if needed:
+            raise
+        return None
+
+
+def _live(seen: view.View, group: wanted.Group) -> view.Object | None:
+    if group.control_plane:
+        return seen.control_plane
+    return seen.deployment(group.chart_name)
+
+
+def _check_control_plane(
+    get_runtime: Callable[[], runtime.Runtime],
+    cluster: Any,
+    count: int,
+    nodes: list[str],
+) -> None:
+    if nodes:
+        raise exceptions.NotSupported(
+            "nodes_to_remove for the control plane is not supported by the "
+            "driver k8s_capi_helm_v1: Cluster API chooses the machine whose "
+            "loss etcd bears best"
+        )
+    control_plane_size.check(count, "node_count")
+    if count == 1:
+        return
+    found = kept.base(get_runtime(), operation.scope_of(cluster)).wanted
+    api = (found.values.get("apiServer") or {}) if found else {}
+    if api.get("enableLoadBalancer") is False:
+        raise exceptions.InvalidInput(
+            f"node_count={count}: the cluster has no load balancer for its "
+            "API (master_lb_enabled), so its control plane is one machine; "
+            "make a cluster with one"
+        )
+
+
+def _check_bounds(nodegroup: Any) -> None:
+    """The group's own bounds, which Magnum looks at in a resize alone."""
+    count = nodegroup.node_count
+    minimum, maximum = nodegroup.min_node_count, nodegroup.max_node_count
+    if count < (minimum or 0) or (maximum and count > maximum):
+        allowed = f"{minimum or 0} {f'to {maximum}' if maximum else 'or more'}"
+        raise exceptions.InvalidInput(
+            f"node_count={count}: nodegroup "
+            f"{exceptions.shown(nodegroup.name)} takes {allowed} nodes; "
+            "change its bounds first"
+        )
+
+
+def _named(cluster: Any, nodegroup: Any, seen: view.View) -> wanted.Group:
+    """The group as it is wanted, by the name of its live objects."""
+    rows_now, _ = rows.read(cluster)
+    named = rows_now.known_as(seen.group_names())
+    for group in named.groups:
+        if group.uuid == nodegroup.uuid:
+            return dataclasses.replace(group, count=nodegroup.node_count)
+    return rows.group(nodegroup, cluster.stack_id)
+
+
+def _scaled(seen: view.View, group: wanted.Group) -> str:
+    """The MachineDeployment, if the autoscaler owns its count.
+
+    :raises InvalidInput: the new count is one that it would not keep
+    """
+    live = seen.deployment(group.chart_name)
+    if live is None or group.chart_name not in seen.autoscaled():
+        return ""
+    minimum, maximum = view.autoscaler_bounds(live)
+    if not minimum <= group.count <= maximum:
+        raise exceptions.InvalidInput(
+            f"node_count={group.count}: the autoscaler keeps nodegroup "
+            f"{exceptions.shown(group.name)} between {minimum} and {maximum} "
+            "nodes; change its bounds first"
+        )
+    return view.name_of(live)
+
+
+def _tell(
+    get_runtime: Callable[[], runtime.Runtime],
+    cluster: Any,
+    count: int,
+    plan: _Plan,
+) -> None:
+    """Tell the machines, and the autoscaler's group, before the row says so.
+
+    Neither needs the Lease: a mark changes nothing by itself, and the count
+    of an autoscaled group is in no manifest.
+
+    :raises CapiHelmError: nothing was told
+    """
+    if plan == _Plan():
+        return
+    rt = get_runtime()
+    namespace, _ = operation.scope_of(cluster)
+    with removal.marked(rt, namespace, plan.machines):
+        if plan.scaled:
+            rt.management.patch(
+                kinds.MACHINE_DEPLOYMENT,
+                namespace,
+                plan.scaled,
+                {"spec": {"replicas": count}},
+            )
+
+
+def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    scope = operation.scope_of(cluster)
+    labels = location.object_labels(cluster, scope[1])
+    with (
+        in_line.queued(rt, cluster, polling.go_on),
+        rt.leases.hold(*scope, labels) as hold,
+    ):
+        row = rows.fresh(context, cluster)
+        hold.orphaned = row is None
+        if row is None:
+            return
+        nodegroup_rows.settle(rt, row)
+        rows_now, _ = rows.read(row)
+        removal.withdraw(rt, scope, rows_now)
+        operation.apply(rt, row, rows_now, hold)

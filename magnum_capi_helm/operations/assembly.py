@@ -1,0 +1,51 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The complete values of a release: the topics', and the operator's."""
+
+from __future__ import annotations
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
+from magnum_capi_helm import values
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.helm import packages
+from magnum_capi_helm.rendering import mirrors
+from magnum_capi_helm.resolve import overlays
+
+
+def values_of(rt: runtime.Runtime, cluster: spec.Cluster) -> topic.Values:
+    """What helm gets for ``cluster``.
+
+    :raises InvalidInput: an overlay reaches for what it may not change
+    :raises NotConfigured: a file of the operator can't be read
+    """
+    found = overlays.apply(values.build(cluster), cluster.labels)
+    return mirrored(rt, cluster.chart, found)
+
+
+def mirrored(
+    rt: runtime.Runtime, chart: spec.Chart, found: topic.Values
+) -> topic.Values:
+    """Values whose addons come from the operator's repository, if any.
+
+    Another version of the chart may have more addons, so this is for each
+    values that get another chart as well.
+
+    :raises ChartUnavailable: the chart's own values can't be read
+    """
+    url = conf.CONF.capi_helm.addon_repository
+    if not url:
+        return found
+    package = packages.read(rt.charts.ensure(chart))
+    return mirrors.with_repository(found, package.values, url)

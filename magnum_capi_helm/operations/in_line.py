@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What waits for its turn to run helm.
+
+A request that finds no turn has written all that it wants, and ends. What
+is left is what a poll would do; it is done as soon as there is a turn, and
+not at the next tick. Polls leave alone what is in line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import contextlib
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import actor
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import runtime
+from magnum_capi_helm.operations import spent
+from magnum_capi_helm.records import rows
+
+LOG = log.getLogger(__name__)
+
+GoOn = Callable[[runtime.Runtime, Any, Any], object]
+
+
+@contextlib.contextmanager
+def queued(rt: runtime.Runtime, cluster: Any, go_on: GoOn) -> Iterator[None]:
+    """What finds no turn inside goes on later; not under the Lease.
+
+    :param go_on: what a poll does with the cluster's row
+    :raises NoTurn: it waits by now
+    """
+    try:
+        yield
+    except exceptions.NoTurn:
+        # No object of the request is kept: it has the user's token.
+        uuid, asked = cluster.uuid, actor.current()
+        rt.turns.later(uuid, lambda: _go_on(rt, uuid, go_on, asked))
+        raise
+
+
+def check(rt: runtime.Runtime, cluster: Any) -> None:
+    """Leave alone what is in line already.
+
+    :raises NoTurn: it is
+    """
+    before = rt.turns.before(cluster.uuid)
+    if before is not None:
+        raise exceptions.NoTurn(before)
+
+
+def _go_on(
+    rt: runtime.Runtime, uuid: str, go_on: GoOn, asked: actor.Actor | None
+) -> None:
+    """Its turn has come. Where that fails, the polls try again.
+
+    :param asked: who asked for what waited
+    """
+    context = rows.everywhere()
+    row = rows.find(context, uuid)
+    if row is None:
+        return
+    problem = ""
+    try:
+        with actor.acting(asked), spent.measured() as measured:
+            go_on(rt, context, row)
+        LOG.info("in its turn, cluster %s: %s", uuid, measured)
+    except exceptions.LeaseHeld as error:
+        LOG.debug("Cluster %s: %s", uuid, error)
+    except exceptions.CapiHelmError as error:
+        problem = str(error)
+    if problem:
+        LOG.warning(
+            "Cluster %s, after its wait for helm: %s; the polls go on",
+            uuid,
+            problem,
+        )

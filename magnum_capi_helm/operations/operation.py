@@ -1,0 +1,279 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One change of one release: from intent and rows to helm.
+
+Level-triggered: :func:`apply` makes the release match what is wanted,
+whoever calls it and however often. A request calls it once; when that did
+not get through, or the conductor died, the polls call it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import contextlib
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import names
+from magnum_capi_helm import runtime
+from magnum_capi_helm import values
+from magnum_capi_helm import wanted
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import repair
+from magnum_capi_helm.operations import rescue
+from magnum_capi_helm.operations import spent
+from magnum_capi_helm.operations import unfinished
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.records import rows
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+#: In these alone an absent release is installed. One that was complete has
+#: machines somewhere.
+_CREATING = (rows.Status.CREATE_IN_PROGRESS, rows.Status.CREATE_FAILED)
+
+
+NO_RELEASE = (
+    "the cluster has no release on the management cluster: delete it and "
+    "create it again"
+)
+
+
+class InterruptedCreateError(exceptions.CapiHelmError):
+    """Nobody but the user can finish this create: it has no credential."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the conductor stopped before the cluster's credential was made: "
+            "delete the cluster and create it again"
+        )
+
+
+class ReleaseGoneError(exceptions.CapiHelmError):
+    """The helm release of a cluster that was complete is not there."""
+
+
+def scope_of(cluster: Any) -> snapshot.Scope:
+    """Namespace and release of a cluster that has a ``stack_id``."""
+    return location.namespace(cluster.project_id), str(cluster.stack_id)
+
+
+@contextlib.contextmanager
+def patient(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    labels: dict[str, str],
+    *,
+    command: bool = False,
+    new: bool = False,
+) -> Iterator[Any]:
+    """The Lease; a poll or a request gives it back after a moment.
+
+    :param command: whoever asks can wait until a dead holder counts as dead
+    :param new: there should be none
+    :raises LeaseHeld: somebody works on the cluster, and goes on doing so
+    """
+    seconds = rt.long_patience if command else rt.patience
+    deadline = time.monotonic() + seconds
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                hold = rt.leases.hold(*scope, labels, new=new)
+                taken = stack.enter_context(hold)
+                break
+            except exceptions.LeaseHeld:
+                if time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.5)
+        yield taken
+
+
+def write_intent(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    wanted_now: intent.Intent,
+    labels: dict[str, str],
+) -> None:
+    """Keep what is wanted, before helm is run."""
+    namespace, release = scope
+    rt.management.apply(
+        kinds.SECRET,
+        {
+            "metadata": {
+                "name": names.intent(release),
+                "namespace": namespace,
+                "labels": labels,
+            },
+            "type": "Opaque",
+            "data": wanted_now.to_secret(),
+        },
+    )
+
+
+def apply(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    hold: Any,
+    *,
+    within: float | None = None,
+) -> None:
+    """Make the release match the rows, under the Lease ``hold``.
+
+    :param cluster: the row, read under the Lease
+    :param within: seconds for helm, where there are fewer than usual
+    :raises NoTurn: as many helm processes run as may; nothing was written
+    :raises InterruptedCreateError: there is no intent and no release
+    :raises HelmBusy: a helm of somebody else may still be at work
+    :raises CapiHelmError: as helm or the management cluster says
+    """
+    doomed = hold.marked_deleted or rows_now.doomed
+    if doomed or rows.action(cluster.status) == "DELETE":
+        return
+    with rt.turns.turn():
+        _apply(rt, cluster, rows_now, within)
+
+
+def _apply(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    within: float | None,
+) -> None:
+    scope = scope_of(cluster)
+    revisions, found = _read(rt, scope, rows.all_groups(cluster))
+    wanted_now = _wanted(cluster, rows_now, scope, revisions, found)
+    changed = wanted_now is not found.wanted
+    if changed:
+        _keep(rt, cluster, rows_now, scope, wanted_now, found.parked)
+    chart = rt.charts.ensure(wanted_now.chart)
+    stamp = wanted_now.fingerprint
+    labels = location.object_labels(cluster, scope[1])
+    told = values.stamped(wanted_now.values, stamp)
+    with unfinished.noted(rt, scope, revisions, stamp):
+        seconds, rescued = rescue.upgrade(
+            rt, scope, labels, chart, told, within
+        )
+    # Asked for once more, or after a failure: helm alone does not look. Nor
+    # does it see what two versions of an API spell in two ways.
+    if revisions and (not changed or rescued or repair.needed(revisions)):
+        repair.repair(rt, scope)
+    LOG.info("release %s in %s: helm %.3f s", scope[1], scope[0], seconds)
+
+
+def _read(
+    rt: runtime.Runtime, scope: snapshot.Scope, groups: Sequence[Any]
+) -> tuple[tuple[view.Revision, ...], kept.Kept]:
+    """The revisions, and what is kept, of the right management cluster."""
+    with spent.Threads(2) as pool:
+        listed = pool.submit(releases.revisions, rt.management, *scope)
+        known = pool.submit(kept.read, rt, scope)
+        # Before any absence is believed.
+        origin.check(rt, groups)
+    revisions = unfinished.settled(rt, scope, listed.result())
+    return revisions, kept.base(rt, scope, revisions, known.result())
+
+
+def planned(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    scope: snapshot.Scope,
+    revisions: tuple[view.Revision, ...],
+) -> intent.Intent:
+    """What :func:`apply` would apply now. Nothing is written.
+
+    :raises InterruptedCreateError: there is no intent and no release
+    :raises ReleaseGoneError: the release was there once
+    """
+    found = kept.base(rt, scope, revisions)
+    return _wanted(cluster, rows_now, scope, revisions, found)
+
+
+def _wanted(
+    cluster: Any,
+    rows_now: wanted.Rows,
+    scope: snapshot.Scope,
+    revisions: tuple[view.Revision, ...],
+    found: kept.Kept,
+) -> intent.Intent:
+    """What is wanted by now.
+
+    :param found: read after the rows: what a row that was taken on needs,
+        was parked before
+    """
+    if not revisions and cluster.status not in _CREATING:
+        raise ReleaseGoneError(
+            f"the helm release {scope[1]} is not on the management cluster: "
+            "it is not installed anew, since its machines would be replaced"
+        )
+    if found.wanted is None:
+        raise InterruptedCreateError
+    fingerprint = rows_now.fingerprint()
+    if found.wanted.fingerprint == fingerprint:
+        return found.wanted
+    return dataclasses.replace(
+        found.wanted,
+        values=values.with_groups(
+            found.wanted.values, rows_now.known_as(found.groups), found.parked
+        ),
+        fingerprint=fingerprint,
+        since=time.time(),
+    )
+
+
+def _keep(
+    rt: runtime.Runtime,
+    cluster: Any,
+    rows_now: wanted.Rows,
+    scope: snapshot.Scope,
+    renewed: intent.Intent,
+    parked: intent.Parked,
+) -> None:
+    """Store what is wanted by now, and drop what went into it."""
+    labels = location.object_labels(cluster, scope[1])
+    write_intent(rt, scope, renewed, labels)
+    if done := _done(cluster, rows_now, renewed, parked):
+        kept.park(rt, scope, labels, dict.fromkeys(done))
+
+
+def _done(
+    cluster: Any,
+    rows_now: wanted.Rows,
+    renewed: intent.Intent,
+    parked: intent.Parked,
+) -> frozenset[str]:
+    """Keys of the parked requests that nobody needs any more."""
+    if not parked.keys:
+        return frozenset()
+    # Read after the Secret: a new group has its row before it is parked.
+    alive = {each.uuid for each in rows.all_groups(cluster)}
+    gone = parked.keys_of(set(parked.keys.values()) - alive)
+    there = values.group_names(renewed.values)
+    taken = {
+        key
+        for each in rows_now.known_as(there).workers
+        if each.chart_name in there
+        for key in (intent.item_key(each.uuid), intent.change_key(each))
+    }
+    return gone | (taken & parked.keys.keys())

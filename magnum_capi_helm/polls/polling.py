@@ -1,0 +1,251 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a poll does: look, judge, and finish what a request began.
+
+Only what may change the outcome needs the Lease: applying, and writing
+COMPLETE or FAILED. Then the rows and the objects are read once more, under
+the Lease.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import runtime
+from magnum_capi_helm.changes import nodegroup_rows
+from magnum_capi_helm.delivery import notice
+from magnum_capi_helm.management import observation
+from magnum_capi_helm.operations import in_line
+from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import repair
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.planes import places
+from magnum_capi_helm.polls import autoscaled
+from magnum_capi_helm.polls import looks
+from magnum_capi_helm.records import outcome
+from magnum_capi_helm.records import rows
+from magnum_capi_helm.resolve import location
+from magnum_capi_helm.status import cluster as cluster_status
+
+LOG = log.getLogger(__name__)
+
+_NEVER_STARTED = (
+    "the conductor stopped before it began to create the cluster: delete it "
+    "and create it again"
+)
+
+
+def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """Bring the rows of a cluster in line with what is there.
+
+    :raises CapiHelmError: no verdict this time, and nothing written
+    """
+    if not cluster.stack_id:
+        if rows.doomed(cluster):
+            outcome.save_deleting(cluster)
+        elif (
+            rows.in_progress(cluster.status) and looks.create_left(cluster) < 0
+        ):
+            outcome.save_failed(
+                cluster, rows.all_groups(cluster), _NEVER_STARTED
+            )
+        return
+    in_line.check(rt, cluster)
+    with origin.doubted(rt, cluster):
+        sighting = rt.snapshots.get(operation.scope_of(cluster))
+    with rt.judging, origin.doubted(rt, cluster):
+        if _only_told(rt, cluster, sighting):
+            return
+    with in_line.queued(rt, cluster, go_on):
+        go_on(rt, context, cluster)
+
+
+def _only_told(
+    rt: runtime.Runtime, cluster: Any, sighting: observation.Sighting
+) -> bool:
+    """Whether there was no more to do than to write what is waited for."""
+    look = looks.of(rt, cluster, sighting)
+    _locate(look)
+    if look.matters:
+        return False
+    outcome.save_facts(cluster, look.nodegroups, look.verdict)
+    if look.steady:
+        looks_now = (rows.looks(cluster), look.version)
+        rt.waiting.keep(look.scope, looks_now, True, look.left)
+    return True
+
+
+def go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """As :func:`update`, where it is known that there is something to do.
+
+    :raises NoTurn: as many helm processes run as may
+    :raises CapiHelmError: no verdict this time, and nothing written
+    """
+    scope = operation.scope_of(cluster)
+    labels = location.object_labels(cluster, scope[1])
+    with rt.leases.hold(*scope, labels) as hold:
+        _decide(rt, context, cluster, hold)
+    if cluster.status.endswith("_COMPLETE"):
+        # Not before: what is delivered needs the Lease as well.
+        notice.seen(rt, context, cluster, now=True)
+
+
+def unchanged(cluster: Any) -> bool:
+    """Whether a poll would find what the one before found.
+
+    :raises CapiHelmError: the management cluster does not say
+    """
+    if not cluster.stack_id or rows.action(cluster.status) == "DELETE":
+        return False
+    rt = places.of(cluster)
+    scope = operation.scope_of(cluster)
+    if not rt.waiting.knows(scope):
+        return False
+    with origin.doubted(rt, cluster):
+        version = rt.snapshots.get(scope).version
+    return bool(rt.waiting.recall(scope, (rows.looks(cluster), version)))
+
+
+def _locate(look: looks.Look) -> None:
+    """Let the rows say where the cluster is; nothing is gone elsewhere."""
+    if look.seen.cluster is not None:
+        origin.learn(look.rt, look.scope[1], look.nodegroups)
+    else:
+        origin.ascertain(look.rt, look.scope, look.nodegroups)
+
+
+def _decide(
+    rt: runtime.Runtime, context: Any, cluster: Any, hold: Any
+) -> None:
+    """Under the Lease: read all again, then apply or write the outcome."""
+    row = rows.fresh(context, cluster)
+    hold.orphaned = row is None
+    if row is None or rows.action(row.status) == "DELETE":
+        return
+    if hold.marked_deleted or rows.doomed(row):
+        outcome.save_deleting(row)
+        outcome.copy_outcome(row, cluster)
+        return
+    nodegroup_rows.settle(rt, row)
+    look = _buried(looks.at(rt, row, not_before=time.monotonic()))
+    done = look.verdict.complete and look.upgraded and not look.drifted
+    if done and not look.undecided:
+        _complete(look)
+    elif not row.status.endswith("_COMPLETE"):
+        _go_on(look, hold)
+    outcome.copy_outcome(row, cluster)
+
+
+def _buried(look: looks.Look) -> looks.Look:
+    """The look, without the groups that are deleted by now."""
+    if look.behind:
+        return look
+    gone = nodegroup_rows.bury(
+        look.rt, look.row, look.nodegroups, look.wanted, look.seen
+    )
+    left = [each for each in look.nodegroups if each.uuid not in gone]
+    return dataclasses.replace(look, nodegroups=left)
+
+
+def _complete(look: looks.Look) -> None:
+    """Write COMPLETE, unless the rows want something else by now.
+
+    Magnum's handlers take no Lease: what they wrote since the look would
+    wait for polls of a complete cluster, and there are none.
+    """
+    row = look.row
+    look.rt.backoff.succeeded(look.scope)
+    if look.known and look.known.before:
+        # There is nothing to go back to from what is complete.
+        labels = location.object_labels(row, look.scope[1])
+        kept.park(look.rt, look.scope, labels, intent.NO_WAY_BACK)
+    outcome.save_complete(row, look.nodegroups, look.verdict)
+    rows_now, nodegroups = rows.read(row)
+    if (
+        rows_now.fingerprint() != look.wanted.fingerprint()
+        or rows_now.leaving
+        or any(map(rows.undecided, nodegroups))
+    ):
+        outcome.save_updating(row)
+    else:
+        autoscaled.save(look.rt, row, nodegroups, rows_now, look.seen)
+    LOG.info("cluster %s is %s", row.uuid, row.status)
+
+
+def _go_on(look: looks.Look, hold: Any) -> None:
+    """What is in progress, or has failed: give up, apply again, or wait."""
+    if rows.in_progress(look.row.status) and look.overdue:
+        _fail(look, f"not done in time: {look.verdict.reason}", look.verdict)
+        return
+    outcome.save_facts(look.row, look.nodegroups, look.verdict)
+    failure = ""
+    if look.behind:
+        failure = _apply(look, hold)
+    elif look.drifted:
+        failure = _repair(look)
+    if failure:
+        _fail(look, failure)
+
+
+def _fail(
+    look: looks.Look,
+    reason: str,
+    verdict: cluster_status.Verdict | None = None,
+) -> None:
+    row = look.row
+    outcome.save_failed(row, look.nodegroups, reason, verdict)
+    LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
+
+
+def _apply(look: looks.Look, hold: Any) -> str:
+    """Apply what is wanted; why that can never succeed, if so.
+
+    :raises CapiHelmError: it may succeed later
+    """
+    try:
+        operation.apply(look.rt, look.row, look.wanted, hold)
+    except exceptions.NoTurn:
+        # Nothing was tried.
+        raise
+    except exceptions.CapiHelmError as error:
+        look.rt.backoff.failed(look.scope)
+        if error.retriable:
+            raise
+        known = isinstance(error, operation.InterruptedCreateError)
+        # Why it failed before says more.
+        return "" if known and rows.failed(look.row.status) else str(error)
+    look.rt.backoff.succeeded(look.scope)
+    return ""
+
+
+def _repair(look: looks.Look) -> str:
+    """Put live objects right; why that can never succeed, if so.
+
+    :raises CapiHelmError: it may succeed later
+    """
+    # Until it shows: somebody may change them back, again and again.
+    look.rt.backoff.failed(look.scope)
+    try:
+        repair.repair(look.rt, look.scope)
+    except exceptions.CapiHelmError as error:
+        if error.retriable:
+            raise
+        return str(error)
+    return ""

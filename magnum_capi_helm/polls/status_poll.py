@@ -1,0 +1,204 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One status poll, as Magnum's periodic task asks for it.
+
+Nothing is raised: a traceback every ten seconds helps nobody. One line says
+what kept the poll from a verdict, and the next one tries again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import runtime
+from magnum_capi_helm.changes import deletion
+from magnum_capi_helm.management import lease
+from magnum_capi_helm.metrics import meter
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.planes import origin
+from magnum_capi_helm.planes import places
+from magnum_capi_helm.planes import survey
+from magnum_capi_helm.planes import traces
+from magnum_capi_helm.polls import looks
+from magnum_capi_helm.polls import polling
+from magnum_capi_helm.records import outcome
+from magnum_capi_helm.records import rows
+
+LOG = log.getLogger(__name__)
+
+#: What needs nobody's attention.
+_QUIET = (exceptions.LeaseHeld, exceptions.NoTurn, exceptions.Frozen)
+#: What a user reads in the status.
+_WAITS = (
+    exceptions.NoTurn,
+    exceptions.Frozen,
+    origin.ElsewhereError,
+    traces.MissingError,
+)
+
+
+def poll(context: Any, cluster: Any) -> None:
+    """Poll one cluster; the outcome is saved and shown on ``cluster``."""
+    with runtime.meter().polling("status") as measured:
+        problem = _attempt(context, cluster)
+        measured.outcome = meter.FAILED if problem else meter.OK
+    if problem:
+        # Not inside "except": oslo.log would append the exception again.
+        LOG.warning("No verdict on cluster %s: %s", cluster.uuid, problem)
+
+
+def _attempt(context: Any, cluster: Any) -> str:
+    """Poll; what kept it from a verdict, if anything is wrong."""
+    try:
+        _poll(context, cluster)
+    except _QUIET as error:
+        LOG.debug("No verdict on cluster %s: %s", cluster.uuid, error)
+    except exceptions.CapiHelmError as error:
+        return str(error)
+    return ""
+
+
+def _poll(context: Any, cluster: Any) -> None:
+    with _told(context, cluster):
+        if polling.unchanged(cluster):
+            return
+    row = rows.fresh(context, cluster)
+    if row is None:
+        return
+    try:
+        if rows.action(row.status) == "DELETE":
+            _delete(context, row)
+        else:
+            with _told(context, row):
+                polling.update(places.of(row), context, row)
+    finally:
+        outcome.copy_outcome(row, cluster)
+
+
+@contextlib.contextmanager
+def _told(context: Any, row: Any) -> Iterator[None]:
+    """Tell the user of a wait that is not for Cluster API."""
+    try:
+        yield
+    except _WAITS as error:
+        _tell(context, row, str(error))
+        raise
+    except exceptions.ManagementUnreachable as error:
+        # A single one that is away is away for all: nothing is written.
+        if len(runtime.configured()) > 1:
+            _tell(context, row, str(error))
+        raise
+
+
+def _tell(context: Any, row: Any, why: str) -> None:
+    """Say what a cluster waits for, unless another conductor knows more."""
+    now = rows.fresh(context, row)
+    if now is not None and rows.in_progress(now.status):
+        outcome.save_reason(now, why)
+        outcome.copy_outcome(now, row)
+
+
+def _delete(context: Any, row: Any) -> None:
+    try:
+        rt = places.of(row)
+    except exceptions.CapiHelmError as error:
+        _tell(context, row, deletion.describe(error))
+        raise
+    try:
+        if row.stack_id:
+            waiting = deletion.step(rt, context, row)
+        else:
+            # Nothing was made on any management cluster: none is needed.
+            from magnum_capi_helm import certificates
+
+            certificates.delete_forgotten(context, row)
+            _forget_interrupted(row)
+            waiting = ""
+    except exceptions.LeaseHeld:
+        raise
+    except exceptions.CapiHelmError as error:
+        _save_waiting(rt, context, row, deletion.describe(error))
+        raise
+    if waiting:
+        _save_waiting(rt, context, row, waiting)
+        return
+    if rows.fresh(context, row) is None:
+        # Another conductor was quicker: Magnum removes a row once.
+        return
+    LOG.info("cluster %s is deleted", row.uuid)
+    places.forget(row)
+    row.status = rows.Status.DELETE_COMPLETE
+    row.status_reason = None
+
+
+def _forget_interrupted(row: Any) -> None:
+    """Nobody knows which management cluster it was to be made on."""
+    answers = survey.ask(
+        runtime.names(), lambda rt: deletion.forget_interrupted(rt, row)
+    )
+    for error in filter(None, answers.values()):
+        LOG.debug("Its Lease may stay: %s", error)
+
+
+def _save_waiting(
+    rt: runtime.Runtime, context: Any, row: Any, why: str
+) -> None:
+    """Write what the deletion waits for, and whether it does so too long."""
+    if rows.fresh(context, row) is None:
+        return
+    if not _overdue(rt, row):
+        outcome.save_reason(row, why)
+        return
+    # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.
+    row.status = rows.Status.DELETE_FAILED
+    outcome.save_reason(row, f"not done in time: {why}")
+    LOG.warning("cluster %s is %s: %s", row.uuid, row.status, why)
+
+
+def _overdue(rt: runtime.Runtime, row: Any) -> bool:
+    """Whether the deletion was asked for too long ago.
+
+    Not, where the management cluster does not say when that was: it can
+    only be waited for.
+    """
+    limit = conf.CONF.capi_helm.operation_timeout
+    if not limit or not row.stack_id:
+        return False
+    try:
+        found = rt.leases.read(*operation.scope_of(row))
+        return looks.left(rt, lease.marked_deleted_at(found), limit) < 0
+    except exceptions.CapiHelmError:
+        return False
+
+
+def resume(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    """Go on with a deletion that took too long.
+
+    Magnum removes rows in its status poll alone. So a deletion that moves
+    again is in progress again, with all its time.
+
+    :raises CapiHelmError: it does not move
+    """
+    waiting = deletion.step(rt, context, cluster)
+    if rows.fresh(context, cluster) is None:
+        return
+    if waiting and waiting in (cluster.status_reason or ""):
+        return
+    rt.leases.mark_deleted(*operation.scope_of(cluster))
+    outcome.save_deleting(cluster, waiting or None)

@@ -1,0 +1,238 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an upgrade may not do, decided by versions and names alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import re
+from typing import Any
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.features import nodes
+from magnum_capi_helm.versions import supported
+
+_DRIVER = "k8s_capi_helm_v1"
+_COE = "kubernetes"
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+
+
+def check_template(
+    driver: str | None, coe: str, server_type: str, name: str
+) -> None:
+    """Refuse a template of another kind of cluster.
+
+    :param driver: None: an old template, whose driver Magnum chooses
+    :param name: of the template
+    """
+    wanted = {"coe": (coe, _COE), "server_type": (server_type, "vm")}
+    if driver:
+        wanted["driver"] = (driver, _DRIVER)
+    for field, (given, allowed) in wanted.items():
+        if given != allowed:
+            raise exceptions.NotSupported(
+                f"cluster template {exceptions.shown(name)} has {field}="
+                f"{exceptions.shown(given)}: a cluster of the driver "
+                f"{_DRIVER} takes a template with {field}={allowed}"
+            )
+
+
+def check_batch(size: object) -> None:
+    """Refuse a batch of no machines."""
+    if size is not None and (not isinstance(size, int) or size < 1):
+        raise exceptions.InvalidInput(
+            f"max_batch_size={exceptions.shown(size)} is not allowed: give "
+            "1 or more"
+        )
+
+
+def check_kubernetes(what: str, old: str, new: str) -> None:
+    """Refuse a step back, and one of more than a minor version.
+
+    :param what: whose versions they are
+    :param old: empty: not known
+    """
+    before, after = number(old), number(new)
+    if before is None or after is None:
+        return
+    if after < before:
+        raise exceptions.NotSupported(
+            f"{what} can't go back to an older Kubernetes: it runs "
+            f"v{_bare(old)}, and the new image has v{_bare(new)}; choose a "
+            f"template whose image has v{_bare(old)} or a later version"
+        )
+    if after[:2] > (before[0], before[1] + 1):
+        raise exceptions.NotSupported(
+            f"{what} can't skip a minor version of Kubernetes: it runs "
+            f"v{_bare(old)}, and the new image has v{_bare(new)}; choose a "
+            "template whose image has the same minor version or the next one"
+        )
+
+
+def check_kept(name: str, kubelet: str, control_plane: str) -> None:
+    """Refuse a control plane that a group which stays can't work with.
+
+    :param name: Magnum's name of the group
+    """
+    workers, newest = number(kubelet), number(control_plane)
+    if workers is None or newest is None:
+        return
+    behind = newest[1] - workers[1]
+    if 0 <= behind <= nodes.SKEW:
+        return
+    raise exceptions.NotSupported(
+        f"upgrade or delete nodegroup {exceptions.shown(name)} first: its "
+        f"own image has Kubernetes v{_bare(kubelet)}, and a control plane of "
+        f"v{_bare(control_plane)} works with nodes of the same minor version "
+        f"or up to {nodes.SKEW} older ones"
+    )
+
+
+def check_chart(
+    old: str, new: str, asked: str = "the label capi_helm_chart_version"
+) -> None:
+    """Refuse an older version of the chart.
+
+    :param asked: what says the new one
+    """
+    before, after = number(old), number(new)
+    if before and after and after < before:
+        raise exceptions.NotSupported(
+            "the cluster can't go back to an older chart: it has "
+            f"{old}, and {asked} is {new}; give {old} or a later version"
+        )
+
+
+def newer_chart(one: str, other: str) -> str:
+    """The newer of two versions of the chart."""
+    first, second = number(one), number(other)
+    return one if first and second and first >= second else other
+
+
+def check_pair(
+    chart: str,
+    kubernetes: str,
+    advice: str = "choose a template with another image, or with another "
+    "label capi_helm_chart_version",
+) -> None:
+    """Refuse a Kubernetes that a chart which is known was not made for.
+
+    :param advice: what to do about it
+    """
+    release, version = supported.find(chart), number(kubernetes)
+    if release is None or version is None:
+        return
+    first, last = release.kubernetes
+    if _minor(first) <= version[1] <= _minor(last):
+        return
+    raise exceptions.NotSupported(
+        "the chart is not made for the Kubernetes of the image: chart "
+        f"{chart} takes {first} to {last}, not v{_bare(kubernetes)}; {advice}"
+    )
+
+
+def check_encryption(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Refuse what makes encrypted data in etcd unreadable.
+
+    :param old: values of the cluster so far
+    :param new: those that it is to get
+    """
+    before, after = _encryption(old), _encryption(new)
+    if not before.get("enabled"):
+        return
+    if not after.get("enabled"):
+        wrong, allowed = "etcd_encryption_enabled=false", "true"
+    elif after.get("provider") != before.get("provider"):
+        wrong = f"etcd_encryption_provider={after.get('provider')}"
+        allowed = str(before.get("provider"))
+    else:
+        return
+    raise exceptions.NotSupported(
+        f"label {wrong} is not allowed: what the cluster has encrypted in "
+        f"etcd could not be read any more; give {allowed}"
+    )
+
+
+def check_distribution(
+    kept: str, old: Mapping[str, Any], new: Mapping[str, Any]
+) -> None:
+    """Refuse another kind of operating system beside groups that stay.
+
+    :param kept: Magnum's name of such a group; empty: there is none
+    """
+    before = old.get("osDistro") or "ubuntu"
+    after = new.get("osDistro") or "ubuntu"
+    if kept and before != after:
+        raise exceptions.NotSupported(
+            f"nodegroup {exceptions.shown(kept)} keeps its own image of "
+            f"{before}, and all machines of a cluster are alike: choose a "
+            f"template whose image is {before}, not {after}"
+        )
+
+
+def control_plane_version(values: Mapping[str, Any]) -> str:
+    """What the control plane runs with these values; empty: unknown."""
+    own = values.get("controlPlane") or {}
+    found = own.get("kubernetesVersion") or values.get("kubernetesVersion")
+    return _bare(str(found or ""))
+
+
+def pinned(
+    item: Mapping[str, Any], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """An item of ``nodeGroups`` that no longer follows the whole cluster's.
+
+    1.4.0's groups have neither version nor image of their own.
+    """
+    below = {**values, **(values.get("nodeGroupDefaults") or {})}
+    inherited = {
+        key: below[key]
+        for key in ("kubernetesVersion", "machineImage", "machineImageId")
+        if below.get(key)
+    }
+    if item.get("machineImage") or item.get("machineImageId"):
+        inherited.pop("machineImage", None)
+        inherited.pop("machineImageId", None)
+    return {**inherited, **item}
+
+
+def batched(item: Mapping[str, Any], size: int | None) -> dict[str, Any]:
+    """An item of ``nodeGroups`` of which that many machines roll at once.
+
+    :param size: None or 1: as chart and operator have it
+    """
+    known = {k: v for k, v in item.items() if k != "rolloutStrategy"}
+    count = item.get("machineCount", item.get("machineCountMax"))
+    size = min(size or 1, max(1, int(count or 1)))
+    if size == 1:
+        return known
+    rolling = {"rollingUpdate": {"maxUnavailable": size}}
+    return {**known, "rolloutStrategy": rolling}
+
+
+def number(version: str) -> tuple[int, int, int] | None:
+    """A version to compare; None: it is none."""
+    found = _VERSION.match(version)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def _minor(version: str) -> int:
+    return int(version.split(".")[1])
+
+
+def _bare(version: str) -> str:
+    return version.removeprefix("v")
+
+
+def _encryption(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return (values.get("etcd") or {}).get("encryption") or {}

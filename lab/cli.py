@@ -16,6 +16,7 @@ import argparse
 from collections.abc import Callable
 
 from lab import cluster_api
+from lab import magnums
 from lab import planes
 from lab import predecessor
 
@@ -31,15 +32,7 @@ def parser() -> argparse.ArgumentParser:
     def add(name: str, text: str) -> argparse.ArgumentParser:
         return commands.add_parser(name, help=text, description=text)
 
-    up = add("up", "build what is missing and start what is down")
-    _second(up, "run a second management cluster, too")
-    up.add_argument(
-        "--ha",
-        action="store_true",
-        help="run Magnum as its API and three conductors, on RabbitMQ and"
-        " MariaDB of Debian's (root installs them when they are missing)",
-    )
-    _cluster_api(up, "run that Cluster API; it stays the one that runs")
+    _up(add)
     build = add("build", "build programs and packages, and start nothing")
     _cluster_api(build, "build that Cluster API, too")
     demo = add("demo", "show a cluster from its creation to its deletion")
@@ -48,6 +41,36 @@ def parser() -> argparse.ArgumentParser:
     )
     add("test", "run all tests of the project")
     _single(add)
+    _down(add)
+    add("wipe", "stop all services and remove all state")
+    return top
+
+
+def _up(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    up = add("up", "build what is missing and start what is down")
+    _second(up, "run a second management cluster, too")
+    up.add_argument(
+        "--ha",
+        action="store_true",
+        help="run Magnum as its API and three conductors, on RabbitMQ and"
+        " MariaDB of Debian's (root installs them when they are missing)",
+    )
+    up.add_argument(
+        "--magnum",
+        choices=magnums.NAMES,
+        help="with --ha: run that Magnum's API and conductors, on a database"
+        " of its own; it stays the one that --ha runs",
+    )
+    up.add_argument(
+        "--horizon",
+        action="store_true",
+        help="run Horizon with magnum-ui, too, and have Debian's Chromium for"
+        " its tests (root installs it when it is missing)",
+    )
+    _cluster_api(up, "run that Cluster API; it stays the one that runs")
+
+
+def _down(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     down = add("down", "stop all services")
     part = down.add_mutually_exclusive_group()
     _second(part, "stop the second management cluster alone")
@@ -56,8 +79,9 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="stop RabbitMQ, MariaDB, Magnum's API and conductors alone",
     )
-    add("wipe", "stop all services and remove all state")
-    return top
+    part.add_argument(
+        "--horizon", action="store_true", help="stop Horizon alone"
+    )
 
 
 def _single(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
@@ -77,6 +101,17 @@ def _single(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
         "--driver",
         choices=[predecessor.VERSION],
         help="run Magnum with that release of the driver until its next start",
+    )
+    restart.add_argument(
+        "--helm",
+        metavar="PROGRAM",
+        help="run Magnum with that helm until its next start",
+    )
+    restart.add_argument(
+        "--clock",
+        metavar="SECONDS",
+        type=int,
+        help="run it with a clock that is so far ahead until its next start",
     )
 
 

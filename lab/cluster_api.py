@@ -19,11 +19,12 @@ first asked for. All else of a management cluster stays as it is.
 import dataclasses
 import pathlib
 
+from lab import choices
 from lab import layout
 
 OWN = "1.13"
 MODULE = "sigs.k8s.io/cluster-api"
-_CHOICE = "cluster-api"
+CHOICE = choices.Choice("cluster-api", OWN)
 MODULES = layout.SOURCE / "plane"
 
 
@@ -64,19 +65,6 @@ OTHERS = {"1.14": Release("1.14", core="core")}
 NAMES = (OWN, *OTHERS)
 
 
-def chosen() -> str:
-    """The one that was asked for last."""
-    try:
-        return (layout.STATE / _CHOICE).read_text().strip()
-    except OSError:
-        return OWN
-
-
-def choose(name: str) -> None:
-    """Run this one from the next start on."""
-    (layout.STATE / _CHOICE).write_text(name)
-
-
 def other() -> Release | None:
     """What runs in the place of the lab's own."""
-    return OTHERS.get(chosen())
+    return OTHERS.get(CHOICE.read())

@@ -21,6 +21,7 @@ from lab import cluster_api
 from lab import environment
 from lab import errors
 from lab import lock
+from lab import magnums
 from lab import steps
 from lab import virtualenv
 
@@ -61,6 +62,7 @@ def _choose(options: argparse.Namespace) -> int:
         from lab.commands import test
 
         return test.run()
+    _check(options)
     held = None
     if options.command in _CHANGING:
         held = lock.take(options.command)
@@ -71,7 +73,9 @@ def _choose(options: argparse.Namespace) -> int:
     if options.command in _BUILDING:
         bootstrap.prepare(_other(options))
     if options.command == "up" and options.cluster_api:
-        cluster_api.choose(options.cluster_api)
+        cluster_api.CHOICE.write(options.cluster_api)
+    if options.command == "up" and options.magnum:
+        magnums.CHOICE.write(options.magnum)
     if options.command in _STOPPING and not virtualenv.usable():
         return _dispatch(options, held)
     if not bootstrap.inside():
@@ -80,9 +84,17 @@ def _choose(options: argparse.Namespace) -> int:
     return _dispatch(options, held)
 
 
+def _check(options: argparse.Namespace) -> None:
+    if options.command == "up" and options.magnum and not options.ha:
+        raise errors.LabError(
+            "--magnum is for Magnum's own programs",
+            hint="Add --ha. In one process, the lab runs its own Magnum.",
+        )
+
+
 def _other(options: argparse.Namespace) -> cluster_api.Release | None:
     """The Cluster API to build besides the lab's own."""
-    asked = getattr(options, "cluster_api", None) or cluster_api.chosen()
+    asked = getattr(options, "cluster_api", None) or cluster_api.CHOICE.read()
     return cluster_api.OTHERS.get(asked)
 
 
@@ -95,7 +107,7 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
         case "up":
             from lab.commands import up
 
-            up.run(options.management, ha=options.ha)
+            up.run(options.management, ha=options.ha, horizon=options.horizon)
         case "demo":
             from lab.commands import demo
 
@@ -103,7 +115,9 @@ def _dispatch(options: argparse.Namespace, held: int | None) -> int:
         case "down":
             from lab.commands import down
 
-            down.run(options.management, ha=options.ha)
+            down.run(
+                options.management, ha=options.ha, horizon=options.horizon
+            )
         case "wipe":
             from lab.commands import down
 

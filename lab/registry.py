@@ -22,6 +22,7 @@ from lab import postgres
 from lab import service
 from lab.cloud import services
 from lab.ha import everything as ha
+from lab.horizon import dashboard
 
 
 @functools.cache
@@ -33,6 +34,7 @@ def everything() -> dict[str, service.Service]:
         charts.server(),
         *services.services(),
         *ha.services(),
+        dashboard.server(),
     ]
     return {one.name: one for one in found}
 
@@ -52,10 +54,17 @@ def ha_in_use() -> bool:
     return any(one.record.exists() for one in ha.services())
 
 
+def horizon_in_use() -> bool:
+    """Whether Horizon was started and not taken down."""
+    return dashboard.server().record.exists()
+
+
 def in_use() -> list[service.Service]:
     """All but those that nobody asked for."""
     used = planes_in_use()
     others = [services.magnum()] if ha_in_use() else ha.services()
+    if not horizon_in_use():
+        others.append(dashboard.server())
     for plane in planes.ALL:
         if plane not in used:
             others += management.services(plane)
@@ -64,13 +73,18 @@ def in_use() -> list[service.Service]:
 
 
 def chosen(
-    management_cluster: str | None, *, only_ha: bool = False
+    management_cluster: str | None,
+    *,
+    only_ha: bool = False,
+    only_horizon: bool = False,
 ) -> list[service.Service]:
     """Those of the management cluster of that name, or of Magnum's own
-    programs; else all.
+    programs, or Horizon; else all.
     """
     if management_cluster is not None:
         return management.services(planes.named(management_cluster))
+    if only_horizon:
+        return [dashboard.server()]
     return ha.services() if only_ha else list(everything().values())
 
 

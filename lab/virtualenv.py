@@ -40,12 +40,13 @@ def pip(python: pathlib.Path) -> list[str]:
     return [str(python), "-m", "pip", "install", *words]
 
 
-def _version() -> str:
+def version() -> str:
+    """The Python that runs us, to its minor number."""
     return ".".join(str(number) for number in sys.version_info[:2])
 
 
 def _packages() -> str:
-    return stamps.fingerprint(_version(), files=[REQUIREMENTS, CONSTRAINTS])
+    return stamps.fingerprint(version(), files=[REQUIREMENTS, CONSTRAINTS])
 
 
 def _driver() -> str:
@@ -100,7 +101,7 @@ def _usable(folder: pathlib.Path) -> bool:
     except OSError:
         return False
     has_pip = any((folder / "bin").glob("pip*"))
-    return has_pip and f"version = {_version()}." in text
+    return has_pip and f"version = {version()}." in text
 
 
 def _need_venv(log: pathlib.Path) -> None:
@@ -111,7 +112,7 @@ def _need_venv(log: pathlib.Path) -> None:
         pass
     else:
         return
-    package = f"python{_version()}-venv"
+    package = f"python{version()}-venv"
     if os.getuid() or not shutil.which("apt-get"):
         raise errors.LabError(
             "this Python can't make virtual environments",

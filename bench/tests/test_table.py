@@ -92,16 +92,7 @@ class MediansTest(unittest.TestCase):
                 self.assertEqual(written, medians.times_less(new, old))
 
 
-class TableTest(unittest.TestCase):
-    def test_drivers_stand_below_each_other_and_are_compared(self) -> None:
-        lines = [
-            _line("1.4.0", "tick", requests=5000, handshakes=1000),
-            _line("1.4.0", "hooks", own_cpu=18.0, hook_wall=30.0),
-            _line("new", "tick", requests=20, peak_kb=150000, bytes=35.5e6),
-            _line("new", "hooks", own_cpu=0.9, hook_wall=1.5),
-        ]
-        self.assertEqual(
-            """\
+_HEALTH_TABLE = """\
 .. list-table:: Health tick over all clusters
    :header-rows: 1
 
@@ -149,6 +140,18 @@ class TableTest(unittest.TestCase):
      -
      -
      -
-""",
+"""
+
+
+class TableTest(unittest.TestCase):
+    def test_drivers_stand_below_each_other_and_are_compared(self) -> None:
+        lines = [
+            _line("1.4.0", "tick", requests=5000, handshakes=1000),
+            _line("1.4.0", "hooks", own_cpu=18.0, hook_wall=30.0),
+            _line("new", "tick", requests=20, peak_kb=150000, bytes=35.5e6),
+            _line("new", "hooks", own_cpu=0.9, hook_wall=1.5),
+        ]
+        self.assertEqual(
+            _HEALTH_TABLE,
             table.tables(medians.costs(lines)),
         )

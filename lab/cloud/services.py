@@ -13,8 +13,10 @@
 """The OpenStack services as processes."""
 
 import dataclasses
+import os
 import pathlib
 
+from lab import environment
 from lab import layout
 from lab import postgres
 from lab import predecessor
@@ -86,6 +88,13 @@ def with_predecessor(ours: service.Service) -> service.Service:
             *predecessor.files(),
         ],
     )
+
+
+def with_helm(ours: service.Service, folder: pathlib.Path) -> service.Service:
+    """A process of Magnum's that finds the helm of a folder first."""
+    known = environment.inside(**ours.env)["PATH"]
+    path = os.pathsep.join([str(folder), known])
+    return dataclasses.replace(ours, env={**ours.env, "PATH": path})
 
 
 def _python(script: str) -> tuple[str, ...]:

@@ -21,13 +21,20 @@ from lab import processes
 from lab import virtualenv
 
 
-def run(management: str | None = None, *, ha: bool = False) -> None:
+def run(
+    management: str | None = None, *, ha: bool = False, horizon: bool = False
+) -> None:
     """Stop everything that was ever started from this checkout.
 
     Or, of the management cluster of that name, its services alone; or
-    Magnum's own programs and what they use alone.
+    Magnum's own programs and what they use alone; or Horizon alone.
     """
-    count = _services(management, ha) if virtualenv.usable() else 0
+    count = 0
+    if virtualenv.usable():
+        count = _services(management, ha, horizon)
+    if horizon:
+        print("Horizon is down." if count else "Horizon did not run.")
+        return
     if ha:
         print(
             f"RabbitMQ, MariaDB, Magnum's API and conductors are down: {count}"
@@ -44,7 +51,7 @@ def run(management: str | None = None, *, ha: bool = False) -> None:
     print(f"The lab is down: {count} services stopped.")
 
 
-def _services(management: str | None, ha: bool) -> int:
+def _services(management: str | None, ha: bool, horizon: bool) -> int:
     """Stop services by layers, newest first.
 
     Cluster API's managers stay until those who use them are gone: without
@@ -55,7 +62,8 @@ def _services(management: str | None, ha: bool) -> int:
     from lab import service
 
     layers = collections.defaultdict(list)
-    for one in registry.chosen(management, only_ha=ha):
+    chosen = registry.chosen(management, only_ha=ha, only_horizon=horizon)
+    for one in chosen:
         layers[one.layer].append(one)
     count = 0
     for layer in sorted(layers, reverse=True):

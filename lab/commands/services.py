@@ -14,9 +14,12 @@
 
 import argparse
 import collections
+import dataclasses
 import time
 
+from lab import clocks
 from lab import errors
+from lab import helms
 from lab import predecessor
 from lab import processes
 from lab import registry
@@ -37,7 +40,12 @@ def run(options: argparse.Namespace) -> int:
         case "stop":
             stop(options.service, kill=options.kill)
         case "restart":
-            restart(options.service, driver=options.driver)
+            restart(
+                options.service,
+                driver=options.driver,
+                helm=options.helm,
+                clock=options.clock,
+            )
     return 0
 
 
@@ -80,25 +88,44 @@ def stop(name: str, *, kill: bool) -> None:
     print(f"{name} is stopped." if stopped else f"{name} did not run.")
 
 
-def restart(name: str, *, driver: str | None = None) -> None:
+def restart(
+    name: str,
+    *,
+    driver: str | None = None,
+    helm: str | None = None,
+    clock: int | None = None,
+) -> None:
     """Stop one service and start it again."""
     one = registry.get(name)
     if driver is not None:
         one = _with_predecessor(one)
+    if helm is not None:
+        one = _with_helm(one, helm)
+    if clock is not None:
+        one = dataclasses.replace(one, env={**one.env, **clocks.ahead(clock)})
     one.stop()
     one.start()
     print(f"{name} runs again.")
 
 
 def _with_predecessor(one: service.Service) -> service.Service:
+    _need_driver(one, "--driver")
+    predecessor.install()
+    return services.with_predecessor(one)
+
+
+def _with_helm(one: service.Service, program: str) -> service.Service:
+    _need_driver(one, "--helm")
+    return services.with_helm(one, helms.given(program))
+
+
+def _need_driver(one: service.Service, option: str) -> None:
     with_driver = ("magnum", *magnum.CONDUCTORS)
     if one.name not in with_driver:
         raise errors.LabError(
             f"{one.name} has no driver",
-            hint=f"Only these take --driver: {', '.join(with_driver)}.",
+            hint=f"Only these take {option}: {', '.join(with_driver)}.",
         )
-    predecessor.install()
-    return services.with_predecessor(one)
 
 
 def logs(name: str, *, follow: bool, lines: int) -> None:

@@ -35,6 +35,8 @@ from lab.cloud import config
 from lab.cloud import databases
 from lab.cloud import services as openstack_services
 from lab.ha import everything as ha_services
+from lab.horizon import build as horizon_build
+from lab.horizon import dashboard
 
 # What the catalogue is filled with, and the services that this takes.
 _IDENTITY = "catalogue: identity"
@@ -47,14 +49,21 @@ _FILLS = {
 }
 
 
-def run(management_cluster: str | None = None, *, ha: bool = False) -> None:
+def run(
+    management_cluster: str | None = None,
+    *,
+    ha: bool = False,
+    horizon: bool = False,
+) -> None:
     """Bring the lab up and say how to use it.
 
     With one management cluster, and those that are in use or asked for, and
-    with Magnum in one process, or as its own programs where these are.
+    with Magnum in one process, or as its own programs where these are. With
+    Horizon where it is in use or asked for.
     """
     started = time.monotonic()
     ha = ha or registry.ha_in_use()
+    horizon = horizon or registry.horizon_in_use()
     wanted = registry.planes_in_use()
     if management_cluster is not None:
         asked = planes.named(management_cluster)
@@ -66,18 +75,29 @@ def run(management_cluster: str | None = None, *, ha: bool = False) -> None:
         ha_services.write()
         # Its port is theirs.
         openstack_services.magnum().stop()
+    if horizon:
+        horizon_build.write_key()
     for one in registry.everything().values():
         if one.outdated:
             one.stop()
     todo = _todo(wanted, ha)
+    if horizon:
+        todo += dashboard.todo()
     if todo:
         steps.run(todo, progress.Board(sys.stdout, len(todo)))
-    count = len(registry.in_use())
     took = progress.duration(time.monotonic() - started)
+    _tell(wanted, took, horizon)
+
+
+def _tell(wanted: list[planes.Plane], took: str, horizon: bool) -> None:
+    """How to use what runs."""
+    count = len(registry.in_use())
     print(f"The lab is up: {count} services run ({took}).")
     print(f"  OpenStack:  . {layout.OPENRC}")
     for plane in wanted:
         print(f"  Kubernetes: export KUBECONFIG={plane.kubeconfig}")
+    if horizon:
+        print(dashboard.advice())
 
 
 def _prepare(plane: planes.Plane) -> None:

@@ -14,16 +14,19 @@
 
 from collections.abc import Callable, Iterable
 
+from lab import magnums
 from lab import service
 from lab import steps
 from lab.ha import magnum
 from lab.ha import mariadb
 from lab.ha import packages
 from lab.ha import rabbitmq
+from lab.ha import trustees
 
 _PACKAGES = "Debian packages"
 _FOLDER = "MariaDB's folder"
 _TABLES = "Magnum's tables"
+_TRUSTEES = "domain of trustees"
 
 
 def services() -> list[service.Service]:
@@ -50,15 +53,35 @@ def todo(needs: Iterable[str]) -> list[steps.Step]:
     database, epmd, broker, *programs = services()
     wanted = [(database, [_FOLDER]), (epmd, [_PACKAGES])]
     wanted.append((broker, [_PACKAGES, epmd.name]))
-    wanted += [(one, [*needs, _TABLES, broker.name]) for one in programs]
+    before = [*needs, _TABLES, broker.name, _TRUSTEES]
+    wanted += [(one, before) for one in programs]
     found += [
         _step(one.name, one.start, *names)
         for one, names in wanted
         if not one.running
     ]
+    packages_of_magnum, older = _older(needs)
     if not (mariadb.ready() and magnum.tables_ready()):
-        found.append(_step(_TABLES, magnum.make_tables, database.name))
-    return found
+        names = (database.name, packages_of_magnum)
+        found.append(_step(_TABLES, magnum.make_tables, *names))
+    return found + older
+
+
+def _older(needs: Iterable[str]) -> tuple[str, list[steps.Step]]:
+    """What a Magnum needs that is not the lab's own.
+
+    :returns: the step that installs it, and all steps that are to be done
+    """
+    release = magnums.other()
+    if release is None:
+        return "", []
+    name = f"Magnum {release.version}"
+    found = []
+    if not release.ready:
+        found.append(_step(name, release.install))
+    if not trustees.ready():
+        found.append(_step(_TRUSTEES, trustees.make, *needs))
+    return name, found
 
 
 def _step(name: str, action: Callable[[], None], *needs: str) -> steps.Step:

@@ -15,14 +15,15 @@
 import pathlib
 
 from lab import layout
+from lab import magnums
 from lab import service
 from lab import stamps
 from lab import tools
-from lab import virtualenv
 from lab.cloud import config
 from lab.cloud import services as openstack_services
 from lab.ha import mariadb
 from lab.ha import rabbitmq
+from lab.ha import trustees
 
 API = "magnum-api"
 CONDUCTORS = tuple(f"magnum-conductor-{number}" for number in (1, 2, 3))
@@ -35,7 +36,7 @@ transport_url = {rabbitmq.url()}
 # never ends by itself.
 graceful_shutdown_timeout = 2
 [database]
-connection = {mariadb.url()}
+connection = {{database}}
 [api]
 host = 127.0.0.1
 port = {openstack_services.MAGNUM_PORT}
@@ -47,7 +48,10 @@ workers = 1
 
 def write() -> None:
     """Write what they have beside the one-process Magnum's options."""
-    _path("ha").write_text(_COMMON)
+    text = _COMMON.format(database=mariadb.url())
+    if magnums.other():
+        text += trustees.OPTIONS
+    _path("ha").write_text(text)
     for name in (API, *CONDUCTORS):
         _temporary(name).mkdir(parents=True, exist_ok=True)
         host = name.removeprefix("magnum-")
@@ -67,25 +71,34 @@ def _temporary(name: str) -> pathlib.Path:
 
 def tables_ready() -> bool:
     """Whether the tables are those of the installed Magnum."""
-    return stamps.fresh(_TABLES, _tables(), mariadb.DATA)
+    return stamps.fresh(_stamp(), _tables(), mariadb.DATA)
+
+
+def _stamp() -> str:
+    return f"{_TABLES}-{magnums.database()}"
 
 
 def _tables() -> str:
-    return stamps.fingerprint(files=[virtualenv.PACKAGES])
+    return stamps.fingerprint(files=filter(_exists, [magnums.packages()]))
+
+
+def _exists(path: pathlib.Path) -> bool:
+    return path.exists()
 
 
 def make_tables() -> None:
-    """Magnum's migrations; may be done again."""
+    """Its database and Magnum's migrations; may be done again."""
+    mariadb.make_database()
     tools.run(
         [
-            layout.VENV / "bin" / "magnum-db-manage",
+            magnums.programs() / "magnum-db-manage",
             f"--config-file={config.path('magnum')}",
             f"--config-file={_path('ha')}",
             "upgrade",
         ],
         log=layout.log("magnum-tables"),
     )
-    stamps.write(_TABLES, _tables(), mariadb.DATA)
+    stamps.write(_stamp(), _tables(), mariadb.DATA)
 
 
 def services() -> list[service.Service]:
@@ -104,7 +117,7 @@ def _service(
     return service.Service(
         name,
         (
-            str(layout.VENV / "bin" / program),
+            str(magnums.programs() / program),
             *(f"--config-file={path}" for path in own),
             f"--config-dir={config.overrides()}",
         ),
@@ -112,6 +125,10 @@ def _service(
         ports=(port,) if port else (),
         probe=service.answers(f"http://127.0.0.1:{port}/") if port else None,
         env={"PYTHONWARNINGS": "ignore", "TMPDIR": str(_temporary(name))},
-        inputs=lambda: [*own, *openstack_services.of_magnum()],
+        inputs=lambda: [
+            *own,
+            magnums.packages(),
+            *openstack_services.of_magnum(),
+        ],
         grace=4.0,
     )

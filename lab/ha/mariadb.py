@@ -18,6 +18,7 @@ import shutil
 import pymysql
 
 from lab import layout
+from lab import magnums
 from lab import service
 from lab import tools
 from lab.cloud import config
@@ -31,16 +32,16 @@ _SETUP = _FOLDER / "setup.sql"
 _USER = "magnum"
 # Run at each start, before anybody can connect.
 _STATEMENTS = f"""\
-CREATE DATABASE IF NOT EXISTS magnum CHARACTER SET utf8mb4;
 CREATE USER IF NOT EXISTS {_USER}@'127.0.0.1' \
 IDENTIFIED BY '{config.PASSWORD}';
-GRANT ALL ON magnum.* TO {_USER}@'127.0.0.1';
+GRANT ALL ON `magnum%`.* TO {_USER}@'127.0.0.1';
 """
 
 
 def url() -> str:
     """Where SQLAlchemy finds Magnum's database."""
-    return f"mysql+pymysql://{_USER}:{config.PASSWORD}@127.0.0.1:{PORT}/magnum"
+    address = f"{_USER}:{config.PASSWORD}@127.0.0.1:{PORT}"
+    return f"mysql+pymysql://{address}/{magnums.database()}"
 
 
 def ready() -> bool:
@@ -74,15 +75,23 @@ def _as_root() -> list[str]:
 
 
 def connect() -> "pymysql.connections.Connection[pymysql.cursors.Cursor]":
-    """A connection to Magnum's database."""
+    """A connection of Magnum's user."""
     return pymysql.connect(
         host="127.0.0.1",
         port=PORT,
         user=_USER,
         password=config.PASSWORD,
-        database="magnum",
         connect_timeout=5,
     )
+
+
+def make_database() -> None:
+    """Magnum's database, empty, unless it is there."""
+    name = magnums.database()
+    with connect() as connection, connection.cursor() as cursor:
+        cursor.execute(
+            f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb4"
+        )
 
 
 def _accepts() -> bool:

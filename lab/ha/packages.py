@@ -12,31 +12,26 @@
 
 """The servers that come from Debian: RabbitMQ and MariaDB."""
 
-import os
 import pathlib
-import shutil
 
-from lab import environment
-from lab import errors
-from lab import layout
-from lab import tools
+from lab import debian
 
 # Debian's wrappers in /usr/sbin become the user rabbitmq; these do not.
 RABBITMQ = pathlib.Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 MARIADB = pathlib.Path("/usr/sbin/mariadbd")
 # For a conductor whose clock is off.
 FAKETIME = pathlib.Path("/usr/bin/faketime")
-_LOG = layout.log("debian-packages")
 
 
 def missing() -> list[str]:
     """The packages that are not installed."""
-    programs = {
-        "rabbitmq-server": RABBITMQ,
-        "mariadb-server": MARIADB,
-        "faketime": FAKETIME,
-    }
-    return [name for name, path in programs.items() if not path.exists()]
+    return debian.missing(
+        {
+            "rabbitmq-server": RABBITMQ,
+            "mariadb-server": MARIADB,
+            "faketime": FAKETIME,
+        }
+    )
 
 
 def install() -> None:
@@ -44,13 +39,4 @@ def install() -> None:
 
     :raises LabError: we are not, or this is no Debian
     """
-    names = missing()
-    command = "apt-get install -y --no-install-recommends " + " ".join(names)
-    if os.getuid() or not shutil.which("apt-get"):
-        raise errors.LabError(
-            f"not installed: {', '.join(names)}",
-            hint=f"As root: {command}",
-        )
-    env = environment.outside(DEBIAN_FRONTEND="noninteractive")
-    tools.run(["apt-get", "update", "-q"], log=_LOG, env=env)
-    tools.run(command.split(), log=_LOG, env=env)
+    debian.install(missing())

@@ -62,7 +62,7 @@ class ChoiceTest(unittest.TestCase):
             self.enterContext(mock.patch.object(layout, name, path))
 
     def test_who_asks_for_nothing_has_the_labs_own(self) -> None:
-        self.assertEqual(cluster_api.OWN, cluster_api.chosen())
+        self.assertEqual(cluster_api.OWN, cluster_api.CHOICE.read())
         self.assertIsNone(cluster_api.other())
         built = {one.name for one in programs.PROGRAMS}
         self.assertLessEqual(_MANAGERS, built)
@@ -74,7 +74,7 @@ class ChoiceTest(unittest.TestCase):
         self,
     ) -> None:
         own = _paths()
-        cluster_api.choose("1.14")
+        cluster_api.CHOICE.write("1.14")
         found = _paths()
         self.assertEqual(
             _MANAGERS, {name for name in own if own[name] != found[name]}
@@ -89,11 +89,11 @@ class ChoiceTest(unittest.TestCase):
         self.assertEqual(
             layout.STAMPS / "program-capi-kcp-1.14", programs.stamp("capi-kcp")
         )
-        cluster_api.choose(cluster_api.OWN)
+        cluster_api.CHOICE.write(cluster_api.OWN)
         self.assertEqual(own, _paths())
 
     def test_definitions_are_theirs_and_the_providers_stay(self) -> None:
-        cluster_api.choose("1.14")
+        cluster_api.CHOICE.write("1.14")
         for name in definitions.CONFIGS:
             (layout.CRDS / name).mkdir(parents=True)
             (layout.STATE / "crds-1.14" / name).mkdir(parents=True)

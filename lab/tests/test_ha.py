@@ -11,10 +11,6 @@
 # under the License.
 
 import os
-import pathlib
-import tempfile
-import unittest
-from unittest import mock
 
 from lab import errors
 from lab import layout
@@ -25,6 +21,7 @@ from lab.ha import magnum
 from lab.ha import mariadb
 from lab.ha import packages
 from lab.ha import rabbitmq
+from lab.tests import base
 
 _PROGRAMS = {
     "mariadb",
@@ -37,24 +34,7 @@ _PROGRAMS = {
 }
 
 
-class _LabCase(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.replace(layout, "RUN", self.folder)
-        self.replace(layout, "CLOUD", self.folder / "cloud")
-
-    def replace(self, owner: object, name: str, value: object) -> None:
-        patch = mock.patch.object(owner, name, value)
-        patch.start()
-        self.addCleanup(patch.stop)
-
-
-class InUseTest(_LabCase):
-    def names(self) -> set[str]:
-        return {one.name for one in registry.in_use()}
-
+class InUseTest(base.LabCase):
     def test_one_process_until_somebody_asks_for_more(self) -> None:
         self.assertFalse(registry.ha_in_use())
         self.assertIn("magnum", self.names())
@@ -71,7 +51,7 @@ class InUseTest(_LabCase):
         self.assertEqual(_PROGRAMS, {one.name for one in found})
 
 
-class StepsTest(_LabCase):
+class StepsTest(base.LabCase):
     def setUp(self) -> None:
         super().setUp()
         self.replace(mariadb, "DATA", self.folder / "none")
@@ -108,7 +88,7 @@ class StepsTest(_LabCase):
         self.assertIn("magnum-api", names)
 
 
-class PackagesTest(_LabCase):
+class PackagesTest(base.LabCase):
     def test_who_is_not_root_is_told_what_to_install(self) -> None:
         self.replace(packages, "MARIADB", self.folder / "none")
         self.replace(packages, "RABBITMQ", self.folder)
@@ -126,7 +106,7 @@ class PackagesTest(_LabCase):
         )
 
 
-class ConfigurationTest(_LabCase):
+class ConfigurationTest(base.LabCase):
     def test_each_has_a_short_name_and_a_log_of_its_own(self) -> None:
         (self.folder / "cloud" / "magnum").mkdir(parents=True)
         magnum.write()

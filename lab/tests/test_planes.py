@@ -140,7 +140,9 @@ class ManifestsTest(StateCase):
         hooks = source / "webhooks" / "manifests.yaml"
         hooks.write_text(yaml.safe_dump(_HOOKS))
         # Where stamps go is bound when their module is imported.
-        self.enterContext(mock.patch.object(stamps, "write"))
+        written = mock.patch.object(stamps, "write")
+        written.start()
+        self.addCleanup(written.stop)
 
     def test_webhooks_are_where_the_managers_of_the_plane_listen(self) -> None:
         for plane, port in ((planes.FIRST, 9445), (planes.SECOND, 10445)):

@@ -12,10 +12,14 @@
 
 
 import pathlib
+import shutil
+import tempfile
 import unittest
 from unittest import mock
 
+from lab import clocks
 from lab import errors
+from lab import helms
 from lab import predecessor
 from lab import registry
 from lab.cloud import services
@@ -61,3 +65,56 @@ class PredecessorTest(unittest.TestCase):
             with self.assertRaises(errors.LabError) as caught:
                 commands._with_predecessor(registry.get(name))
             self.assertIn("has no driver", caught.exception.message)
+
+
+class HelmTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        patch = mock.patch.object(helms, "FOLDER", self.folder / "other")
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_it_is_the_first_that_magnum_finds(self) -> None:
+        for name in ("helm-3.16", "helm4"):
+            program = self.folder / name
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o755)
+            found = commands._with_helm(registry.get("magnum"), str(program))
+            seen = shutil.which("helm", path=found.env["PATH"])
+            self.assertEqual(program, pathlib.Path(str(seen)).resolve())
+
+    def test_what_is_no_program_is_refused(self) -> None:
+        for given in ("no-such-helm", str(self.folder)):
+            with self.assertRaises(errors.LabError) as caught:
+                commands._with_helm(registry.get("magnum"), given)
+            self.assertIn(given, caught.exception.message)
+
+    def test_nothing_but_magnum_takes_it(self) -> None:
+        with self.assertRaises(errors.LabError) as caught:
+            commands._with_helm(registry.get("keystone"), "sh")
+        self.assertIn("--helm", str(caught.exception.hint))
+
+
+class ClockTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        patch = mock.patch.object(clocks, "_LIBRARIES", self.folder)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_it_is_ahead_or_behind(self) -> None:
+        library = self.folder / "x86_64-linux-gnu/faketime/libfaketime.so.1"
+        library.parent.mkdir(parents=True)
+        library.touch()
+        for seconds, told in ((300, "+300s"), (-60, "-60s")):
+            self.assertEqual(
+                {"LD_PRELOAD": str(library), "FAKETIME": told},
+                clocks.ahead(seconds),
+            )
+
+    def test_without_faketime_it_is_said_what_to_install(self) -> None:
+        with self.assertRaises(errors.LabError) as caught:
+            clocks.ahead(300)
+        self.assertIn("faketime", str(caught.exception.hint))

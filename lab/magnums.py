@@ -1,0 +1,137 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which Magnum runs as its own programs: the lab's, or an older one.
+
+An older one has a virtual environment of its own, with this checkout's
+driver in it, and a database of its own: no Magnum reads another one's tables.
+"""
+
+import dataclasses
+import pathlib
+
+from lab import choices
+from lab import environment
+from lab import layout
+from lab import stamps
+from lab import tools
+from lab import virtualenv
+
+OWN = "23"
+CHOICE = choices.Choice("magnum", OWN)
+_STAMP = "installed.stamp"
+#: Later ones have no option that Magnum's own code sets until 22.
+_MIDDLEWARE = "keystonemiddleware==12.0.0"
+_REQUIREMENTS = layout.CHECKOUT / "requirements.txt"
+#: What the lab pins in other versions.
+_OTHERWISE = ("magnum", "keystonemiddleware")
+
+
+@dataclasses.dataclass(frozen=True)
+class Release:
+    """One that is not the lab's own."""
+
+    name: str
+    version: str
+
+    @property
+    def folder(self) -> pathlib.Path:
+        """Its virtual environment."""
+        return layout.STATE / f"magnum-{self.name}"
+
+    @property
+    def log(self) -> pathlib.Path:
+        """What its installation says."""
+        return layout.log(f"magnum-{self.name}-packages")
+
+    @property
+    def packages(self) -> pathlib.Path:
+        """Which changes when what is installed does."""
+        return self.folder / _STAMP
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is installed, and the driver with it."""
+        return stamps.fresh(_STAMP, self._fingerprint(), self.folder)
+
+    def install(self) -> None:
+        """From PyPI, and the driver from the checkout."""
+        python = virtualenv.create(self.folder, self.log)
+        pins = self.folder / "constraints.txt"
+        pins.write_text(constraints(virtualenv.CONSTRAINTS.read_text()))
+        self._pip(python, "-c", pins, "-r", _REQUIREMENTS, *self._words())
+        self._pip(
+            python, "--no-build-isolation", "--no-deps", "-e", layout.CHECKOUT
+        )
+        stamps.write(_STAMP, self._fingerprint(), self.folder)
+
+    def _words(self) -> list[str]:
+        # The last three build the driver.
+        others = ("PyMySQL", "pbr", "setuptools", "wheel")
+        return [f"magnum=={self.version}", _MIDDLEWARE, *others]
+
+    def _pip(self, python: pathlib.Path, *words: str | pathlib.Path) -> None:
+        tools.run(
+            [*virtualenv.pip(python), *words],
+            log=self.log,
+            env=environment.outside(),
+        )
+
+    def _fingerprint(self) -> str:
+        files = [virtualenv.CONSTRAINTS, _REQUIREMENTS]
+        files.append(layout.CHECKOUT / "setup.cfg")
+        return stamps.fingerprint(
+            virtualenv.version(), *self._words(), files=files
+        )
+
+
+OTHERS = {
+    name: Release(name, version)
+    for name, version in (
+        ("20", "20.0.2"),
+        ("21", "21.0.1"),
+        ("22", "22.0.0"),
+    )
+}
+NAMES = (*OTHERS, OWN)
+
+
+def constraints(text: str) -> str:
+    """The lab's pins without those that an older Magnum has otherwise."""
+    return "".join(
+        line
+        for line in text.splitlines(keepends=True)
+        if line.partition("==")[0] not in _OTHERWISE
+    )
+
+
+def other() -> Release | None:
+    """What runs in the place of the lab's own."""
+    return OTHERS.get(CHOICE.read())
+
+
+def programs() -> pathlib.Path:
+    """The folder of the chosen one's programs."""
+    found = other()
+    return (found.folder if found else layout.VENV) / "bin"
+
+
+def packages() -> pathlib.Path:
+    """What changes when its packages do."""
+    found = other()
+    return found.packages if found else virtualenv.PACKAGES
+
+
+def database() -> str:
+    """The name of its database."""
+    found = other()
+    return f"magnum{found.name}" if found else "magnum"

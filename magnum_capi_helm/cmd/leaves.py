@@ -59,6 +59,11 @@ def _lines(out: io.StringIO) -> Iterator[str]:
     yield from out.getvalue().splitlines()
 
 
+def draw(found: branch.Branch, stream: TextIO) -> None:
+    """Print a tree on a terminal, as wide as that is."""
+    console.Console(file=stream).print(drawn(found))
+
+
 def drawn(found: branch.Branch) -> tree.Tree:
     """A tree for a terminal."""
     root = tree.Tree(_label(found))
@@ -66,11 +71,23 @@ def drawn(found: branch.Branch) -> tree.Tree:
     return root
 
 
+def fitting(found: branch.Branch, screen: console.Console) -> tree.Tree:
+    """The tree; of one that is too long, what is not well all over."""
+    whole = drawn(found)
+    if len(screen.render_lines(whole, pad=False)) < screen.height:
+        return whole
+    return drawn(branch.folded(found))
+
+
 def moving(stream: TextIO) -> live.Live:
-    """What is drawn again and again in the same place of a terminal."""
+    """What is drawn again and again in the same place of a terminal.
+
+    What is longer than the terminal can't be: it ends in dots, until it is
+    drawn for the last time.
+    """
     screen = console.Console(file=stream)
     return live.Live(
-        console=screen, auto_refresh=False, vertical_overflow="visible"
+        console=screen, auto_refresh=False, vertical_overflow="ellipsis"
     )
 
 

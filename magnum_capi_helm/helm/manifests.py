@@ -61,10 +61,10 @@ def _objects(text: str) -> Iterator[tuple[stranded.Api, yaml.Node]]:
     try:
         documents = list(yaml.compose_all(text, Loader=loader))
     except yaml.YAMLError as why:
-        # Its text would quote the manifest, which has secrets.
+        # Not chained: its text quotes the manifest, which has secrets.
         raise exceptions.HelmError(
             f"the release's manifest can't be read: {type(why).__name__}"
-        ) from why
+        ) from None
     for each in documents:
         if isinstance(each, yaml.MappingNode):
             fields = {

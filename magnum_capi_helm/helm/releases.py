@@ -136,11 +136,12 @@ def opened(record: client.Object) -> Release:
             rewritten=_REWRITTEN in view.annotations_of(record),
         )
     except (*packed.DAMAGED, yaml.YAMLError) as why:
+        # Not chained: YAML's text quotes the manifest, which has secrets.
         labels = view.labels_of(record)
         raise exceptions.HelmError(
             f"revision {labels.get('version')} of release "
             f"{labels.get(NAME_LABEL)} can't be read: {type(why).__name__}"
-        ) from why
+        ) from None
 
 
 def _objects(manifest: str) -> tuple[dict[str, Any], ...]:

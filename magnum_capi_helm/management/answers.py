@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from email import utils
 from typing import Any, TypeAlias
 
 import requests
@@ -30,6 +31,14 @@ class ExpiredError(exceptions.ManagementUnreachable):
 
 class ForbiddenError(exceptions.ManagementError):
     """The kubeconfig's user may not do this (403)."""
+
+
+class UntrustedError(exceptions.ManagementUnreachable):
+    """What answers is not, or does not show that it is, the right one."""
+
+
+class UnauthorizedError(exceptions.ManagementError):
+    """The kubeconfig's user is not let in (401)."""
 
 
 def is_unserved(answer: Any) -> bool:
@@ -54,6 +63,15 @@ def items(page: Object, kind: kinds.Kind) -> list[Object]:
         {"apiVersion": version, "kind": kind.name, **item}
         for item in page.get("items") or []
     ]
+
+
+def date(answer: Any) -> float | None:
+    """When it was given by the server's clock, seconds since 1970."""
+    try:
+        found = utils.parsedate_to_datetime(answer.headers["Date"])
+    except (KeyError, ValueError):
+        return None
+    return found.timestamp()
 
 
 def body(answer: Any) -> Object:
@@ -91,4 +109,6 @@ def raise_for(
         text += "; check the kubeconfig's user and its permissions"
     if status == requests.codes.forbidden:
         raise ForbiddenError(text)
+    if status == requests.codes.unauthorized:
+        raise UnauthorizedError(text)
     raise exceptions.ManagementError(text)

@@ -27,8 +27,10 @@ import requests
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
+from magnum_capi_helm import unanswered
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import discovery
+from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import exec_plugin
 from magnum_capi_helm.management import insistence
 from magnum_capi_helm.management import kinds
@@ -46,6 +48,8 @@ class Transport(Protocol):
     def request(
         self, method: str, version: str, url: str = "", **options: Any
     ) -> Any: ...
+
+    def ends(self) -> tuple[endings.Ending, ...]: ...
 
 
 class Calls:
@@ -70,12 +74,36 @@ class Calls:
             lambda path: self._send("GET", path), pinned
         )
 
+    def ends(self) -> tuple[endings.Ending, ...]:
+        """What of the kubeconfig ends, and when. Asks nobody.
+
+        :raises NotConfigured: the kubeconfig can't be used
+        """
+        return self._connected().ends()
+
+    def date(self) -> float | None:
+        """What the clock of the API server says, in whole seconds since 1970.
+
+        :returns: None when it does not say
+        :raises ManagementUnreachable: no answer
+        """
+        return answers.date(self._send("GET", "/version"))
+
     def version(self, kind: kinds.Kind) -> str:
         """``group/version`` to use for a kind; empty when none is served.
 
         :raises ManagementUnreachable: no answer
         """
         return self._versions.of(kind)
+
+    def expect(self, kind: kinds.Kind) -> None:
+        """Look whether a kind is served.
+
+        :raises ManagementUnserved: it is not, at least for now
+        :raises ManagementUnreachable: no answer
+        """
+        if not self.version(kind):
+            raise self._unserved(kind)
 
     def served(self, group: str) -> dict[str, frozenset[str]]:
         """Versions by kind, of all that a group serves at this moment.
@@ -125,8 +153,7 @@ class Calls:
         """
         if method != "GET":
             fence.check()
-        plural = self._versions.plural(kind)
-        url = f"{plural}/{name}" if name else plural
+        url = f"{self._versions.plural(kind)}/{name}".rstrip("/")
         for _ in range(2):
             version = self.version(kind)
             if not version:
@@ -158,7 +185,9 @@ class Calls:
     def _unserved(self, kind: kinds.Kind) -> exceptions.ManagementUnserved:
         return exceptions.ManagementUnserved(
             f"{self._who} serves no {kind.name} of "
-            f"{kind.group or 'the core group'}: is its provider installed?"
+            f"{kind.group or 'the core group'}: the provider that has it is "
+            "not installed there, or this is not the management cluster that "
+            "was meant"
         )
 
     def _send(
@@ -182,10 +211,23 @@ class Calls:
             ) from error
         except (requests.RequestException, OSError) as error:
             # OSError: a token, CA or key file of the kubeconfig is missing.
+            where = f"{self._who} {connection.server}"
+            if untrusted := unanswered.untrusted(error):
+                raise answers.UntrustedError(
+                    f"the certificate of {where} is not trusted, and nothing "
+                    f"was sent: {untrusted}; check server and "
+                    "certificate-authority-data of the kubeconfig"
+                ) from error
             raise exceptions.ManagementUnreachable(
-                f"{self._who} {connection.server} does not answer"
-                f" ({type(error).__name__})"
+                f"{where} does not answer ({unanswered.words(error)})"
             ) from error
+        except ValueError as error:
+            # Its text, which is not told, and not chained, quotes the token.
+            kind = type(error).__name__
+        raise exceptions.ManagementUnreachable(
+            f"{self._who} {connection.server} can't be asked ({kind}): the "
+            "kubeconfig's token has to be one line of ASCII"
+        )
 
     def _connected(self) -> Transport:
         with self._lock:

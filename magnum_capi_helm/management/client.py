@@ -26,8 +26,10 @@ from typing import Any, TypeAlias, TypeVar
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import calls
+from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import media_types
 
 Object: TypeAlias = dict[str, Any]
 Objects: TypeAlias = list[dict[str, Any]]
@@ -41,12 +43,6 @@ FIELD_MANAGER = "magnum"
 #: Objects in one page of a LIST. A busy API server has ten seconds for one
 #: (``api_read_timeout``), and 200 Machines are 3 MB.
 _PAGE = 200
-_METADATA_ONLY = (
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-)
-_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-_MERGE_PATCH = "application/merge-patch+json"
-_APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class Client:
@@ -65,6 +61,21 @@ class Client:
     ) -> None:
         self._called = f"the management cluster {name}".rstrip()
         self._calls = calls.Calls(connect, pinned or {}, self._called)
+
+    def ends(self) -> tuple[endings.Ending, ...]:
+        """What of the kubeconfig ends, and when. Asks nobody.
+
+        :raises NotConfigured: the kubeconfig can't be used
+        """
+        return self._calls.ends()
+
+    def date(self) -> float | None:
+        """What the clock of the API server says, in whole seconds since 1970.
+
+        :returns: None when it does not say
+        :raises ManagementUnreachable: no answer
+        """
+        return self._calls.date()
 
     # Reading
 
@@ -93,7 +104,9 @@ class Client:
         params: dict[str, Any] = {"limit": _PAGE}
         if selector:
             params["labelSelector"] = selector
-        headers = {"Accept": _METADATA_ONLY} if metadata_only else {}
+        headers = (
+            {"Accept": media_types.METADATA_LIST} if metadata_only else {}
+        )
 
         def take(answer: Any) -> tuple[Objects, str]:
             body = answers.body(answer)
@@ -126,7 +139,7 @@ class Client:
         # Packing and unpacking costs both sides more than the network does.
         headers = {"Accept-Encoding": "identity"}
         if metadata_only:
-            headers["Accept"] = _METADATA_ONLY
+            headers["Accept"] = media_types.METADATA_LIST
 
         def taken(answer: Any) -> tuple[Some[T], str]:
             return take(answer.content)
@@ -157,7 +170,7 @@ class Client:
                 "resourceVersion": version,
                 "labelSelector": selector,
             },
-            headers={"Accept": _METADATA} if metadata_only else {},
+            headers={"Accept": media_types.METADATA} if metadata_only else {},
         )
         if answer is None:
             raise answers.ExpiredError(f"no {kind.name} is served any more")
@@ -170,11 +183,17 @@ class Client:
         """
         return self._calls.version(kind)
 
+    def expect(self, kind: kinds.Kind) -> None:
+        """Look whether a kind is served.
+
+        :raises ManagementUnserved: it is not, at least for now
+        """
+        self._calls.expect(kind)
+
     def served(self, group: str) -> dict[str, frozenset[str]]:
         """Versions by kind, of all that a group serves at this moment.
 
-        :param group: empty for the core group
-        :returns: nothing for a group that is not served
+        :returns: nothing for a group that is not served; "" is the core one
         :raises ManagementUnreachable: no answer
         """
         return self._calls.served(group)
@@ -222,7 +241,7 @@ class Client:
             named=True,
             data=json.dumps(self._typed(kind, obj)),
             params=params,
-            headers={"Content-Type": _APPLY_PATCH},
+            headers={"Content-Type": media_types.APPLY_PATCH},
         )
 
     def patch(
@@ -235,7 +254,7 @@ class Client:
             namespace,
             name,
             data=json.dumps(change),
-            headers={"Content-Type": _MERGE_PATCH},
+            headers={"Content-Type": media_types.MERGE_PATCH},
         )
         return None if answer is None else answers.body(answer)
 

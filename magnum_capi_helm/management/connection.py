@@ -29,6 +29,7 @@ import requests
 from urllib3.util import retry
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import exec_plugin
 from magnum_capi_helm.management import kubeconfig
 from magnum_capi_helm.management import memory_files
@@ -87,6 +88,8 @@ class Connection:
                 # next poll does. Each retry would log a warning, too.
                 connect=0,
                 read=1,
+                # A certificate that is not trusted, above all.
+                other=0,
                 # How long a poll may sleep is not for the server to say.
                 respect_retry_after_header=False,
             ),
@@ -94,8 +97,13 @@ class Connection:
         self._api = pykube.HTTPClient(
             config, timeout=timeout, http_adapter=adapter
         )
+        self._user = dict(config.user)
         self._prepare(config)
         self.server: str = config.cluster["server"]
+
+    def ends(self) -> tuple[endings.Ending, ...]:
+        """What of the kubeconfig ends, and when. Asks nobody."""
+        return endings.of(self._user)
 
     def _prepare(self, config: pykube.KubeConfig) -> None:
         """What pykube-ng does not take from the kubeconfig, or too much."""
@@ -128,7 +136,7 @@ def _usable(document: dict[str, Any], path: str) -> pykube.KubeConfig:
     config = pykube.KubeConfig(document)
     try:
         _ = config.cluster["server"], config.user
-    except (pykube.exceptions.PyKubeError, KeyError) as error:
+    except (pykube.exceptions.PyKubeError, KeyError, TypeError) as error:
         raise exceptions.NotConfigured(
             f"the kubeconfig {path} does not say which cluster and user to "
             "take: set its current-context"

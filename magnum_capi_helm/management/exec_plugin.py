@@ -41,6 +41,7 @@ LOG = logging.getLogger(__name__)
 
 _GROUP = "client.authentication.k8s.io"
 VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
+_TEXTS = ("token", "clientCertificateData", "clientKeyData")
 #: Seconds that a plugin may take, which may ask an identity provider.
 DEADLINE = 20.0
 #: Seconds before the end of a credential at which another is asked for.
@@ -174,19 +175,35 @@ class Plugin(requests.auth.AuthBase):
                     f"the kubeconfig's exec plugin {command[0]} ended with "
                     f"{done.returncode}"
                 )
-            status: dict[str, Any] = json.loads(done.stdout)["status"]
-        except subprocess.TimeoutExpired as error:
-            raise PluginError(
-                f"the kubeconfig's exec plugin {command[0]} took longer than "
-                f"{DEADLINE:g} s"
-            ) from error
+            return _status(done.stdout)
         except (OSError, ValueError, KeyError, TypeError) as error:
             # No text of theirs: it would quote what the plugin gave.
             raise PluginError(
                 f"the kubeconfig's exec plugin {command[0]} gave no "
                 f"ExecCredential ({type(error).__name__})"
             ) from None
-        return status
+        except Exception as error:
+            # Under eventlet, up to Magnum 22, it is another class of that
+            # name, which no module has.
+            if type(error).__name__ != subprocess.TimeoutExpired.__name__:
+                raise
+            raise PluginError(
+                f"the kubeconfig's exec plugin {command[0]} took longer than "
+                f"{DEADLINE:g} s"
+            ) from error
+
+
+def _status(written: bytes) -> dict[str, Any]:
+    """What a plugin gave, in what it wrote.
+
+    :raises TypeError: something in it is of another kind
+    """
+    status = json.loads(written)["status"]
+    if not isinstance(status, dict):
+        raise TypeError
+    if not all(isinstance(status.get(each) or "", str) for each in _TEXTS):
+        raise TypeError
+    return status
 
 
 def _check(config: dict[str, Any]) -> None:

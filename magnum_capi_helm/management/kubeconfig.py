@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator
 import copy
 import pathlib
 from typing import Any
@@ -34,6 +35,27 @@ from magnum_capi_helm.management import memory_files
 OPTION = "[capi_helm] kubeconfig_file"
 
 _PATHS = ("certificate-authority", "client-certificate", "client-key")
+_TEXT = (str, "text")
+_MAPPING = (dict, "a mapping")
+#: What this module and pykube-ng read of each entry.
+_FIELDS: dict[str, dict[str, tuple[type, str]]] = {
+    "cluster": {
+        "server": _TEXT,
+        "certificate-authority": _TEXT,
+        "certificate-authority-data": _TEXT,
+        "proxy-url": _TEXT,
+    },
+    "user": {
+        "client-certificate": _TEXT,
+        "client-certificate-data": _TEXT,
+        "client-key": _TEXT,
+        "client-key-data": _TEXT,
+        "tokenFile": _TEXT,
+        "exec": _MAPPING,
+        "auth-provider": _MAPPING,
+    },
+    "context": {"cluster": _TEXT, "user": _TEXT},
+}
 
 
 def load(path: str, option: str = OPTION) -> dict[str, Any]:
@@ -50,22 +72,30 @@ def load(path: str, option: str = OPTION) -> dict[str, Any]:
         raise exceptions.NotConfigured(
             f"no kubeconfig at {path}: {hint} cluster"
         ) from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        # YAML errors quote the document, and that holds keys.
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        # Not chained: YAML errors quote the document, and that holds keys.
         raise exceptions.NotConfigured(
             f"the kubeconfig {path} can't be read "
             f"({type(error).__name__}): {hint} cluster"
-        ) from error
+        ) from None
     if not isinstance(document, dict) or not all(
-        isinstance(document.get(key), list) for key in ("clusters", "users")
+        _are_mappings(document.get(key)) for key in ("clusters", "users")
     ):
         raise exceptions.NotConfigured(
             f"{path} is not a kubeconfig: {hint} cluster"
         )
+    if wrong := next(_wrong(document), ""):
+        raise exceptions.NotConfigured(f"the kubeconfig {path}: {wrong}")
+    # Absolute: "./plugin" beside a relative path would become a bare name.
+    folder = file.parent.absolute()
     for body in _bodies(document):
         for key in (*_PATHS, "tokenFile"):
             if value := body.get(key):
-                body[key] = str(file.parent / value)
+                body[key] = str(folder / value)
+        plugin = body.get("exec")
+        # A bare name is looked for in PATH, as kubectl does.
+        if isinstance(plugin, dict) and "/" in str(plugin.get("command")):
+            plugin["command"] = str(folder / str(plugin["command"]))
     return document
 
 
@@ -90,6 +120,32 @@ def externalise(
                 ) from error
             body[key] = files.write(key, content)
     return document
+
+
+def _wrong(document: dict[str, Any]) -> Iterator[str]:
+    """What is of another type than Kubernetes has it, without its value."""
+    if not isinstance(document.get("current-context") or "", str):
+        yield "current-context is not allowed: give the name of a context"
+    for kind, fields in _FIELDS.items():
+        entries = document.get(f"{kind}s") or []
+        if not _are_mappings(entries):
+            yield f"{kind}s is not allowed: give a list of mappings"
+            continue
+        for entry in entries:
+            body = entry.get(kind) or {}
+            where = f"{kind} {exceptions.shown(entry.get('name'))}"
+            if not isinstance(body, dict):
+                yield f"{where} is not allowed: give a mapping"
+                continue
+            for name, (allowed, words) in fields.items():
+                if not isinstance(body.get(name) or allowed(), allowed):
+                    yield f"{where}: {name} is not allowed: give {words}"
+
+
+def _are_mappings(entries: object) -> bool:
+    return isinstance(entries, list) and all(
+        isinstance(each, dict) for each in entries
+    )
 
 
 def _bodies(document: dict[str, Any]) -> list[dict[str, Any]]:

@@ -109,6 +109,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "planes.traces",
             "records.*",
             "resolve.*",
+            "unanswered",
         }
     ),
     frozenset(

@@ -17,7 +17,6 @@ Nothing happens by itself: a test says when machines come up, fail, or go.
 
 from __future__ import annotations
 
-import itertools
 import json
 from typing import Any
 
@@ -25,6 +24,8 @@ from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import api_server
+from magnum_capi_helm.tests.fakes import conditions
+from magnum_capi_helm.tests.fakes import machines
 
 HOST = "203.0.113.10"
 #: The words of Nova that reach the tenant.
@@ -55,12 +56,15 @@ class ClusterApi:
         self._server = server
         self._namespace = namespace
         self._release = release
+        self._machines = machines.Machines(server, namespace, release)
 
     def settle(self) -> None:
         """All that is wanted is there, ready and reported."""
         self.settle_infrastructure()
         for group in self._groups():
-            self._settle_group(group)
+            count = group["spec"].setdefault("replicas", 1)
+            self._machines.settle(group, count)
+            self._report(group, ready=count)
         for kind in _ADDONS:
             for addon in self._mine(kind):
                 self._deploy(kind, addon)
@@ -93,16 +97,19 @@ class ClusterApi:
             kinds.OPENSTACK_CLUSTER,
             self._namespace,
             self._release,
-            {"ready": True, "conditions": [_condition("Ready", True)]},
+            {
+                "ready": True,
+                "conditions": [conditions.condition("Ready", True)],
+            },
         )
 
     def roll_control_plane(self) -> None:
         """Machines that are older than asked for are replaced by new ones."""
         [plane] = self._mine(kinds.CONTROL_PLANE)
         after = plane["spec"]["rollout"]["after"]
-        for machine in self._machines(plane["metadata"]["name"]):
+        for machine in self._machines.of(plane["metadata"]["name"]):
             if machine["metadata"]["creationTimestamp"] < after:
-                self._remove_machine(machine["metadata"]["name"])
+                self._machines.remove(machine["metadata"]["name"])
         self._server.stamp = after
         self.settle()
 
@@ -110,8 +117,8 @@ class ClusterApi:
         """A machine of a group gets no server; its name."""
         self.settle()
         owner = names.chart_object(self._release, group)
-        machine = self._machines(owner)[0]["metadata"]["name"]
-        condition = _condition("InstanceReady", False, message)
+        machine = self._machines.of(owner)[0]["metadata"]["name"]
+        condition = conditions.condition("InstanceReady", False, message)
         self._server.set_status(
             kinds.OPENSTACK_MACHINE,
             self._namespace,
@@ -135,8 +142,8 @@ class ClusterApi:
 
     def drain(self) -> None:
         """The machines of a cluster that is being deleted are gone."""
-        for machine in self._machines():
-            self._remove_machine(machine["metadata"]["name"])
+        for machine in self._machines.of():
+            self._machines.remove(machine["metadata"]["name"])
 
     def finish(self) -> None:
         """A cluster that is being deleted is gone, and what it owned."""
@@ -146,8 +153,8 @@ class ClusterApi:
     def remove_group(self, group: str) -> None:
         """The machines of a group that is being deleted are gone."""
         owner = names.machine_deployment(self._release, group)
-        for machine in self._machines(owner):
-            self._remove_machine(machine["metadata"]["name"])
+        for machine in self._machines.of(owner):
+            self._machines.remove(machine["metadata"]["name"])
 
     # Below
 
@@ -160,77 +167,6 @@ class ClusterApi:
             *self._mine(kinds.CONTROL_PLANE),
             *self._mine(kinds.MACHINE_DEPLOYMENT),
         ]
-
-    def _machines(self, owner: str = "") -> list[api_server.Object]:
-        selector = f"{view.CLUSTER_NAME_LABEL}={self._release}"
-        found = self._server.list(kinds.MACHINE, self._namespace, selector)
-        return [
-            each
-            for each in found
-            if _owned_by(owner, each["metadata"]["name"])
-        ]
-
-    def _settle_group(self, group: api_server.Object) -> None:
-        owner = group["metadata"]["name"]
-        count = group["spec"].setdefault("replicas", 1)
-        # Those that are marked go first, as in Cluster API.
-        machines = [
-            each["metadata"]["name"]
-            for each in sorted(self._machines(owner), key=_marked)
-        ]
-        for name in machines[count:]:
-            self._remove_machine(name)
-        numbers = (f"{owner}-m{number}" for number in itertools.count())
-        free = (name for name in numbers if name not in machines)
-        for name in itertools.islice(free, max(count - len(machines), 0)):
-            self._add_machine(group, name)
-        for machine in self._machines(owner):
-            self._start(machine)
-        self._report(group, ready=count)
-
-    def _add_machine(self, group: api_server.Object, name: str) -> None:
-        labels = {view.CLUSTER_NAME_LABEL: self._release}
-        if group["kind"] == kinds.CONTROL_PLANE.name:
-            labels[view.CONTROL_PLANE_LABEL] = ""
-        else:
-            labels[view.DEPLOYMENT_LABEL] = group["metadata"]["name"]
-        meta = {"name": name, "namespace": self._namespace, "labels": labels}
-        spec = {
-            "infrastructureRef": {"name": name},
-            "providerID": f"openstack:///server-{name}",
-        }
-        self._server.create(kinds.MACHINE, {"metadata": meta, "spec": spec})
-        self._server.create(
-            kinds.OPENSTACK_MACHINE, {"metadata": meta, "spec": {}}
-        )
-
-    def _start(self, machine: api_server.Object) -> None:
-        name = machine["metadata"]["name"]
-        number = 10 + sorted(
-            each["metadata"]["name"] for each in self._machines()
-        ).index(name)
-        address = {"type": "InternalIP", "address": f"192.168.3.{number}"}
-        self._status(
-            kinds.MACHINE,
-            machine,
-            {
-                "nodeRef": {"name": name},
-                "addresses": [address],
-                "conditions": [
-                    _condition("Ready", True),
-                    _condition("NodeReady", True),
-                ],
-            },
-        )
-        self._status(
-            kinds.OPENSTACK_MACHINE,
-            machine,
-            {"ready": True, "conditions": [_condition("Ready", True)]},
-        )
-
-    def _remove_machine(self, name: str) -> None:
-        self._server.delete(kinds.MACHINE, self._namespace, name)
-        self._server.delete(kinds.OPENSTACK_MACHINE, self._namespace, name)
 
     def _report(self, group: api_server.Object, ready: int) -> None:
         kind = api_server.BY_NAME[group["kind"]]
@@ -254,8 +190,8 @@ class ClusterApi:
                 "readyReplicas": ready,
                 "version": group["spec"].get("version"),
                 "conditions": [
-                    _condition("Available", well),
-                    _condition("RollingOut", False),
+                    conditions.condition("Available", well),
+                    conditions.condition("RollingOut", False),
                 ],
             },
         )
@@ -271,8 +207,8 @@ class ClusterApi:
             {
                 "observedGeneration": live["metadata"]["generation"],
                 "conditions": [
-                    _condition("Available", well, message),
-                    _condition("RemoteConnectionProbe", True),
+                    conditions.condition("Available", well, message),
+                    conditions.condition("RemoteConnectionProbe", True),
                 ],
             },
         )
@@ -286,7 +222,9 @@ class ClusterApi:
         owner = {"name": self._release, "uid": cluster["metadata"]["uid"]}
         for kind in _OWNED:
             objects = (
-                self._machines() if kind is kinds.MACHINE else self._mine(kind)
+                self._machines.of()
+                if kind is kinds.MACHINE
+                else self._mine(kind)
             )
             for each in objects:
                 self._server.patch(
@@ -302,23 +240,3 @@ class ClusterApi:
         self._server.set_status(
             kind, self._namespace, obj["metadata"]["name"], status
         )
-
-
-def _marked(machine: api_server.Object) -> bool:
-    """Whether somebody asked for this very Machine to go."""
-    annotations = machine["metadata"].get("annotations") or {}
-    return "cluster.x-k8s.io/delete-machine" in annotations
-
-
-def _owned_by(owner: str, machine: str) -> bool:
-    """Groups "gpu" and "gpu-m" have machines of their own each."""
-    return not owner or machine.rpartition("-m")[0] == owner
-
-
-def _condition(name: str, well: bool, message: str = "") -> dict[str, str]:
-    return {
-        "type": name,
-        "status": "True" if well else "False",
-        "reason": "Fake",
-        "message": message,
-    }

@@ -34,6 +34,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import chart as charts
 from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.fakes import manifests
 from magnum_capi_helm.tests.fakes import mapping
 from magnum_capi_helm.tests.fakes import records
 from magnum_capi_helm.tests.fakes import repository
@@ -139,13 +140,13 @@ class FakeHelm(repository.FakeRepository):
             )
         history = self._history(namespace, release)
         found = history[-1]["objects"] if history else []
-        doomed = [each for each in found if not _kept(each)]
+        doomed = [each for each in found if not manifests.kept(each)]
         if history:
             self._relabel(namespace, history[-1]["name"], "uninstalling")
         refused = outcome is Outcome.REFUSED
         mapping.look_up_to_delete(self._client, doomed, release, refused)
         for obj in doomed:
-            self._delete(obj)
+            manifests.delete(self._server, obj)
         for each in history:
             self._server.delete(kinds.SECRET, namespace, each["name"])
         return 0.0
@@ -205,10 +206,10 @@ class FakeHelm(repository.FakeRepository):
         deployed = [each for each in history if each["status"] == "deployed"]
         base = _compared(history)
         wanted = revision.objects()
-        kept = {_identity(each) for each in wanted}
+        kept = {manifests.identity(each) for each in wanted}
         if outcome is Outcome.LEFT:
-            base = [each for each in base if _identity(each) in kept]
-        self._write(base, wanted)
+            base = [each for each in base if manifests.identity(each) in kept]
+        manifests.apply(self._server, revision.release, base, wanted)
         for each in deployed:
             self._relabel(revision.namespace, each["name"], "superseded")
         self._record(dataclasses.replace(revision, status="deployed"))
@@ -239,43 +240,6 @@ class FakeHelm(repository.FakeRepository):
             )
         return sorted(history, key=lambda each: each["version"])
 
-    def _write(
-        self, old: list[api_server.Object], new: list[api_server.Object]
-    ) -> None:
-        before = {_identity(each): each for each in old}
-        for obj in new:
-            kind, namespace, name = _identity(obj)
-            live = self._server.get(kind, namespace, name)
-            if live is None:
-                self._create(kind, namespace, obj)
-                continue
-            change = api_server.difference(
-                before.pop((kind, namespace, name), live), obj
-            )
-            change.pop("apiVersion", None)
-            change.pop("status", None)
-            self._server.patch(kind, namespace, name, change)
-        wanted = {_identity(each) for each in new}
-        for identity, obj in before.items():
-            if identity not in wanted and not _kept(obj):
-                self._delete(obj)
-
-    def _create(
-        self, kind: kinds.Kind, namespace: str, obj: api_server.Object
-    ) -> None:
-        """With what helm writes on all that it makes."""
-        meta = obj["metadata"]
-        owner = {
-            "meta.helm.sh/release-name": self.upgrades[-1].release,
-            "meta.helm.sh/release-namespace": namespace,
-        }
-        annotations = {**meta["annotations"], **owner}
-        made = {**obj, "metadata": {**meta, "annotations": annotations}}
-        self._server.create(kind, made)
-
-    def _delete(self, obj: api_server.Object) -> None:
-        self._server.delete(*_identity(obj))
-
     def _record(self, revision: records.Revision) -> None:
         self._server.replace(kinds.SECRET, revision.record())
 
@@ -289,16 +253,6 @@ def _compared(history: list[dict[str, Any]]) -> list[api_server.Object]:
     """The manifest with which helm compares a new one."""
     deployed = [each for each in history if each["status"] == "deployed"]
     return (deployed or history)[-1]["objects"] if history else []
-
-
-def _identity(obj: api_server.Object) -> tuple[kinds.Kind, str, str]:
-    meta = obj["metadata"]
-    return api_server.BY_NAME[obj["kind"]], meta["namespace"], meta["name"]
-
-
-def _kept(obj: api_server.Object) -> bool:
-    annotations: dict[str, str] = obj["metadata"]["annotations"]
-    return charts.KEEP.items() <= annotations.items()
 
 
 def _chart_version(path: str) -> str:

@@ -20,52 +20,29 @@ number of times or until :meth:`FakeManagement.recover`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-import dataclasses
 import json
-from typing import NamedTuple, TypeVar
+import time
+from typing import TypeVar
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
+from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
+from magnum_capi_helm.tests.fakes import faults
 
 T = TypeVar("T")
 
 
 #: Requests that change nothing.
-READS = ("get", "list", "scan", "watch", "discover")
+READS = ("get", "list", "scan", "watch", "discover", "date")
 
 
 class Killed(BaseException):
     """The conductor was killed at this point: nothing after it happens."""
-
-
-class Request(NamedTuple):
-    """One request that was made."""
-
-    verb: str
-    kind: str
-    name: str
-
-
-@dataclasses.dataclass
-class _Fault:
-    error: BaseException
-    verbs: Collection[str]
-    kind: kinds.Kind | None
-    name: str
-    times: int | None
-
-    def hits(self, request: Request) -> bool:
-        return (
-            self.times != 0
-            and (not self.verbs or request.verb in self.verbs)
-            and (self.kind is None or request.kind == self.kind.name)
-            and self.name in request.name
-        )
 
 
 class FakeManagement:
@@ -73,18 +50,25 @@ class FakeManagement:
 
     def __init__(self, server: api_server.ApiServer) -> None:
         self.server = server
-        self.requests: list[Request] = []
+        self.requests: list[faults.Request] = []
         self.dead = False
         #: Kinds whose provider is not installed.
         self.unserved: set[kinds.Kind] = set()
+        #: Kinds whose CRD was removed, and those of others in the group not.
+        self.removed: set[kinds.Kind] = set()
         #: Versions of groups that are not served any more, as an object's
         #: ``apiVersion`` has them.
         self.retired: set[str] = set()
         #: What RBAC refuses, as check spells it.
         self.refused: set[str] = set()
+        #: Seconds by which its clock is ahead of this host's; None: it tells
+        #: no date.
+        self.clock_ahead: float | None = 0.0
+        #: What of the kubeconfig ends, or why it can't be used.
+        self.kubeconfig: tuple[endings.Ending, ...] | Exception = ()
         #: Called before each request.
         self.before: Callable[[], None] = lambda: None
-        self._faults: list[_Fault] = []
+        self._faults: list[faults.Fault] = []
 
     # Faults
 
@@ -102,7 +86,7 @@ class FakeManagement:
         :param verbs: names of methods; empty for all
         :param name: part of the object's name
         """
-        self._faults.append(_Fault(error, verbs, kind, name, times))
+        self._faults.append(faults.Fault(error, verbs, kind, name, times))
 
     def unreachable(self, times: int | None = None) -> None:
         """No answer from the API server."""
@@ -124,10 +108,23 @@ class FakeManagement:
     @property
     def answers(self) -> bool:
         """Whether a request that nobody singled out gets an answer."""
-        probe = Request("", "", "")
+        probe = faults.Request("", "", "")
         return not any(fault.hits(probe) for fault in self._faults)
 
     # The client's methods
+
+    def ends(self) -> tuple[endings.Ending, ...]:
+        """As the real one."""
+        if isinstance(self.kubeconfig, Exception):
+            raise self.kubeconfig
+        return self.kubeconfig
+
+    def date(self) -> float | None:
+        """As the real one."""
+        self._request("date", kinds.Kind("Version", "", "", ()))
+        if self.clock_ahead is None:
+            return None
+        return float(int(time.time() + self.clock_ahead))
 
     def get(
         self, kind: kinds.Kind, namespace: str, name: str
@@ -188,6 +185,13 @@ class FakeManagement:
             return ""
         return "/".join(filter(None, (kind.group, kind.versions[0])))
 
+    def expect(self, kind: kinds.Kind) -> None:
+        """As the real one."""
+        if kind in self.unserved:
+            raise exceptions.ManagementUnserved(
+                f"the management cluster serves no {kind.name} of {kind.group}"
+            )
+
     def served(self, group: str) -> dict[str, frozenset[str]]:
         """As the real one."""
         self._request("discover", kinds.Kind("APIGroup", group, "", ()), group)
@@ -197,7 +201,8 @@ class FakeManagement:
         """Versions by kind; no request is made for it."""
         found = {}
         for kind in (*kinds.ALL, *kinds.PLAIN):
-            if kind.group == group and kind not in self.unserved:
+            gone = self.unserved | self.removed
+            if kind.group == group and kind not in gone:
                 found[kind.name] = frozenset(
                     each
                     for each in kind.versions
@@ -261,7 +266,7 @@ class FakeManagement:
         self.before()
         if verb not in READS:
             fence.check()
-        request = Request(verb, kind.name, name)
+        request = faults.Request(verb, kind.name, name)
         self.requests.append(request)
         for fault in self._faults:
             if fault.hits(request):

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Nova's server groups and keypairs, behind requests-mock."""
+"""Nova's flavors, server groups and keypairs, behind requests-mock."""
 
 from __future__ import annotations
 
@@ -19,6 +19,46 @@ from typing import Any
 import uuid
 
 import requests_mock
+
+from magnum_capi_helm.tests.fakes import version_document
+
+
+def flavor(name: str, vcpus: int = 2, ram: int = 4096) -> dict[str, Any]:
+    """A flavor; without arguments one that is large enough."""
+    return {
+        "id": str(uuid.uuid5(uuid.NAMESPACE_DNS, name)),
+        "name": name,
+        "vcpus": vcpus,
+        "ram": ram,
+        "disk": 20,
+    }
+
+
+class FakeFlavors:
+    """Flavors that the user sees.
+
+    :param mocker: a requests-mock mocker that is started already
+    :param url: of Nova
+    """
+
+    def __init__(self, mocker: Any, url: str) -> None:
+        self.flavors = [flavor("m1.medium"), flavor("m1.tiny", ram=512)]
+        self._compute_url = url
+        for path, answer in (
+            ("/?$", self._compute_version),
+            ("/flavors/detail", self._flavors),
+        ):
+            mocker.register_uri("GET", re.compile(f"{url}{path}"), json=answer)
+
+    def _compute_version(self, request: Any, context: Any) -> Any:
+        return {
+            "version": version_document.version(
+                "v2.1", self._compute_url, "2.96"
+            )
+        }
+
+    def _flavors(self, request: Any, context: Any) -> Any:
+        return {"flavors": self.flavors}
 
 
 class FakeServerGroups:

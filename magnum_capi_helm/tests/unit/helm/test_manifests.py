@@ -145,3 +145,6 @@ class ManifestsTest(base.BaseTestCase):
         self.assertEqual(
             "the release's manifest can't be read: ParserError", str(error)
         )
+        # Nor by its cause, which --debug of a command shows.
+        self.assertTrue(error.__suppress_context__)
+        self.assertIsNone(error.__cause__)

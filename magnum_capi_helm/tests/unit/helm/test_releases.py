@@ -9,6 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
+
 """helm's records of releases, read without helm."""
 
 from __future__ import annotations
@@ -18,105 +19,43 @@ import gzip
 import json
 from typing import Any
 
-from oslotest import base
-
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.management import api
-
-NAMESPACE = "magnum-p1"
-RELEASE = "demo-1"
-MANIFEST = """---
-# Source: openstack-cluster/templates/cluster.yaml
-apiVersion: cluster.x-k8s.io/v1beta1
-kind: Cluster
-metadata:
-  name: demo-1
----
-# only a comment
----
-apiVersion: addons.stackhpc.com/v1alpha1
-kind: HelmRelease
-metadata:
-  name: demo-1-cni-calico
----
-apiVersion: addons.stackhpc.com/v1alpha1
-kind: Manifests
-metadata:
-  name: demo-1-cloud-config
-"""
-BODY = {
-    "name": RELEASE,
-    "version": 3,
-    "info": {"status": "deployed"},
-    "chart": {"metadata": {"name": "openstack-cluster", "version": "0.27.0"}},
-    "config": {"kubernetesVersion": "1.34.2"},
-    "manifest": MANIFEST,
-}
+from magnum_capi_helm.tests.unit.helm import records
 
 
-def packed(body: Any) -> bytes:
-    """A body as helm stores it: gzip, then base64."""
-    text = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return base64.b64encode(gzip.compress(text))
-
-
-class _ReleasesTest(base.BaseTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.api = api.Memory()
-        self.management = self.api.client()
-
-    def _record(
-        self, version: int, status: str, content: bytes = b"", **labels: str
-    ) -> None:
-        """A record; Kubernetes adds the second base64."""
-        name = f"sh.helm.release.v1.{RELEASE}.v{version}"
-        meta = {
-            "name": name,
-            "namespace": NAMESPACE,
-            "labels": {
-                "owner": "helm",
-                "name": RELEASE,
-                "version": str(version),
-                "status": status,
-                **labels,
-            },
-        }
-        data = {"release": base64.b64encode(content).decode()}
-        self.api.put("secrets", {"metadata": meta, "data": data})
-
-    def _read(self, version: int = 3) -> releases.Release | None:
-        return releases.read(self.management, NAMESPACE, RELEASE, version)
-
-
-class RevisionsTest(_ReleasesTest):
+class RevisionsTest(records.RecordsTestCase):
     def test_the_newest_is_the_last_by_number(self) -> None:
-        self._record(9, "superseded", modifiedAt="1764000009")
-        self._record(10, "pending-upgrade", createdAt="1764000010")
-        self._record(8, "superseded")
+        self.record(9, "superseded", modifiedAt="1764000009")
+        self.record(10, "pending-upgrade", createdAt="1764000010")
+        self.record(8, "superseded")
         self.assertEqual(
             (
                 view.Revision(8, "superseded", 0.0),
                 view.Revision(9, "superseded", 1764000009.0),
                 view.Revision(10, "pending-upgrade", 1764000010.0),
             ),
-            releases.revisions(self.management, NAMESPACE, RELEASE),
+            releases.revisions(
+                self.management, records.NAMESPACE, records.RELEASE
+            ),
         )
 
     def test_records_of_another_release_are_not_ours(self) -> None:
-        self._record(1, "deployed", name="demo-2")
+        self.record(1, "deployed", name="demo-2")
         self.assertEqual(
-            (), releases.revisions(self.management, NAMESPACE, RELEASE)
+            (),
+            releases.revisions(
+                self.management, records.NAMESPACE, records.RELEASE
+            ),
         )
 
 
-class ReadTest(_ReleasesTest):
+class ReadTest(records.RecordsTestCase):
     def test_a_whole_revision(self) -> None:
-        self._record(3, "deployed", packed(BODY))
-        found = self._read()
+        self.record(3, "deployed", records.packed(records.BODY))
+        found = self.read()
         assert found is not None
         self.assertEqual(
             (
@@ -145,37 +84,41 @@ class ReadTest(_ReleasesTest):
         self.assertEqual(frozenset(), found.names())
 
     def test_a_revision_without_values_or_manifest(self) -> None:
-        self._record(
-            3, "failed", packed({**BODY, "config": None, "manifest": ""})
+        self.record(
+            3,
+            "failed",
+            records.packed({**records.BODY, "config": None, "manifest": ""}),
         )
-        found = self._read()
+        found = self.read()
         assert found is not None
         self.assertEqual(({}, ()), (found.values, found.objects))
 
     def test_one_that_is_gone_is_none(self) -> None:
-        self.assertIsNone(self._read())
+        self.assertIsNone(self.read())
 
     def test_a_damaged_record_says_which_and_quotes_nothing(self) -> None:
-        whole = gzip.compress(json.dumps(BODY).encode(), mtime=0)
+        whole = gzip.compress(json.dumps(records.BODY).encode(), mtime=0)
         flipped = bytearray(whole)
         flipped[10] ^= 0xFF
         rows = {
             "empty": b"",
             "no base64": b"!",
             "not compressed": base64.b64encode(b"{}"),
-            "no JSON": packed(b'{"password": "hunter2'),
-            "a list": packed([]),
-            "no chart": packed({**BODY, "chart": None}),
-            "no version": packed({**BODY, "version": None}),
-            "no YAML": packed({**BODY, "manifest": "a: [hunter2"}),
+            "no JSON": records.packed(b'{"password": "hunter2'),
+            "a list": records.packed([]),
+            "no chart": records.packed({**records.BODY, "chart": None}),
+            "no version": records.packed({**records.BODY, "version": None}),
+            "no YAML": records.packed(
+                {**records.BODY, "manifest": "a: [hunter2"}
+            ),
             "cut short": base64.b64encode(whole[:-20]),
             "flipped bits": base64.b64encode(bytes(flipped)),
         }
         wrong = {}
         for what, content in rows.items():
-            self._record(3, "deployed", content)
+            self.record(3, "deployed", content)
             try:
-                wrong[what] = repr(self._read())
+                wrong[what] = repr(self.read())
             except exceptions.HelmError as error:
                 if "hunter2" in str(error) or "revision 3" not in str(error):
                     wrong[what] = str(error)
@@ -184,119 +127,9 @@ class ReadTest(_ReleasesTest):
         self.assertEqual({}, wrong)
 
     def test_a_record_without_data_is_damaged(self) -> None:
-        name = f"sh.helm.release.v1.{RELEASE}.v3"
-        meta = {"name": name, "namespace": NAMESPACE}
+        name = f"sh.helm.release.v1.{records.RELEASE}.v3"
+        meta = {"name": name, "namespace": records.NAMESPACE}
         damaged: list[Any] = [{}, {"data": None}, {"data": {}}]
         for rest in damaged:
             self.api.put("secrets", {"metadata": dict(meta), **rest})
-            self.assertRaises(exceptions.HelmError, self._read)
-
-
-class GiveUpTest(_ReleasesTest):
-    def _statuses(self) -> dict[int, tuple[str, bool]]:
-        found = releases.revisions(self.management, NAMESPACE, RELEASE)
-        return {each.version: (each.status, each.repaired) for each in found}
-
-    def test_a_revision_whose_helm_died_has_failed(self) -> None:
-        self._record(3, "deployed")
-        self._record(4, "pending-upgrade", packed(BODY))
-        releases.give_up(self.management, NAMESPACE, RELEASE, 4)
-        self.assertEqual(
-            {3: ("deployed", False), 4: ("failed", False)}, self._statuses()
-        )
-        # helm looks into the record, and not at its label.
-        found = releases.read(self.management, NAMESPACE, RELEASE, 4)
-        assert found is not None
-        self.assertEqual("failed", found.status)
-        self.assertEqual(BODY["config"], found.values)
-
-    def test_one_that_is_gone_is_fine(self) -> None:
-        releases.give_up(self.management, NAMESPACE, RELEASE, 4)
-        self.assertEqual({}, self._statuses())
-
-    def test_a_record_that_helm_cannot_read_goes(self) -> None:
-        self._record(3, "deployed")
-        self._record(4, "pending-upgrade", packed([]))
-        releases.give_up(self.management, NAMESPACE, RELEASE, 4)
-        self.assertEqual({3: ("deployed", False)}, self._statuses())
-
-    def test_what_was_repaired_is_marked(self) -> None:
-        self._record(4, "failed")
-        releases.mark_repaired(self.management, NAMESPACE, RELEASE, 4)
-        self.assertEqual({4: ("failed", True)}, self._statuses())
-
-
-class RewriteTest(_ReleasesTest):
-    """Another manifest in the record of a revision."""
-
-    NEW = MANIFEST.replace("v1alpha1", "v1alpha2")
-
-    def _manifest(self) -> releases.Manifest:
-        found = releases.manifest(self.management, NAMESPACE, RELEASE, 3)
-        assert found is not None
-        return found
-
-    def test_it_is_all_that_differs_in_what_helm_reads(self) -> None:
-        self._record(3, "deployed", packed(BODY))
-        found = self._manifest()
-        self.assertEqual(MANIFEST, found.text)
-        releases.rewrite(self.management, found, self.NEW, "a/v1 to v2")
-        name = f"sh.helm.release.v1.{RELEASE}.v3"
-        stored = self.api.find("secrets", NAMESPACE, name) or {}
-        text = base64.b64decode(stored["data"]["release"])
-        body = json.loads(gzip.decompress(base64.b64decode(text)))
-        info = {"status": "deployed", "description": "rewritten: a/v1 to v2"}
-        self.assertEqual({**BODY, "manifest": self.NEW, "info": info}, body)
-        self.assertEqual(
-            found.record["metadata"]["labels"], stored["metadata"]["labels"]
-        )
-
-    def test_it_shows_until_helm_writes_the_record(self) -> None:
-        self._record(3, "deployed", packed(BODY))
-        before = self._read()
-        assert before is not None
-        self.assertFalse(before.rewritten)
-        releases.rewrite(self.management, self._manifest(), self.NEW, "so")
-        after = self._read()
-        assert after is not None
-        self.assertTrue(after.rewritten)
-        self._record(3, "superseded", packed(BODY))
-        again = self._read()
-        assert again is not None
-        self.assertFalse(again.rewritten)
-
-    def test_a_record_that_was_written_meanwhile_is_a_conflict(self) -> None:
-        self._record(3, "deployed", packed(BODY))
-        found = self._manifest()
-        self._record(3, "uninstalling", packed(BODY))
-        self.assertRaises(
-            exceptions.Conflict,
-            releases.rewrite,
-            self.management,
-            found,
-            self.NEW,
-            "so",
-        )
-
-    def test_what_helm_said_of_the_revision_stays(self) -> None:
-        info = {"status": "deployed", "description": "Upgrade complete"}
-        self._record(3, "deployed", packed({**BODY, "info": info}))
-        releases.rewrite(self.management, self._manifest(), self.NEW, "so")
-        name = f"sh.helm.release.v1.{RELEASE}.v3"
-        stored = self.api.find("secrets", NAMESPACE, name) or {}
-        text = base64.b64decode(stored["data"]["release"])
-        body = json.loads(gzip.decompress(base64.b64decode(text)))
-        self.assertEqual(
-            "Upgrade complete; rewritten: so", body["info"]["description"]
-        )
-
-    def test_one_that_is_gone_and_one_that_is_damaged(self) -> None:
-        self.assertIsNone(
-            releases.manifest(self.management, NAMESPACE, RELEASE, 3)
-        )
-        self._record(3, "deployed", packed([]))
-        error = self.assertRaises(exceptions.HelmError, self._manifest)
-        self.assertEqual(
-            f"revision 3 of release {RELEASE} can't be read: TypeError",
-            str(error),
-        )
+            self.assertRaises(exceptions.HelmError, self.read)

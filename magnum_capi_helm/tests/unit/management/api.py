@@ -22,6 +22,7 @@ from typing import Any
 import requests
 
 from magnum_capi_helm.management import client
+from magnum_capi_helm.management import endings
 from magnum_capi_helm.tests.fakes import selectors
 
 
@@ -76,6 +77,10 @@ class Scripted:
         self.asked: list[tuple[str, str]] = []
         self.options: list[dict[str, Any]] = []
 
+    def ends(self) -> tuple[endings.Ending, ...]:
+        """Its kubeconfig is good for ever."""
+        return ()
+
     def request(
         self, method: str, version: str, url: str = "", **options: Any
     ) -> Any:
@@ -109,6 +114,10 @@ class Memory:
 
     def client(self) -> client.Client:
         return client.Client(lambda: self)
+
+    def ends(self) -> tuple[endings.Ending, ...]:
+        """Its kubeconfig is good for ever."""
+        return ()
 
     def put(self, plural: str, obj: dict[str, Any]) -> dict[str, Any]:
         """Store an object, whatever was there."""
@@ -192,6 +201,14 @@ class Memory:
         kept["metadata"]["resourceVersion"] = str(self._version)
         self._objects[key] = kept
         return kept
+
+
+def over(
+    *script: Answer | Exception, **pinned: Any
+) -> tuple[client.Client, Scripted]:
+    """A client that is answered by a script."""
+    transport = Scripted(*script)
+    return client.Client(lambda: transport, pinned), transport
 
 
 def _merged(live: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import pathlib
 import tempfile
 import threading
 import time
+import traceback
 from unittest import mock
 
 import requests
@@ -155,6 +156,23 @@ class AuthenticationTest(server.ServerTest):
             exceptions.CapiHelmError, management.get, kinds.SECRET, "ns", "s"
         )
 
+    def test_a_token_that_no_header_can_hold_is_not_quoted(self) -> None:
+        token = self.home / "token"
+        connected = self.connect(user={"tokenFile": "token"})
+        management = client.Client(lambda: connected)
+        for content in (b"canary\ntwo", b"canary\xe2\x82\xac", b"canary\xff"):
+            token.write_bytes(content)
+            error = self.assertRaises(
+                exceptions.CapiHelmError,
+                management.get,
+                kinds.SECRET,
+                "ns",
+                "s",
+            )
+            self.assertIn("one line of ASCII", str(error))
+            told = "".join(traceback.format_exception(error))
+            self.assertNotIn("canary", told)
+
     def test_a_ca_file_that_is_missing_is_a_fault_with_a_name(self) -> None:
         path = self.kubeconfig(
             server="https://127.0.0.1:9", **{"certificate-authority": "ca.pem"}
@@ -210,6 +228,12 @@ class KubeconfigTest(server.ServerTest):
             self.assertRaises(
                 exceptions.NotConfigured, connection.Connection, path, SHORT
             )
+        nowhere = [{"name": "x", "context": None}]
+        document.update({"current-context": "x", "contexts": nowhere})
+        pathlib.Path(path).write_text(yaml.safe_dump(document))
+        self.assertRaises(
+            exceptions.NotConfigured, connection.Connection, path, SHORT
+        )
 
     def test_keys_are_in_no_directory_and_go_with_the_connection(self) -> None:
         key = {"client-key-data": "aHVudGVyMg==", "token": "t"}

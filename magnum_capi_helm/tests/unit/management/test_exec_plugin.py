@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import json
@@ -45,6 +46,15 @@ def hours(number: float) -> str:
     now = datetime.datetime.now(datetime.timezone.utc)
     end = now + datetime.timedelta(hours=number)
     return end.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _memory_files() -> int:
+    """How many this process has open."""
+    found = 0
+    for each in pathlib.Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found += os.readlink(each).startswith("/memfd:")
+    return found
 
 
 class _Plugin(server.ServerTest):
@@ -163,7 +173,7 @@ class PluginTest(_Plugin):
         for _ in range(6):
             self.ask(connected)
             pairs.append(connected._api.session.cert)
-            descriptors.add(len(os.listdir("/proc/self/fd")))
+            descriptors.add(_memory_files())
         # urllib3 knows connections by these paths.
         self.assertTrue(
             all(one != next_ for one, next_ in itertools.pairwise(pairs))
@@ -196,6 +206,12 @@ class FailureTest(_Plugin):
             ("hunter2", "gave no ExecCredential (JSONDecodeError)"),
             ('["hunter2"]', "gave no ExecCredential (TypeError)"),
             ('{"hunter2": 1}', "gave no ExecCredential (KeyError)"),
+            ('{"status": null}', "gave no ExecCredential (TypeError)"),
+            ('{"status": ["hunter2"]}', "gave no ExecCredential (TypeError)"),
+            (
+                '{"status": {"clientCertificateData": 1, "clientKeyData": 2}}',
+                "gave no ExecCredential (TypeError)",
+            ),
             (
                 '{"status": {"token": "hunter2", "expirationTimestamp": "x"}}',
                 "gave the expirationTimestamp 'x': a time is like "

@@ -17,6 +17,7 @@ import base64
 import os
 import pathlib
 import stat
+import traceback
 from typing import Any
 
 import fixtures
@@ -78,6 +79,31 @@ class LoadTest(_KubeconfigTest):
             loaded["clusters"][0]["cluster"],
         )
 
+    def _command(self, given: str, *, relative: bool = False) -> str:
+        """What the command of an exec plugin becomes.
+
+        :param relative: the path of the kubeconfig is
+        """
+        found = document(exec={"command": given})
+        path = self._write(yaml.safe_dump(found))
+        loaded = kubeconfig.load(os.path.relpath(path) if relative else path)
+        return str(loaded["users"][0]["user"]["exec"]["command"])
+
+    def test_a_plugin_is_beside_the_file_or_in_path_as_for_kubectl(
+        self,
+    ) -> None:
+        for given, expected in (
+            ("./plugin", f"{self.home}/plugin"),
+            ("bin/plugin", f"{self.home}/bin/plugin"),
+            ("/usr/bin/plugin", "/usr/bin/plugin"),
+            ("plugin", "plugin"),
+        ):
+            self.assertEqual(expected, self._command(given), given)
+
+    def test_paths_are_absolute_where_that_of_the_file_is_not(self) -> None:
+        found = self._command("./plugin", relative=True)
+        self.assertEqual(f"{self.home}/plugin", os.path.normpath(found))
+
     def test_a_missing_file_says_which_option_to_set(self) -> None:
         error = self.assertRaises(
             exceptions.NotConfigured, kubeconfig.load, "/nowhere/kubeconfig"
@@ -89,7 +115,17 @@ class LoadTest(_KubeconfigTest):
         )
 
     def test_what_is_no_kubeconfig_is_refused(self) -> None:
-        for text in ("", "[]", "text", "a: b", "clusters: []", "clusters: c"):
+        for text in (
+            "",
+            "[]",
+            "text",
+            "a: b",
+            "clusters: []",
+            "clusters: c",
+            "clusters: [c]\nusers: []",
+            "clusters: []\nusers: [null]",
+            "expires: 2026-02-30",
+        ):
             self.assertRaises(
                 exceptions.NotConfigured, kubeconfig.load, self._write(text)
             )
@@ -109,10 +145,36 @@ class LoadTest(_KubeconfigTest):
             f"users: [client-key-data: {KEY}",
             f"client-key-data: {KEY}",
             f"- {KEY}",
+            f"token: !!int {KEY}",
         ):
             error = self.assertRaises(
                 exceptions.NotConfigured, kubeconfig.load, self._write(text)
             )
+            told = "".join(traceback.format_exception(error))
+            self.assertNotIn("hunter2", told)
+
+    def test_a_field_of_another_type_is_named(self) -> None:
+        for changes, words in (
+            ({"contexts": 5}, "contexts is not allowed: give a list"),
+            ({"current-context": ["x"]}, "current-context is not allowed"),
+            (
+                {"clusters": [{"name": "c", "cluster": {"server": 5}}]},
+                "cluster 'c': server is not allowed: give text",
+            ),
+            (
+                {"users": [{"name": "u", "user": {"exec": "hunter2"}}]},
+                "user 'u': exec is not allowed: give a mapping",
+            ),
+            (
+                {"users": [{"name": "u", "user": ["hunter2"]}]},
+                "user 'u' is not allowed: give a mapping",
+            ),
+        ):
+            path = self._write(yaml.safe_dump({**document(), **changes}))
+            error = self.assertRaises(
+                exceptions.NotConfigured, kubeconfig.load, path
+            )
+            self.assertIn(f"the kubeconfig {path}: {words}", str(error))
             self.assertNotIn("hunter2", str(error))
 
 

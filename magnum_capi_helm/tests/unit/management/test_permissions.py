@@ -22,7 +22,6 @@ import yaml
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import permissions
 from magnum_capi_helm.tests.unit.management import api
-from magnum_capi_helm.tests.unit.management import test_client
 
 
 def review(allowed: bool) -> api.Answer:
@@ -73,9 +72,7 @@ class ManifestTest(base.BaseTestCase):
 class MissingTest(base.BaseTestCase):
     def test_each_permission_is_asked_for_by_itself(self) -> None:
         wanted = list(permissions.needed())
-        management, transport = test_client.over(
-            *(review(True) for _ in wanted)
-        )
+        management, transport = api.over(*(review(True) for _ in wanted))
         self.assertEqual([], permissions.missing(management))
         asked = [
             options["json"]["spec"]["resourceAttributes"]
@@ -94,7 +91,7 @@ class MissingTest(base.BaseTestCase):
 
     def test_what_is_refused_is_told(self) -> None:
         wanted = list(permissions.needed())
-        management, _ = test_client.over(
+        management, _ = api.over(
             *(review(str(each) != "delete secrets") for each in wanted)
         )
         self.assertEqual(

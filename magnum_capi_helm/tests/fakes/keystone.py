@@ -1,0 +1,192 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Keystone's tokens and application credentials, behind requests-mock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import copy
+import re
+from typing import Any
+import uuid
+
+import requests_mock
+
+from magnum_capi_helm.tests.fakes import version_document
+
+REGION = "RegionOne"
+
+USER = "fake_user"
+PROJECT = "fake_project"
+#: Of every application credential.
+SECRET = "s3cret"
+
+
+def token_info(
+    services: Mapping[str, str],
+    roles: tuple[str, ...] = ("member", "reader"),
+    restricted: bool | None = None,
+    user: str = USER,
+    project: str = PROJECT,
+) -> dict[str, Any]:
+    """What Keystone says of a user's token.
+
+    :param services: URLs by type
+    :param restricted: made from an application credential of that kind
+    """
+    token: dict[str, Any] = {
+        "methods": ["password"],
+        "user": {
+            "id": user,
+            "name": user,
+            "domain": {"id": "default", "name": "Default"},
+        },
+        "project": {
+            "id": project,
+            "name": project,
+            "domain": {"id": "default", "name": "Default"},
+        },
+        "roles": [{"id": name, "name": name} for name in roles],
+        "expires_at": "2099-01-01T00:00:00.000000Z",
+        "issued_at": "2026-01-01T00:00:00.000000Z",
+        "catalog": _catalog(services),
+    }
+    if restricted is not None:
+        token["application_credential"] = {
+            "id": "theirs",
+            "name": "theirs",
+            "restricted": restricted,
+        }
+    return {"token": token}
+
+
+def _catalog(services: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": service,
+            "type": service,
+            "name": service,
+            "endpoints": [
+                {
+                    "id": f"{service}-{interface}",
+                    "interface": interface,
+                    "region": REGION,
+                    "region_id": REGION,
+                    "url": url,
+                }
+                for interface in ("public", "internal", "admin")
+            ],
+        }
+        for service, url in services.items()
+    ]
+
+
+class FakeKeystone:
+    """Who may log in, with what.
+
+    :param mocker: a requests-mock mocker that is started already
+    :param url: of Keystone
+    :param services: URLs by type, for the catalog
+    """
+
+    def __init__(
+        self, mocker: Any, url: str, services: Mapping[str, str]
+    ) -> None:
+        #: Application credentials by id, as Keystone stores them.
+        self.credentials: dict[str, dict[str, Any]] = {}
+        #: Answers for application credentials: method -> HTTP status.
+        self.refusals: dict[str, int] = {}
+        #: Who can log in with a password, by name: id, roles, projects.
+        self.people: dict[str, dict[str, Any]] = {}
+        #: No application credential lets anybody in.
+        self.stillborn = False
+        self._identity_url = url
+        self._services = services
+        mocker.post(
+            f"{url}/auth/tokens",
+            json=self._token,
+            headers={"X-Subject-Token": "service-token"},
+        )
+        mocker.register_uri(
+            requests_mock.ANY,
+            re.compile(f"{url}/users/[^/]+/application_credentials"),
+            json=self._credentials,
+        )
+        for each in (url.rpartition("/")[0], url):
+            mocker.register_uri(
+                "GET", re.compile(f"{each}/?$"), json=self._identity_versions
+            )
+
+    def _identity_versions(self, request: Any, context: Any) -> Any:
+        context.status_code = 300
+        version = {
+            **version_document.version("v3.14", f"{self._identity_url}/"),
+            "status": "stable",
+        }
+        return {"versions": {"values": [version]}}
+
+    def _token(self, request: Any, context: Any) -> Any:
+        context.headers["Content-Type"] = "application/json"
+        given = request.json()["auth"]["identity"].get(
+            "application_credential"
+        )
+        if given is not None:
+            known = self.credentials.get(given["id"])
+            if known is None or given["secret"] != SECRET or self.stillborn:
+                context.status_code = 401
+                return {"error": {"message": "no", "code": 401}}
+        asked = request.json()["auth"]
+        name = (asked["identity"].get("password") or {}).get("user", {})
+        person = self.people.get(name.get("name", ""))
+        if person is not None:
+            project = asked["scope"]["project"]["id"]
+            if project not in person["projects"]:
+                context.status_code = 401
+                return {"error": {"message": "no", "code": 401}}
+            context.status_code = 201
+            context.headers["X-Subject-Token"] = "token"
+            return token_info(
+                self._services,
+                person["roles"],
+                user=person["id"],
+                project=project,
+            )
+        context.status_code = 201
+        return token_info(self._services, ("admin",))
+
+    def _credentials(self, request: Any, context: Any) -> Any:
+        # As the real one: keystoneauth logs no body of another type.
+        context.headers["Content-Type"] = "application/json"
+        parts = request.path.split("/")
+        user = parts[parts.index("users") + 1]
+        if request.method in self.refusals:
+            context.status_code = self.refusals[request.method]
+            return {"error": {"message": "no", "code": context.status_code}}
+        if request.method == "POST":
+            body = copy.deepcopy(request.json()["application_credential"])
+            made = {**body, "id": uuid.uuid4().hex, "user_id": user}
+            self.credentials[made["id"]] = made
+            context.status_code = 201
+            return {"application_credential": {**made, "secret": SECRET}}
+        if request.method == "GET":
+            mine = [
+                each
+                for each in self.credentials.values()
+                if each["user_id"] == user
+            ]
+            return {"application_credentials": mine}
+        if self.credentials.pop(parts[-1], None) is None:
+            context.status_code = 404
+            return {"error": {"message": "not found", "code": 404}}
+        context.status_code = 204
+        return None

@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of the helm program start with: a stand-in on the PATH."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shlex
+from typing import Any
+
+import fixtures
+from oslotest import base
+
+from magnum_capi_helm.helm import client
+
+VALUES = {"apiServer": {"password": "hunter2"}, "größe": [1, None]}
+RELEASE = json.dumps(
+    {
+        "name": "demo-1",
+        "namespace": "magnum-p1",
+        "version": 1,
+        "info": {
+            "first_deployed": "2026-11-21T12:00:00Z",
+            "last_deployed": "2026-11-21T12:00:00Z",
+            "deleted": "",
+            "description": "Install complete",
+            "status": "deployed",
+            "notes": "",
+        },
+        "chart": {
+            "metadata": {
+                "apiVersion": "v2",
+                "name": "openstack-cluster",
+                "version": "0.27.0",
+            }
+        },
+        "manifest": "",
+    }
+)
+
+
+class HelmTestCase(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.bin = self.home / "bin"
+        self.bin.mkdir()
+        path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
+        self.useFixture(fixtures.EnvironmentVariable("PATH", path))
+
+    def stub(self, body: str) -> None:
+        """helm is a script that notes how it was called, then does this."""
+        script = f"""#!/bin/sh
+cd {shlex.quote(str(self.home))}
+printf '%s\\n' "$@" > argv
+env > environment
+cat > stdin
+{body}
+"""
+        stub = self.bin / "helm"
+        stub.write_text(script)
+        stub.chmod(0o755)
+
+    def answers(self, text: str) -> None:
+        self.stub(f"printf '%s' {shlex.quote(text)}")
+
+    def complains(self, text: str) -> None:
+        self.stub(f"printf '%s' {shlex.quote(text)} >&2; exit 1")
+
+    def noted(self, what: str) -> str:
+        return (self.home / what).read_text()
+
+    def helm(self, timeout: float = 60) -> client.Helm:
+        seconds: Any = timeout
+        return client.Helm("/etc/kube", seconds, str(self.home / "caches"))
+
+    def upgrade(self, helm: client.Helm | None = None) -> float:
+        return (helm or self.helm()).upgrade(
+            "demo-1", "magnum-p1", "/store/chart.tgz", VALUES
+        )

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of releases start with: helm's records of one."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.tests.unit.management import api
+
+NAMESPACE = "magnum-p1"
+RELEASE = "demo-1"
+MANIFEST = """---
+# Source: openstack-cluster/templates/cluster.yaml
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata:
+  name: demo-1
+---
+# only a comment
+---
+apiVersion: addons.stackhpc.com/v1alpha1
+kind: HelmRelease
+metadata:
+  name: demo-1-cni-calico
+---
+apiVersion: addons.stackhpc.com/v1alpha1
+kind: Manifests
+metadata:
+  name: demo-1-cloud-config
+"""
+BODY = {
+    "name": RELEASE,
+    "version": 3,
+    "info": {"status": "deployed"},
+    "chart": {"metadata": {"name": "openstack-cluster", "version": "0.27.0"}},
+    "config": {"kubernetesVersion": "1.34.2"},
+    "manifest": MANIFEST,
+}
+
+
+def packed(body: Any) -> bytes:
+    """A body as helm stores it: gzip, then base64."""
+    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return base64.b64encode(gzip.compress(text))
+
+
+class RecordsTestCase(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.api = api.Memory()
+        self.management = self.api.client()
+
+    def record(
+        self, version: int, status: str, content: bytes = b"", **labels: str
+    ) -> None:
+        """A record; Kubernetes adds the second base64."""
+        name = f"sh.helm.release.v1.{RELEASE}.v{version}"
+        meta = {
+            "name": name,
+            "namespace": NAMESPACE,
+            "labels": {
+                "owner": "helm",
+                "name": RELEASE,
+                "version": str(version),
+                "status": status,
+                **labels,
+            },
+        }
+        data = {"release": base64.b64encode(content).decode()}
+        self.api.put("secrets", {"metadata": meta, "data": data})
+
+    def read(self, version: int = 3) -> releases.Release | None:
+        return releases.read(self.management, NAMESPACE, RELEASE, version)

@@ -1,0 +1,93 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The process of helm: its deadline, its session, its absence."""
+
+from __future__ import annotations
+
+import os
+import select
+import shlex
+import shutil
+import time
+from unittest import mock
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
+from magnum_capi_helm.tests.unit.helm import program
+
+
+class ProcessTest(program.HelmTestCase):
+    #: Half a second of the grace beyond helm's own time-out remains.
+    HALF_A_SECOND = -29.5
+
+    def test_the_deadline_ends_helm_and_all_that_it_started(self) -> None:
+        self.stub("sleep 60 & echo $! > child; wait")
+        began = time.monotonic()
+        error = self.assertRaises(
+            exceptions.HelmUnreachable,
+            self.upgrade,
+            self.helm(self.HALF_A_SECOND),
+        )
+        self.assertLess(time.monotonic() - began, 1)
+        self.assertIn("helm upgrade did not end within", str(error))
+        self.assertTrue(_ends(int(self.noted("child"))))
+
+    def test_a_helm_that_was_killed_is_tried_again(self) -> None:
+        self.stub("kill -KILL $$")
+        error = self.assertRaises(exceptions.HelmUnreachable, self.upgrade)
+        self.assertEqual("helm upgrade was killed (SIGKILL)", str(error))
+        self.assertTrue(error.retriable)
+
+    def test_helm_is_the_leader_of_its_own_session(self) -> None:
+        self.stub(
+            "ps -o sid= -p $$ > sid; "
+            f"printf '%s' {shlex.quote(program.RELEASE)}"
+        )
+        self.upgrade()
+        self.assertNotEqual(os.getsid(0), int(self.noted("sid")))
+
+    def test_without_the_lease_none_is_started(self) -> None:
+        self.stub("touch started")
+
+        def refuse() -> None:
+            raise exceptions.LeaseLost("demo-1")
+
+        with fence.around(refuse):
+            self.assertRaises(exceptions.LeaseLost, self.upgrade)
+        self.assertFalse((self.home / "started").exists())
+
+    def test_a_missing_helm_says_what_to_install(self) -> None:
+        with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
+            error = self.assertRaises(exceptions.NotConfigured, self.upgrade)
+        self.assertIn("install helm", str(error))
+
+    def test_a_missing_helm_beside_setpriv_says_so_as_well(self) -> None:
+        setpriv = shutil.which("setpriv")
+        if not setpriv:
+            self.skipTest("no setpriv here")
+        (self.bin / "setpriv").symlink_to(str(setpriv))
+        with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
+            error = self.assertRaises(exceptions.CapiHelmError, self.upgrade)
+        self.assertIsInstance(error, exceptions.NotConfigured)
+
+
+def _ends(pid: int) -> bool:
+    """Whether a process ends within moments, if it has not yet."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], 5)[0])
+    finally:
+        os.close(handle)

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of observations start with: a release that is ready."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.management import observation
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.management import api
+
+SCOPE = ("magnum-p1", "demo-1")
+CAPI = ("v1beta1", "v1beta2")
+
+
+class ObservationTestCase(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.api = api.Memory(
+            **dict.fromkeys(
+                ("cluster", "controlplane", "infrastructure"), CAPI
+            ),
+            addons=("v1alpha1",),
+        )
+        self.asked: list[str] = []
+        self.api.before = self._note
+        chart = {"capi.stackhpc.com/cluster": "demo-1"}
+        owned = {"cluster.x-k8s.io/cluster-name": "demo-1"}
+        well = {"conditions": [{"type": "Available", "status": "True"}]}
+        self.put("clusters", "demo-1", chart, well)
+        self.put("clusters", "demo-2", {}, well)
+        self.put("kubeadmcontrolplanes", "demo-1-cp", chart)
+        self.put("machinedeployments", "demo-1-w", chart)
+        self.put("machines", "m-1", owned, {"nodeRef": {"name": "n"}})
+        self.put("helmreleases", "demo-1-cni", chart)
+        self.put("manifests", "demo-1-config", chart)
+        self.put("openstackclusters", "demo-1", chart)
+        self.put("openstackmachines", "s-1", owned)
+        record = {
+            "owner": "helm",
+            "name": "demo-1",
+            "version": "1",
+            "status": "deployed",
+            "modifiedAt": "1764000000",
+        }
+        self.put("secrets", "sh.helm.release.v1.demo-1.v1", record)
+
+    def _note(self, method: str, path: str) -> None:
+        if not path.startswith("/apis/"):
+            self.asked.append(path)
+
+    def put(
+        self,
+        plural: str,
+        name: str,
+        labels: dict[str, str],
+        status: Any = None,
+    ) -> None:
+        meta = {"name": name, "namespace": SCOPE[0], "labels": labels}
+        self.api.put(plural, {"metadata": meta, "status": status or {}})
+
+    def observe(
+        self,
+        *scopes: tuple[str, str],
+        whole: bool = True,
+        fresh: bool = False,
+        before: observation.Sightings | None = None,
+        many: int = observation.MANY,
+    ) -> dict[tuple[str, str], observation.Sighting]:
+        self.asked.clear()
+        observer = observation.Observer(
+            self.api.client(), whole=whole, many=many
+        )
+        return observer.read(scopes or (SCOPE,), fresh, before or {})
+
+    def read(self) -> view.View:
+        return self.observe()[SCOPE].decode()

@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One connection for all threads, made at the first request."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.management import api
+
+
+class ThreadsTest(base.BaseTestCase):
+    def test_all_threads_share_one_connection(self) -> None:
+        made: list[api.Memory] = []
+        together = threading.Barrier(8, timeout=5)
+
+        def connect() -> api.Memory:
+            made.append(api.Memory())
+            return made[-1]
+
+        management = client.Client(connect)
+
+        def ask() -> None:
+            together.wait()
+            management.get(kinds.SECRET, "ns", "s")
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(5)
+        self.assertEqual(1, len(made))
+
+    def test_nothing_connects_before_the_first_request(self) -> None:
+        management = client.Client(self.fail)
+        self.assertIsNotNone(management)
+
+    def test_a_connection_that_can_t_be_made_is_tried_again(self) -> None:
+        outcomes: list[Any] = [
+            exceptions.NotConfigured("no kubeconfig"),
+            api.Memory(),
+        ]
+
+        def connect() -> Any:
+            outcome = outcomes.pop(0)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        management = client.Client(connect)
+        self.assertRaises(
+            exceptions.NotConfigured, management.get, kinds.SECRET, "ns", "s"
+        )
+        self.assertIsNone(management.get(kinds.SECRET, "ns", "s"))

@@ -1,0 +1,99 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which requests a look at one release costs, and what they find."""
+
+from __future__ import annotations
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.management import observation_case
+
+
+class ReadTest(observation_case.ObservationTestCase):
+    """What is asked of the management cluster for one view."""
+
+    def test_a_ready_release_takes_seven_lists(self) -> None:
+        seen = self.read()
+        self.assertEqual(
+            [
+                "clusters",
+                "kubeadmcontrolplanes",
+                "machinedeployments",
+                "machines",
+                "secrets",
+                "helmreleases",
+                "manifests",
+            ],
+            self.asked,
+        )
+        assert seen.cluster is not None and seen.control_plane is not None
+        self.assertEqual(
+            ("demo-1", "demo-1-cp", ["demo-1-w"], ["m-1"]),
+            (
+                view.name_of(seen.cluster),
+                view.name_of(seen.control_plane),
+                [view.name_of(each) for each in seen.deployments],
+                [view.name_of(each) for each in seen.machines],
+            ),
+        )
+        self.assertEqual(
+            ["demo-1-cni", "demo-1-config"],
+            [view.name_of(each) for each in seen.addons],
+        )
+        self.assertEqual(
+            (view.Revision(1, "deployed", 1764000000.0),), seen.revisions
+        )
+        self.assertIsNone(seen.infrastructure)
+
+    def test_a_machine_without_a_node_asks_for_servers_and_no_addons(
+        self,
+    ) -> None:
+        labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
+        self.put("machines", "m-2", labels)
+        seen = self.read()
+        self.assertEqual(
+            ["openstackclusters", "openstackmachines"], self.asked[5:]
+        )
+        assert seen.infrastructure is not None
+        self.assertEqual("demo-1", view.name_of(seen.infrastructure))
+        self.assertEqual(
+            ["s-1"], [view.name_of(each) for each in seen.infra_machines]
+        )
+        self.assertEqual(((), False), (seen.addons, seen.addons_known))
+
+    def test_health_takes_four_lists(self) -> None:
+        self.observe(whole=False)
+        self.assertEqual(4, len(self.asked))
+
+    def test_revisions_that_were_superseded_are_not_asked_for(self) -> None:
+        record = {
+            "owner": "helm",
+            "name": "demo-1",
+            "version": "0",
+            "status": "superseded",
+        }
+        self.put("secrets", "sh.helm.release.v1.demo-1.v0", record)
+        self.assertEqual(1, len(self.read().revisions))
+
+    def test_nothing_there_is_an_empty_view(self) -> None:
+        gone = ("magnum-p1", "gone")
+        seen = self.observe(gone)[gone].decode()
+        self.assertEqual(view.View(release="gone", addons_known=False), seen)
+
+    def test_one_list_that_fails_fails_the_view(self) -> None:
+        def refuse(method: str, path: str) -> None:
+            if path == "manifests":
+                raise exceptions.ManagementUnreachable("no answer")
+
+        self.api.before = refuse
+        self.assertRaises(exceptions.ManagementUnreachable, self.read)

@@ -1,0 +1,142 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Looks at many releases: lists of all namespaces, or of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm.management import answers
+from magnum_capi_helm.management import listing
+from magnum_capi_helm.management import observation
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.management import api
+from magnum_capi_helm.tests.unit.management import observation_case
+
+
+class ManyTest(observation_case.ObservationTestCase):
+    """Looks at more than one release."""
+
+    def test_many_releases_take_as_many_lists_as_one(self) -> None:
+        self.put(
+            "machines", "m-2", {"cluster.x-k8s.io/cluster-name": "demo-2"}
+        )
+        second = (observation_case.SCOPE[0], "demo-2")
+        seen = self.observe(observation_case.SCOPE, second, whole=False)
+        self.assertEqual(4, len(self.asked))
+        self.assertEqual(
+            [["m-1"], ["m-2"]],
+            [
+                [view.name_of(each) for each in seen[scope].decode().machines]
+                for scope in (observation_case.SCOPE, second)
+            ],
+        )
+
+    def test_a_hundred_releases_fit_in_one_request(self) -> None:
+        for number, lists in ((100, 4), (101, 8), (199, 8)):
+            scopes = [
+                (observation_case.SCOPE[0], f"r-{each}")
+                for each in range(number)
+            ]
+            self.observe(*scopes, whole=False, many=999)
+            self.assertEqual(lists, len(self.asked))
+
+    def test_all_releases_are_followed_where_many_are_asked_for(
+        self,
+    ) -> None:
+        asked: list[str] = []
+        real = self.api.request
+
+        def request(method: str, version: str, url: str, **more: Any) -> Any:
+            if url:
+                params = more["params"]
+                asked.append("watch" if "watch" in params else "list")
+                if "watch" in params:
+                    return api.Answer(200, "")
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[assignment, method-assign]
+        observer = observation.Observer(self.api.client(), whole=False, many=2)
+        for scopes, expected in (
+            ([observation_case.SCOPE], ["list"] * 4),
+            ([observation_case.SCOPE, ("magnum-p2", "demo-3")], ["list"] * 4),
+            ([observation_case.SCOPE, ("magnum-p2", "demo-3")], ["watch"] * 4),
+        ):
+            asked.clear()
+            seen = observer.read(scopes, False, {})
+            self.assertEqual(expected, asked)
+            self.assertEqual(set(scopes), set(seen))
+            self.assertIsNotNone(seen[observation_case.SCOPE].decode().cluster)
+        asked.clear()
+        observer.read(
+            [observation_case.SCOPE, ("magnum-p2", "demo-3")], True, {}
+        )
+        self.assertEqual(["list"] * 8, asked)
+
+    def test_one_name_in_two_namespaces_is_two_releases(self) -> None:
+        there = ("magnum-p2", observation_case.SCOPE[1])
+        seen = self.observe(observation_case.SCOPE, there, whole=False)
+        self.assertIsNotNone(seen[observation_case.SCOPE].decode().cluster)
+        self.assertIsNone(seen[there].decode().cluster)
+
+    def test_who_may_not_list_all_namespaces_reads_one_by_one(self) -> None:
+        there = ("magnum-p2", "demo-3")
+        places: list[str | None] = []
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if url:
+                places.append(more.get("namespace"))
+            if url == "clusters" and not more.get("namespace"):
+                return api.status(403)
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
+        seen = self.observe(observation_case.SCOPE, there, whole=False)
+        self.assertIsNotNone(seen[observation_case.SCOPE].decode().cluster)
+        self.assertEqual(["magnum-p1", "magnum-p2"] * 4, places[1:])
+
+    def test_a_refusal_to_list_all_namespaces_counts_for_ten_minutes(
+        self,
+    ) -> None:
+        now = [1000.0]
+        lister = listing.Lister(self.api.client(), lambda: now[0])
+        self.assertTrue(lister.everywhere)
+        lister.forbidden(answers.ForbiddenError("no"))
+        self.assertFalse(lister.everywhere)
+        now[0] += 599
+        self.assertFalse(lister.everywhere)
+        now[0] += 2
+        self.assertTrue(lister.everywhere)
+
+    def test_a_fresh_look_asks_etcd_in_each_namespace(self) -> None:
+        asked: list[tuple[Any, Any]] = []
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if more.get("params"):
+                version_asked = more["params"].get("resourceVersion")
+                asked.append((more.get("namespace"), version_asked))
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
+        scopes = (observation_case.SCOPE, ("magnum-p2", "demo-3"))
+        self.observe(*scopes, whole=False, fresh=True)
+        self.assertEqual([("magnum-p1", None), ("magnum-p2", None)], asked[:2])
+        asked.clear()
+        self.observe(*scopes, whole=False)
+        self.assertEqual({(None, "0")}, set(asked))

@@ -1,0 +1,67 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Each change of a release makes another version of its sighting."""
+
+from __future__ import annotations
+
+from magnum_capi_helm.tests.unit.management import observation_case
+
+
+class SameTest(observation_case.ObservationTestCase):
+    """What did not change since the last look."""
+
+    def test_it_has_the_same_version_and_is_not_decoded_again(self) -> None:
+        first = self.observe()
+        second = self.observe(before=first)
+        self.assertEqual(
+            first[observation_case.SCOPE].version,
+            second[observation_case.SCOPE].version,
+        )
+        for track, found in first[observation_case.SCOPE].items.items():
+            for old, new in zip(
+                found, second[observation_case.SCOPE].items[track], strict=True
+            ):
+                self.assertIs(old, new)
+
+    def test_any_change_makes_another_version(self) -> None:
+        chart = {"capi.stackhpc.com/cluster": "demo-1"}
+        owned = {"cluster.x-k8s.io/cluster-name": "demo-1"}
+        before = self.observe()
+        for plural, name, labels in (
+            ("clusters", "demo-1", chart),
+            ("machines", "m-3", owned),
+            ("kubeadmcontrolplanes", "demo-1-cp", chart),
+        ):
+            status = {"conditions": [{"type": "Available", "status": "True"}]}
+            self.put(plural, name, labels, status)
+            after = self.observe(before=before)
+            self.assertNotEqual(
+                before[observation_case.SCOPE].version,
+                after[observation_case.SCOPE].version,
+            )
+            before = after
+
+    def test_what_is_not_ready_any_more_is_noticed(self) -> None:
+        before = self.observe()
+        labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
+        self.put("machines", "m-2", labels)
+        after = self.observe(before=before)
+        self.assertEqual(
+            (True, False),
+            (
+                before[observation_case.SCOPE].ready,
+                after[observation_case.SCOPE].ready,
+            ),
+        )
+        again = self.observe(before=after)
+        self.assertFalse(again[observation_case.SCOPE].ready)

@@ -20,7 +20,7 @@ validation, the row in the label reference and the value that a topic of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 import dataclasses
 import enum
 from typing import Any, Generic, TypeVar
@@ -96,6 +96,12 @@ class Label(Generic[T]):
             ) from error
         return parsed
 
+    def text(self, value: T) -> str:
+        """``value`` as a user would write it."""
+        if isinstance(self.type, types.ConfigType) and value is not None:
+            return str(self.type.format_defaults(value)[0])
+        return str(value)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Switch(Label[bool]):
@@ -113,15 +119,18 @@ class Values:
     :param values: by name; what is missing has the label's default
     :param given: name of a label -> (name it was given under, text); without
         those that only the operator's options set
+    :param lasting: names of labels that whoever gave them can't take back
     """
 
     def __init__(
         self,
         values: Mapping[str, Any],
         given: Mapping[str, tuple[str, str]] | None = None,
+        lasting: Collection[str] = (),
     ) -> None:
         self._values = dict(values)
         self._given = dict(given or {})
+        self._lasting = frozenset(lasting)
 
     def __getitem__(self, label: Label[T]) -> T:
         value: T = self._values.get(label.name, label.default)
@@ -130,6 +139,14 @@ class Values:
     def given(self, label: Label[Any]) -> tuple[str, str] | None:
         """Name and text under which a user gave the label, if so."""
         return self._given.get(label.name)
+
+    def lasting(self, names: Collection[str]) -> Values:
+        """The same, of a living cluster that was given those labels."""
+        return Values(self._values, self._given, names)
+
+    def lasts(self, label: Label[Any]) -> bool:
+        """Whether nobody can take the label back."""
+        return label.name in self._lasting
 
     def settled(self) -> Values:
         """The same, of a living cluster: nobody can give other ones."""
@@ -140,6 +157,7 @@ class Values:
         return Values(
             {**self._values, **stronger._values},
             {**self._given, **stronger._given},
+            self._lasting - stronger._given.keys() | stronger._lasting,
         )
 
     def over(self, weaker: Values) -> Values:
@@ -149,14 +167,19 @@ class Values:
             for name, setting in weaker._given.items()
             if name not in self._values
         }
-        return Values({**weaker._values, **self._values}, given)
+        return Values(
+            {**weaker._values, **self._values}, given, weaker._lasting
+        )
 
     def refused(self, label: Label[Any], allowed: str) -> Exception:
         """The error for a value that is wrong only beside something else.
 
         :param allowed: what is allowed, in words
         """
-        name, text = self.given(label) or (label.name, str(self[label]))
+        name, text = self.given(label) or (
+            label.name,
+            label.text(self[label]),
+        )
         return exceptions.LabelError(name, text, allowed)
 
     def __eq__(self, other: object) -> bool:

@@ -84,7 +84,8 @@ class Network:
     """Networks by UUID; None lets Cluster API's provider make or find one.
 
     :param subnet_cidrs: ranges of the given subnet, or of all subnets of the
-        given network; empty when the provider makes the subnet
+        given network; empty when the provider makes the subnet, and in an
+        outline
     """
 
     external_id: str | None = None

@@ -192,6 +192,10 @@ class Server(server.ThreadingHTTPServer):
             self.socket, server_side=True, do_handshake_on_connect=False
         )
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up, such as one that does not trust us."""
+        print(f"{client_address}: {sys.exc_info()[1]}", file=sys.stderr)
+
 
 def main(directory: str, key_file: str, certificate: str, port: str) -> None:
     """Receive until interrupted."""

@@ -169,12 +169,7 @@ def _here(
     """
     here = origin.here(rt)
     rt.anchor.check()
-    if not rt.management.api_version(kinds.CLUSTER):
-        called = f"the management cluster {rt.home.name}".rstrip()
-        raise exceptions.ManagementUnserved(
-            f"{called} serves no Cluster of {kinds.CLUSTER.group}: Cluster "
-            "API is not installed there, or it is not the right one"
-        )
+    rt.management.expect(kinds.CLUSTER)
     found = rt.management.get(kinds.NAMESPACE, "", namespace)
     namespaces.check(found)
     return here, found
@@ -252,17 +247,10 @@ def _prepare(rt: runtime.Runtime, cluster: Any, plan: _Plan) -> wanted.Rows:
         for each in writing:
             each.result()
     rows_now, _ = rows.read(cluster)
-    operation.write_intent(
-        rt,
-        scope,
-        intent.Intent(
-            plan.cluster.chart,
-            values_now,
-            rows_now.fingerprint(),
-            time.time(),
-        ),
-        plan.labels,
+    wish = intent.Intent(
+        plan.cluster.chart, values_now, rows_now.fingerprint(), time.time()
     )
+    operation.write_intent(rt, scope, wish, plan.labels)
     return rows_now
 
 

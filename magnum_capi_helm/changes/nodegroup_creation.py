@@ -42,7 +42,6 @@ from magnum_capi_helm.operations import kept
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.operations import spent
 from magnum_capi_helm.planes import maintenance
-from magnum_capi_helm.planes import origin
 from magnum_capi_helm.records import outcome
 from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import cluster as resolve_cluster
@@ -111,24 +110,17 @@ def _item(
     rt: runtime.Runtime, context: Any, cluster: Any, nodegroup: Any
 ) -> dict[str, Any]:
     """The group's item of ``nodeGroups``, with every reference looked up."""
-    if not cluster.stack_id:
-        raise exceptions.NotSupported(operation.NO_RELEASE)
-    origin.check(rt, rows.all_groups(cluster))
     scope = operation.scope_of(cluster)
-    base = kept.base(rt, scope)
-    if base.wanted is None:
-        raise operation.InterruptedCreateError
+    base, known = nodegroups.base_of(rt, cluster)
     session = sessions.user_session(context)
     cloud = catalogue.Cloud(session)
     requested.check_unknown_of_group(cluster, nodegroup)
-    asked = requested.living_labels(cluster, base.wanted.labels)
+    asked = requested.living_labels(cluster, known.labels)
     group = groups.resolve(cluster, nodegroup, cloud, scope[1], asked)
     _check_name(rt, cluster, nodegroup, base)
-    outline = resolve_cluster.outline(
-        cluster, asked, base.wanted.chart, scope[1]
-    )
+    outline = resolve_cluster.outline(cluster, asked, known.chart, scope[1])
     values.check_group(
-        resolve_cluster.living(cluster, outline, base.wanted.values), group
+        resolve_cluster.living(cluster, outline, known.values), group
     )
     quota.check_group(cloud, outline, group)
     ids = _server_groups(rt, cluster, session, group)

@@ -35,10 +35,10 @@ from magnum_capi_helm.changes import nodegroup_rows
 from magnum_capi_helm.changes import nodegroup_settings
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import lease
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.operations import in_line
 from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import meanwhile
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.operations import spent
 from magnum_capi_helm.planes import maintenance
@@ -63,8 +63,7 @@ def doomed(rt: runtime.Runtime, cluster: Any) -> bool:
         return True
     if not cluster.stack_id:
         return False
-    found = rt.leases.read(*operation.scope_of(cluster))
-    return lease.marked_deleted_at(found) is not None
+    return meanwhile.deleted(rt, operation.scope_of(cluster))
 
 
 def update(
@@ -85,6 +84,7 @@ def _update(
     stored = rows.fresh_group(nodegroup)
     if stored is None:
         return
+    _catch_up(nodegroup, stored)
     with _put_back(nodegroup, stored):
         going = rows.leaving(stored) or doomed(rt, cluster)
         if not going:
@@ -98,6 +98,19 @@ def _update(
     outcome.save_group(nodegroup, rows.Status.UPDATE_IN_PROGRESS)
     outcome.await_polls(context, cluster)
     apply(rt, context, cluster)
+
+
+def _catch_up(nodegroup: Any, stored: Any) -> None:
+    """Take what the user left alone from the row as it is by now.
+
+    Magnum's API read it when it took the request; another one may have been
+    served since, and its fields are not to be set back.
+    """
+    changed = nodegroup.obj_what_changed()
+    for name in nodegroup_settings.FIELDS:
+        if hasattr(stored, name) and name not in changed:
+            setattr(nodegroup, name, getattr(stored, name))
+            nodegroup.obj_reset_changes([name])
 
 
 @contextlib.contextmanager
@@ -116,22 +129,33 @@ def _restore(nodegroup: Any, stored: Any) -> None:
             setattr(nodegroup, name, getattr(stored, name))
 
 
-def _park_change(
-    rt: runtime.Runtime, cluster: Any, nodegroup: Any, stored: Any
-) -> None:
+def base_of(
+    rt: runtime.Runtime, cluster: Any
+) -> tuple[kept.Kept, intent.Intent]:
+    """What a request about a group changes, and what was wanted of that.
+
+    :raises CapiHelmError: there is no release, or not where it was made
+    """
     if not cluster.stack_id:
         raise exceptions.NotSupported(operation.NO_RELEASE)
     origin.check(rt, rows.all_groups(cluster))
-    scope = operation.scope_of(cluster)
-    base = kept.base(rt, scope)
-    if base.wanted is None:
+    found = kept.base(rt, operation.scope_of(cluster))
+    if found.wanted is None:
         raise operation.InterruptedCreateError
+    return found, found.wanted
+
+
+def _park_change(
+    rt: runtime.Runtime, cluster: Any, nodegroup: Any, stored: Any
+) -> None:
+    scope = operation.scope_of(cluster)
+    base, known = base_of(rt, cluster)
     change = nodegroup_settings.change(
         cluster,
         nodegroup,
         stored,
-        known=base.wanted,
-        item=_item(cluster, stored, base.wanted, base.parked),
+        known=known,
+        item=_item(cluster, stored, known, base.parked),
         pending=base.parked.change_of(rows.group(stored, scope[1])),
     )
     if change:

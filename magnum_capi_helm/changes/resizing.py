@@ -35,7 +35,6 @@ from magnum_capi_helm.operations import kept
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.operations import spent
 from magnum_capi_helm.planes import maintenance
-from magnum_capi_helm.polls import polling
 from magnum_capi_helm.records import outcome
 from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
@@ -257,12 +256,16 @@ def _tell(
 
 
 def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+    # Not as polls go on: to them the same count is nothing to apply.
+    with in_line.queued(rt, cluster, _apply_now):
+        _apply_now(rt, context, cluster)
+
+
+def _apply_now(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])
-    with (
-        in_line.queued(rt, cluster, polling.go_on),
-        rt.leases.hold(*scope, labels) as hold,
-    ):
+    # A poll that has the Lease is soon done; the next one has nothing to do.
+    with operation.patient(rt, scope, labels) as hold:
         row = rows.fresh(context, cluster)
         hold.orphaned = row is None
         if row is None:

@@ -38,8 +38,9 @@ VOLUMES = "Kubernetes volumes"
 _SECONDS = 5.0
 #: Names that a text has at most.
 _NAMED = 3
-#: Octavia and Cinder take no request for anything else but these.
-_SETTLED = ("ACTIVE", "ERROR", "AVAILABLE", "ERROR_DELETING")
+#: Octavia and Cinder delete nothing else; Cinder not even ERROR_DELETING.
+_ERRORS = ("ERROR", "ERROR_EXTENDING", "ERROR_MANAGING", "ERROR_RESTORING")
+_SETTLED = ("ACTIVE", "AVAILABLE", *_ERRORS)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,12 +44,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """One, by name or UUID."""
+    parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
+
+
+def add_apply(parser: argparse.ArgumentParser, does: str) -> None:
+    """Nothing is written without it.
+
+    :param does: what it does, and what is shown without it
+    """
+    parser.add_argument("--apply", action="store_true", help=does)
+
+
 def clusters(parsed_args: argparse.Namespace) -> list[Any]:
     """The rows that were chosen, each once, in an order that stays.
 
     Those that are being deleted are left out, unless they were named.
 
-    :raises InvalidInput: none was chosen, or in more than one way
+    :raises InvalidInput: none was chosen, or in more than one way, or one
+        that is not there or of another driver
     """
     named = list(dict.fromkeys(parsed_args.clusters))
     ways = [bool(named), bool(parsed_args.project), parsed_args.every]
@@ -59,13 +73,35 @@ def clusters(parsed_args: argparse.Namespace) -> list[Any]:
             "exactly one of the three"
         )
     if named:
-        found = {row.uuid: row for row in map(preview.find_cluster, named)}
+        found = {row.uuid: row for row in map(find, named)}
         return list(found.values())
     every = roster.read(parsed_args.project, of_this_driver)
     chosen = [
         row for row, _ in every if rows.action(row.status or "") != "DELETE"
     ]
     return sorted(chosen, key=lambda row: (row.name or "", row.uuid))
+
+
+def find(ref: str) -> Any:
+    """The row of one, by UUID or name.
+
+    :raises InvalidInput: there is none, or more than one of that name, or it
+        is of another driver
+    """
+    row = preview.find_cluster(ref)
+    try:
+        template = row.cluster_template
+    except exception.ClusterTemplateNotFound:
+        # It says nothing of the driver; this one can do without it.
+        return row
+    if not of_this_driver(template):
+        kind = (template.server_type, template.cluster_distro, template.coe)
+        name = template.driver or f"of {'/'.join(map(str, kind))}"
+        raise exceptions.InvalidInput(
+            f"cluster {row.name} ({row.uuid}) is of the driver {name}: "
+            "choose one of k8s_capi_helm_v1"
+        )
+    return row
 
 
 def of_this_driver(template: Any) -> bool:

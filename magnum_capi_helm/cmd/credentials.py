@@ -23,6 +23,7 @@ from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import preview
+from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.credentials import identity
@@ -163,13 +164,36 @@ class Replace(fleet.Fleet):
             return fleet.Change(note="it works")
         before = parsed_args.before
         if before is not None and replacement.given(rt, scope) >= before:
-            return fleet.Change(note="it was given later")
+            return self._later(rt, fresh, parsed_args)
         context = self._logins.context(fresh.project_id)
         revoke = parsed_args.revoke_at_once
         return fleet.Change(
             replacement.planned(rt, context, fresh),
             make=lambda: rotation.rotate(rt, context, fresh),
             going_on=lambda: replacement.left(rt, fresh, revoke=revoke),
+        )
+
+    def _later(
+        self, rt: runtime.Runtime, row: Any, parsed_args: argparse.Namespace
+    ) -> fleet.Change:
+        """One that is not to be replaced: it was given after --before.
+
+        A run that was stopped may have replaced it, and not yet revoked the
+        old one, which has leaked.
+        """
+        note, scope = "it was given later", operation.scope_of(row)
+        # A deletion revokes all of them.
+        leaving = rows.action(row.status) == "DELETE"
+        if (
+            leaving
+            or not parsed_args.revoke_at_once
+            or not replacement.outdated(rt, scope, parsed_args.before)
+        ):
+            return fleet.Change(note=note)
+        return fleet.Change(
+            "the old one is revoked",
+            going_on=lambda: replacement.left(rt, row, revoke=True),
+            note=note,
         )
 
 

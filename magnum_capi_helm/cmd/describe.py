@@ -15,13 +15,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import time
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import portrait
-from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.cmd import choice
+from magnum_capi_helm.cmd import ctrl_c
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import leaves
 from magnum_capi_helm.status import branch
@@ -48,7 +48,7 @@ class Describe(base.Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Which cluster, and how it is shown."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
+        choice.add_cluster(parser)
         parser.add_argument(
             "-f",
             "--format",
@@ -72,7 +72,7 @@ class Describe(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Look once, or until somebody has seen enough."""
-        row = preview.find_cluster(parsed_args.cluster)
+        row = choice.find(parsed_args.cluster)
         self._sitter = portrait.Sitter(row)
         self._last: branch.Branch | None = None
         if not parsed_args.watch:
@@ -80,19 +80,23 @@ class Describe(base.Command):
             self._print(parsed_args.format)
             return self._code()
         # It is how this command ends.
-        with contextlib.suppress(KeyboardInterrupt):
-            self._watch(parsed_args)
+        with ctrl_c.CtrlC() as end:
+            self._watch(parsed_args, end)
         return self._code()
 
-    def _watch(self, parsed_args: argparse.Namespace) -> None:
-        terminal = self.app.stdout.isatty()
-        if parsed_args.format != leaves.TREE or not terminal:
-            while self._changed(parsed_args.format):
+    def _watch(
+        self, parsed_args: argparse.Namespace, end: ctrl_c.CtrlC
+    ) -> None:
+        if not self._on_terminal(parsed_args.format):
+            while not end.pressed and self._changed(parsed_args.format):
                 self._pause(parsed_args.interval)
             return
         with leaves.moving(self.app.stdout) as screen:
-            while (found := self._looked()) is not None:
-                screen.update(leaves.drawn(found), refresh=True)
+            while not end.pressed and (found := self._looked()) is not None:
+                tree = leaves.fitting(found, screen.console)
+                # One that is half drawn would be cleared away wrongly.
+                with end.held():
+                    screen.update(tree, refresh=True)
                 self._pause(parsed_args.interval)
 
     def _changed(self, form: str) -> bool:
@@ -124,8 +128,15 @@ class Describe(base.Command):
         time.sleep(seconds)
 
     def _print(self, form: str) -> None:
-        if self._last is not None:
+        if self._last is None:
+            return
+        if self._on_terminal(form):
+            leaves.draw(self._last, self.app.stdout)
+        else:
             self.app.stdout.write(leaves.shown(self._last, form))
+
+    def _on_terminal(self, form: str) -> bool:
+        return form == leaves.TREE and self.app.stdout.isatty()
 
     def _code(self) -> int:
         """Of the last look; one that is gone was waited for."""

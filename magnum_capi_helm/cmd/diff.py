@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.label_types import option_types
 from magnum_capi_helm.planes import places
 from magnum_capi_helm.rendering import difference
@@ -42,7 +43,7 @@ class Diff(base.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The cluster, and what it would be moved to."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
+        choice.add_cluster(parser)
         parser.add_argument(
             "--chart-version",
             metavar="V",
@@ -60,7 +61,7 @@ class Diff(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Compare with what is installed."""
-        row = preview.find_cluster(parsed_args.cluster)
+        row = choice.find(parsed_args.cluster)
         rt = places.find(row)
         wanted = preview.upgraded(
             rt, row, parsed_args.template, parsed_args.chart_version

@@ -22,11 +22,13 @@ from typing import Any
 
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import preview
 from magnum_capi_helm.backup import files
 from magnum_capi_helm.backup import reading
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.records import rows
 
 EXPORTED = "exported"
 NOTHING = "nothing to export"
@@ -65,9 +67,11 @@ class Export(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Export one after the other, whatever became of those before."""
-        rows = choice.clusters(parsed_args)
+        found = choice.clusters(parsed_args)
         files.prepare(parsed_args.directory)
-        self._lines = [self._one(row, parsed_args.directory) for row in rows]
+        one = self._one if parsed_args.clusters else self._if_it_stays
+        lines = (one(row, parsed_args.directory) for row in found)
+        self._lines = [line for line in lines if line is not None]
         counts = [
             f"{sum(each.result == result for each in self._lines)} {result}"
             for result in dict.fromkeys(each.result for each in self._lines)
@@ -84,6 +88,19 @@ class Export(base.Lister):
         super().run(parsed_args)
         good = (EXPORTED, NOTHING)
         return int(any(each.result not in good for each in self._lines))
+
+    def _if_it_stays(
+        self, row: Any, directory: pathlib.Path
+    ) -> fleet.Line | None:
+        """One that nobody named; None: its user deletes it meanwhile."""
+        # Hours may have passed since the rows were listed.
+        fresh = _staying(row)
+        if fresh is None:
+            return None
+        line = self._one(fresh, directory)
+        if line.result == fleet.FAILED and _staying(row) is None:
+            return None
+        return line
 
     def _one(self, row: Any, directory: pathlib.Path) -> fleet.Line:
         line = fleet.Line(row.name or "", row.uuid, row.project_id, NOTHING)
@@ -109,3 +126,9 @@ class Export(base.Lister):
         except exceptions.CapiHelmError as error:
             return NO_CHART, f"{path}: {error}"
         return EXPORTED, str(path)
+
+
+def _staying(row: Any) -> Any | None:
+    """The row as it is now; None: it is gone, or goes."""
+    fresh = rows.fresh(preview.context(), row)
+    return None if fresh is None or reading.leaving(fresh) else fresh

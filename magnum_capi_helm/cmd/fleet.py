@@ -50,6 +50,15 @@ NOT_TRIED = "not tried"
 #: Seconds between two looks at a change that goes on.
 _PAUSE = 5.0
 
+#: What passes by itself, and says nothing of a change that was made. A freeze,
+#: or a management cluster that is another one, takes somebody to end it.
+_PASSING = (
+    exceptions.CloudUnreachable,
+    exceptions.ManagementUnreachable,
+    exceptions.Conflict,
+    exceptions.LeaseHeld,
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class Change:
@@ -97,11 +106,7 @@ class Fleet(base.Lister, abc.ABC):
         """Which clusters, whether to change them, and how many at a time."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         self.add_choice(parser)
-        parser.add_argument(
-            "--apply",
-            action="store_true",
-            help="make the changes (default: only show them)",
-        )
+        choice.add_apply(parser, "make the changes (default: only show them)")
         parser.add_argument(
             "--at-a-time",
             type=positive,
@@ -206,7 +211,7 @@ class Fleet(base.Lister, abc.ABC):
 
     def _wait(self, found: Change, seconds: float) -> None:
         over = time.monotonic() + seconds
-        while left := found.going_on():
+        while left := _left(found):
             if time.monotonic() > over:
                 raise exceptions.CapiHelmError(
                     f"not done within {seconds / 60:.0f} minutes: {left}"
@@ -217,10 +222,26 @@ class Fleet(base.Lister, abc.ABC):
         self.app.stderr.write(f"{text}\n")
 
 
+def _left(found: Change) -> str:
+    """What is still to come, or why nobody can say it at this moment."""
+    try:
+        return found.going_on()
+    except _PASSING as error:
+        return str(error)
+
+
 def operator(action: str) -> actor.Actor:
     """Whoever is at this shell."""
-    name = os.environ.get("SUDO_USER") or getpass.getuser()
+    name = os.environ.get("SUDO_USER") or _login()
     return actor.Actor(action, user=f"{name}@{socket.gethostname()}")
+
+
+def _login() -> str:
+    """The user's name; in a container nobody may have given it one."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
 
 
 def _line(row: Any, result: str, detail: str = "") -> Line:

@@ -23,6 +23,7 @@ import time
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.management import anchor
 from magnum_capi_helm.planes import maintenance
@@ -53,11 +54,7 @@ class _Command(base.Lister):
             metavar="NAME",
             help="which one, where there are several",
         )
-        parser.add_argument(
-            "--apply",
-            action="store_true",
-            help="do it (default: only show how it is now)",
-        )
+        choice.add_apply(parser, "do it (default: only show how it is now)")
         return parser
 
     def _line(

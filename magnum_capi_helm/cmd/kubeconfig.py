@@ -24,8 +24,8 @@ import yaml
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
-from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import private_file
 from magnum_capi_helm.management import kinds
@@ -56,7 +56,7 @@ class Kubeconfig(base.Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Which cluster, and where to."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
+        choice.add_cluster(parser)
         where = parser.add_mutually_exclusive_group(required=True)
         where.add_argument(
             "--file",
@@ -79,7 +79,7 @@ class Kubeconfig(base.Command):
         path, force = parsed_args.file, parsed_args.force
         if path is not None:
             private_file.check(path, force)
-        row = preview.find_cluster(parsed_args.cluster)
+        row = choice.find(parsed_args.cluster)
         # Before anybody has it.
         with (
             actor.acting(fleet.operator("kubeconfig")),

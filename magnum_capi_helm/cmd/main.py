@@ -29,7 +29,6 @@ from cliff import app
 from cliff import commandmanager
 import magnum.conf
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import complete
 
 
@@ -85,14 +84,6 @@ class Application(app.App):
             project="magnum",
             default_config_files=self.options.config_file,
         )
-
-    def run_subcommand(self, argv: list[str]) -> int:
-        """Run a command; what is expected to fail, fails in one line."""
-        try:
-            return int(super().run_subcommand(argv) or 0)
-        except exceptions.CapiHelmError as error:
-            self.stderr.write(f"{error}\n")
-            return 1
 
 
 def main(argv: list[str] | None = None) -> int:

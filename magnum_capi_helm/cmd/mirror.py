@@ -27,6 +27,7 @@ from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import chart
 from magnum_capi_helm.helm import mirroring
 from magnum_capi_helm.helm import packages
+from magnum_capi_helm.resolve import overlays
 
 
 class Mirror(base.Lister):
@@ -144,7 +145,7 @@ def _values(files: list[pathlib.Path]) -> dict[str, Any]:
     for file in files:
         try:
             found = yaml.safe_load(file.read_text()) or {}
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except (OSError, *overlays.NO_YAML) as error:
             raise exceptions.InvalidInput(
                 f"{file} can't be read as YAML: {error}"
             ) from error

@@ -19,6 +19,7 @@ import argparse
 from magnum_capi_helm import actor
 from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import diff
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.planes import places
@@ -41,11 +42,9 @@ class Rollback(base.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The cluster."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
-        parser.add_argument(
-            "--apply",
-            action="store_true",
-            help="go back (default: only show what would change)",
+        choice.add_cluster(parser)
+        choice.add_apply(
+            parser, "go back (default: only show what would change)"
         )
         return parser
 
@@ -53,7 +52,7 @@ class Rollback(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Compare with what is installed, then go back."""
-        row = preview.find_cluster(parsed_args.cluster)
+        row = choice.find(parsed_args.cluster)
         rt = places.checked(row)
         wanted = preview.of_intent(row, rollback.plan_back(rt, row))
         found = preview.changes(rt, wanted)

@@ -20,8 +20,8 @@ from typing import Any
 
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.operations import unlocking
@@ -54,12 +54,8 @@ class Unlock(base.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The cluster, and how far to go."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
-        parser.add_argument(
-            "--apply",
-            action="store_true",
-            help="free it (default: only show what is locked)",
-        )
+        choice.add_cluster(parser)
+        choice.add_apply(parser, "free it (default: only show what is locked)")
         parser.add_argument(
             "--force",
             action="store_true",
@@ -71,7 +67,7 @@ class Unlock(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Watch, and free what is dead."""
-        row = preview.find_cluster(parsed_args.cluster)
+        row = choice.find(parsed_args.cluster)
         if not row.stack_id:
             raise exceptions.NotSupported(operation.NO_RELEASE)
         rt = places.find(row)

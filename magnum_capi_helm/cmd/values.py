@@ -22,6 +22,7 @@ import yaml
 from magnum_capi_helm import preview
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.planes import places
 from magnum_capi_helm.rendering import masking
 
@@ -47,7 +48,7 @@ def subject_of(
     if parsed_args.template:
         rt = runtime.any_one()
         return rt, preview.of_template(rt, parsed_args.template)
-    row = preview.find_cluster(parsed_args.cluster)
+    row = choice.find(parsed_args.cluster)
     rt = places.find(row)
     return rt, preview.of_cluster(rt, row)
 

@@ -21,6 +21,7 @@ import yaml
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.resolve import overlays
 
 _KEYS = frozenset({"service", "method", "path"})
 _OPTION = "[capi_helm] app_cred_access_rules"
@@ -40,7 +41,7 @@ def configured() -> tuple[dict[str, str], ...]:
         raise exceptions.NotConfigured(
             f"{_OPTION} {path}: {error.strerror}"
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except overlays.NO_YAML as error:
         raise exceptions.NotConfigured(
             f"{_OPTION} {path} is neither YAML nor JSON"
         ) from error

@@ -84,11 +84,17 @@ def owner(session: Any) -> Owner:
 def allowed_roles(
     has: Sequence[str], configured: Sequence[str]
 ) -> tuple[str, ...]:
-    """The roles to pass on: configured ones that the user has; no admin."""
+    """The roles to pass on: configured ones that the user has; no admin.
+
+    Keystone tells them in any order; here it is that of the alphabet, so that
+    what is said of the same user is the same each time.
+    """
     return tuple(
-        role
-        for role in has
-        if role != _ADMIN and (not configured or role in configured)
+        sorted(
+            role
+            for role in has
+            if role != _ADMIN and (not configured or role in configured)
+        )
     )
 
 

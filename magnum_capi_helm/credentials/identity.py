@@ -122,7 +122,8 @@ def ca_bundle() -> str:
     switch verification off."""
     path = conf.CONF.drivers.openstack_ca_file or certifi.where()
     try:
-        return pathlib.Path(path).read_text()
+        # Only the text between certificates can be in another encoding.
+        return pathlib.Path(path).read_text("utf-8", "replace")
     except OSError as error:
         raise exceptions.NotConfigured(
             f"[drivers] openstack_ca_file {path}: {error.strerror}"

@@ -134,6 +134,19 @@ def given(rt: runtime.Runtime, scope: snapshot.Scope) -> float:
     return max((e.since for e in entries if e.id == login.id), default=0.0)
 
 
+def outdated(rt: runtime.Runtime, scope: snapshot.Scope, before: float) -> int:
+    """How many there still are beside the one in use, from before a moment.
+
+    :raises ManagementError: the Secret is damaged
+    """
+    there = secret(rt, scope)
+    login = ledger.login(there)
+    if there is None or login is None:
+        return 0
+    others = [e for e in ledger.entries(there, "") if e.id != login.id]
+    return sum(each.since < before for each in others)
+
+
 def secret(rt: runtime.Runtime, scope: snapshot.Scope) -> client.Object | None:
     """The Secret that it is in, or None."""
     name = names.credentials(scope[1])

@@ -39,6 +39,7 @@ from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import meanwhile
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.records import outcome
 from magnum_capi_helm.records import rows
@@ -80,7 +81,7 @@ def rotate(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
             parked = keypairs.packed_key(plan.keypair)
             kept.park(rt, plan.scope, plan.labels, parked)
         _replace(rt, plan, row)
-        _save(row, plan.owner.user_id)
+        row = _saved(rt, plan, context, row)
     rt.rounds.again(plan.scope, 0.0)
     outcome.copy_outcome(row, cluster)
     LOG.info(
@@ -165,14 +166,20 @@ def _prove(login: ledger.Login, project_id: str) -> None:
         )
 
 
-def _save(row: Any, user_id: str) -> None:
+def _saved(rt: runtime.Runtime, plan: Plan, context: Any, row: Any) -> Any:
     """Write the new owner, and that a complete cluster was updated.
 
-    What is under way, or failed, is no better and no worse for it.
+    What is under way, or failed, is no better and no worse for it. Read once
+    more: Keystone took its time, and a request may have come meanwhile.
     """
-    row.user_id = user_id
-    if row.status.endswith("_COMPLETE"):
+    row = rows.fresh(context, row) or row
+    row.user_id = plan.owner.user_id
+    complete = row.status.endswith("_COMPLETE")
+    if complete:
         row.status = rows.Status.UPDATE_COMPLETE
         row.status_reason = None
     fence.check()
     row.save()
+    if complete:
+        meanwhile.heed(rt, plan.scope, row)
+    return row

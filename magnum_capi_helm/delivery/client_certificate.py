@@ -39,6 +39,7 @@ _BEHIND = 300.0
 #: Seconds by which a new certificate has to be good for longer.
 _GAIN = 3600.0
 
+_PEM = serialization.Encoding.PEM
 _USAGE = x509.KeyUsage(
     digital_signature=True,
     content_commitment=False,
@@ -71,7 +72,10 @@ class Authority:
                 unsafe_skip_rsa_key_validation=True,
             )
             self._all = x509.load_pem_x509_certificates(pem)
-            self.pem = pem.decode("ascii")
+            # As it was understood: others may not understand what was there.
+            self.pem = "".join(
+                each.public_bytes(_PEM).decode() for each in self._all
+            )
         except (KeyError, TypeError, ValueError, crypto.UnsupportedAlgorithm):
             # Not chained: what can't be read may be a key.
             raise self._useless("no CA with a key in PEM") from None
@@ -131,14 +135,14 @@ class Authority:
                 x509.ExtendedKeyUsage([oid.ExtendedKeyUsageOID.CLIENT_AUTH]),
                 False,
             )
+            .add_extension(_issued_by(self._certificate), False)
             .sign(self._key, hashes.SHA256())  # type: ignore[arg-type]
         )
-        encoding = serialization.Encoding.PEM
         return change.Credential(
             ca=self.pem,
-            certificate=certificate.public_bytes(encoding).decode(),
+            certificate=certificate.public_bytes(_PEM).decode(),
             key=key.private_bytes(
-                encoding,
+                _PEM,
                 serialization.PrivateFormat.PKCS8,
                 serialization.NoEncryption(),
             ).decode(),
@@ -156,6 +160,22 @@ def _subject(user: settings.User) -> x509.Name:
     ]
     name = x509.NameAttribute(oid.NameOID.COMMON_NAME, user.name)
     return x509.Name([*groups, name])
+
+
+def _issued_by(ca: x509.Certificate) -> x509.AuthorityKeyIdentifier:
+    """Which of several CAs of one name it is (RFC 5280, 4.2.1.1)."""
+    try:
+        named = ca.extensions.get_extension_for_class(
+            x509.SubjectKeyIdentifier
+        ).value
+    except x509.ExtensionNotFound:
+        # Optional in a CA that signed itself.
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(
+            ca.public_key()  # type: ignore[arg-type]
+        )
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(
+        named
+    )
 
 
 def _moment(seconds: float) -> datetime.datetime:

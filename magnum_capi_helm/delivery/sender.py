@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 import socket
 import ssl
 
@@ -22,6 +22,7 @@ import certifi
 import requests
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import unanswered
 from magnum_capi_helm.delivery import settings
 
 
@@ -115,29 +116,15 @@ def _failure(
     options: settings.Settings, error: Exception
 ) -> NotDeliveredError:
     """What went wrong, without what was sent and where exactly."""
-    causes = list(_causes(error))
-    for each in causes:
-        if isinstance(each, ssl.SSLCertVerificationError):
-            where = options.ca_file or "the CAs that requests trusts"
-            return NotDeliveredError(
-                f"the certificate of {options.receiver} is not trusted, and "
-                f"nothing was sent: {each.verify_message} (by {where}; see "
-                "[capi_helm] delivery_ca_file)",
-                away=True,
-            )
-    why = type(error).__name__
-    for each in causes:
-        if isinstance(each, ssl.SSLError):
-            why = each.reason or "no TLS"
-        elif isinstance(each, OSError) and each.strerror:
-            why = each.strerror
+    if untrusted := unanswered.untrusted(error):
+        where = options.ca_file or "the CAs that requests trusts"
+        return NotDeliveredError(
+            f"the certificate of {options.receiver} is not trusted, and "
+            f"nothing was sent: {untrusted} (by {where}; see [capi_helm] "
+            "delivery_ca_file)",
+            away=True,
+        )
     return NotDeliveredError(
-        f"{options.receiver} does not answer ({why})", away=True
+        f"{options.receiver} does not answer ({unanswered.words(error)})",
+        away=True,
     )
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception, and those that it was made from."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

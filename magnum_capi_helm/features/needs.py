@@ -47,6 +47,11 @@ def check(
 
 
 def is_given(found: labels.Values, label: labels.Label[Any]) -> bool:
-    """Whether a user gave the label, and not an empty text."""
+    """Whether a user gave the label, and not an empty text.
+
+    A label of a living cluster is no reason to refuse what is new.
+    """
     given = found.given(label)
-    return given is not None and bool(given[1].strip())
+    return (
+        given is not None and not found.lasts(label) and bool(given[1].strip())
+    )

@@ -77,7 +77,7 @@ def is_made(network: spec.Network) -> bool:
 
 
 def node_ranges(cluster: spec.Cluster) -> tuple[str, ...]:
-    """Where the nodes' addresses are."""
+    """Where the nodes' addresses are; empty: nobody looked them up."""
     if is_made(cluster.network):
         return (cluster.labels[FIXED_SUBNET_CIDR],)
     return cluster.network.subnet_cidrs
@@ -137,7 +137,8 @@ def _check_families(cluster: spec.Cluster) -> None:
     versions = {
         ipaddress.ip_network(each).version for each in node_ranges(cluster)
     }
-    if 6 not in versions:
+    # A group is no reason to look at the network of a living cluster again.
+    if versions and 6 not in versions:
         raise exceptions.InvalidInput(
             f"{name}: nodes need IPv6 addresses, too: give a fixed_network "
             "with an IPv4 and an IPv6 subnet"

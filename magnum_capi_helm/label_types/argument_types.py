@@ -151,6 +151,9 @@ class CipherSuites(Listed):
 
 def _is_host(text: str) -> bool:
     """An address, or a DNS name that may begin with ``*.``."""
+    # Python takes any text after it: the zone of an IPv6 address.
+    if "%" in text:
+        return False
     try:
         ipaddress.ip_address(text)
     except ValueError:

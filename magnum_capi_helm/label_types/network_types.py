@@ -142,6 +142,9 @@ class ClusterNetworks(types.ConfigType):
             if isinstance(value, str)
             else list(value)
         )
+        # Python takes any text after it: the zone of an IPv6 address.
+        if any("%" in part for part in parts):
+            raise ValueError("a network has no zone")
         networks = [ipaddress.ip_network(part) for part in parts]
         if [each.version for each in networks] not in ([4], [4, 6]):
             raise ValueError("not IPv4, or IPv4 and then IPv6")

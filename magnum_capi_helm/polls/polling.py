@@ -33,6 +33,7 @@ from magnum_capi_helm.delivery import notice
 from magnum_capi_helm.management import observation
 from magnum_capi_helm.operations import in_line
 from magnum_capi_helm.operations import kept
+from magnum_capi_helm.operations import meanwhile
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.planes import origin
@@ -177,6 +178,14 @@ def _complete(look: looks.Look) -> None:
         labels = location.object_labels(row, look.scope[1])
         kept.park(look.rt, look.scope, labels, intent.NO_WAY_BACK)
     outcome.save_complete(row, look.nodegroups, look.verdict)
+    if meanwhile.ended(look.rt, look.scope, row):
+        _compare(look)
+    LOG.info("cluster %s is %s", row.uuid, row.status)
+
+
+def _compare(look: looks.Look) -> None:
+    """Let the polls go on, where the rows want something else by now."""
+    row = look.row
     rows_now, nodegroups = rows.read(row)
     if (
         rows_now.fingerprint() != look.wanted.fingerprint()
@@ -186,7 +195,6 @@ def _complete(look: looks.Look) -> None:
         outcome.save_updating(row)
     else:
         autoscaled.save(look.rt, row, nodegroups, rows_now, look.seen)
-    LOG.info("cluster %s is %s", row.uuid, row.status)
 
 
 def _go_on(look: looks.Look, hold: Any) -> None:
@@ -211,6 +219,7 @@ def _fail(
 ) -> None:
     row = look.row
     outcome.save_failed(row, look.nodegroups, reason, verdict)
+    meanwhile.ended(look.rt, look.scope, row)
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 

@@ -25,6 +25,7 @@ from magnum_capi_helm.status import cluster as cluster_status
 
 _COMPLETE = "_COMPLETE"
 _FAILED = "_FAILED"
+_IN_PROGRESS = "_IN_PROGRESS"
 #: Of the column ``nodegroup.version``.
 _VERSION_WIDTH = 20
 
@@ -141,6 +142,12 @@ def save_updating(cluster: Any) -> None:
     ):
         _set(cluster, "status", rows.Status.UPDATE_IN_PROGRESS)
         _save(cluster)
+
+
+def save_unfinished(cluster: Any) -> None:
+    """Write that the operation goes on, after all."""
+    _finish(cluster, _IN_PROGRESS, cluster.status_reason)
+    _save(cluster)
 
 
 def await_polls(context: Any, cluster: Any) -> None:

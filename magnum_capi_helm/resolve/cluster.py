@@ -32,6 +32,7 @@ from magnum_capi_helm.resolve import network
 from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.resolve import site
 from magnum_capi_helm.resolve import storage
+from magnum_capi_helm.upgrade import frozen
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
@@ -128,6 +129,9 @@ def living(
 ) -> spec.Cluster:
     """The outline of a cluster that is there, for the checks of a group.
 
+    Options may say by now what they did not say when it was made, so what
+    nobody can change is as in its values.
+
     :param applied: the cluster's values; those of 1.4.0 have the same keys
     """
     own = applied.get("controlPlane") or {}
@@ -142,11 +146,12 @@ def living(
         kube_version=str(version).removeprefix("v"),
         os_distro=str(applied.get("osDistro") or _CHARTS_DISTRO),
     )
-    return dataclasses.replace(
+    settled = dataclasses.replace(
         outlined,
         labels=outlined.labels.settled(),
         control_plane=dataclasses.replace(outlined.control_plane, image=image),
     )
+    return frozen.living(settled, applied)
 
 
 def _cni(template: Any) -> str:

@@ -128,9 +128,10 @@ def by_role(
 def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
     """The autoscaler's bounds; the labels are those of the default worker.
 
-    Each bound that nobody gave is the node count. Magnum saves a minimum of
-    0 where none was given: beside a maximum it means 0, but not in the
-    default worker, of which a user says it by the label.
+    What an update gave its row came later than the labels. Each bound that
+    nobody gave is the node count. Magnum saves a minimum of 0 where none was
+    given: beside a maximum it means 0, but not in the default worker, of
+    which a user says it by the label.
 
     :raises InvalidInput: they contradict each other or the count
     """
@@ -139,15 +140,21 @@ def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
     if not values[autoscaling.ENABLED] or row.role == _MASTER:
         return minimum or 0, None
     if row.is_default:
-        label_minimum = values[autoscaling.MINIMUM]
-        label_maximum = values[autoscaling.MAXIMUM]
-        minimum = minimum if label_minimum is None else label_minimum
-        maximum = maximum if label_maximum is None else label_maximum
+        minimum = _least(values, maximum) if minimum is None else minimum
+        maximum = values[autoscaling.MAXIMUM] if maximum is None else maximum
     if minimum is None:
         minimum = count if row.is_default or maximum is None else 0
     maximum = count if maximum is None else maximum
     _check_bounds(row, minimum, maximum)
     return minimum, maximum
+
+
+def _least(values: labels.Values, maximum: int | None) -> int | None:
+    """The label's minimum, but not above the maximum that an update gave."""
+    found = values[autoscaling.MINIMUM]
+    if found is None or maximum is None:
+        return found
+    return min(found, maximum)
 
 
 def _check_bounds(row: Any, minimum: int, maximum: int) -> None:

@@ -101,6 +101,9 @@ def _name_servers(given: str | None) -> tuple[str, ...]:
     )
     for each in servers:
         try:
+            # Python takes any text after it: the zone of an IPv6 address.
+            if "%" in each:
+                raise ValueError("the zone is that of one machine")
             ipaddress.ip_address(each)
         except ValueError as error:
             raise exceptions.InvalidInput(

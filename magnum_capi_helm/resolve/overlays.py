@@ -86,7 +86,7 @@ def read(path: str | pathlib.Path, origin: str) -> dict[str, Any]:
         ) from error
     except _Unusable as error:
         raise exceptions.NotConfigured(f"{origin}: {error}") from error
-    except _NO_YAML as error:
+    except NO_YAML as error:
         # Not chained: the texts of these quote the document.
         raise exceptions.NotConfigured(
             f"{origin}: is no YAML{_line(error)}"
@@ -127,7 +127,7 @@ class _Unusable(Exception):
 
 
 #: What reading raises; for a tag such as !!bool whatever comes of its text.
-_NO_YAML = (
+NO_YAML = (
     yaml.YAMLError,
     AttributeError,
     LookupError,

@@ -57,7 +57,7 @@ def living_labels(
     """The labels of a cluster that exists.
 
     A value that is not allowed counts as none: nobody can change it, and
-    1.4.0, which took any, took no notice.
+    1.4.0, which took any, took no notice. All of them last.
 
     :param own: as for :func:`cluster_labels`
     """
@@ -66,7 +66,8 @@ def living_labels(
         template=_allowed(cluster.cluster_template.labels or {}),
         cluster=_allowed(given),
     )
-    return labels.resolve(features.LABELS, sources, conf.label_defaults())
+    found = labels.resolve(features.LABELS, sources, conf.label_defaults())
+    return found.lasting([each.name for each in features.LABELS])
 
 
 def own_labels(cluster: Any) -> dict[str, str]:
@@ -84,6 +85,20 @@ def own_labels(cluster: Any) -> dict[str, str]:
 def own_labels_of_group(cluster: Any, nodegroup: Any) -> dict[str, str]:
     """The labels of a nodegroup that are no copies of its cluster's."""
     return _own(getattr(nodegroup, "labels", None), cluster.labels or {})
+
+
+def own_minimum(cluster: Any, nodegroup: Any) -> int | None:
+    """The lower bound of a default worker that is no copy of a label.
+
+    Magnum copies ``min_node_count`` of a new cluster into its row, and does
+    so with no other bound.
+    """
+    found: int | None = nodegroup.min_node_count
+    text = (cluster.labels or {}).get(autoscaling.MINIMUM.name, "")
+    try:
+        return None if int(text) == found else found
+    except ValueError:
+        return found
 
 
 def _allowed(given: Mapping[str, str]) -> dict[str, str]:

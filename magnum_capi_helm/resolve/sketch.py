@@ -27,6 +27,7 @@ import uuid
 import yaml
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.resolve import overlays
 
 #: Field -> what Magnum's API puts where nothing is given.
 _TEMPLATE: dict[str, Any] = {
@@ -78,6 +79,30 @@ _NODEGROUP: dict[str, Any] = {
     "node_labels": {},
     "node_taints": [],
 }
+#: Field -> its type in YAML, and the same in words; the others are text.
+_KINDS: dict[str, tuple[type, str]] = {
+    "cluster": (dict, "a mapping with the fields of a cluster"),
+    "nodegroups": (list, "a list of mappings with the fields of a nodegroup"),
+    "node_taints": (list, "a list of mappings with key, value and effect"),
+    **dict.fromkeys(
+        ("labels", "node_labels"), (dict, "a mapping of names to values")
+    ),
+    **dict.fromkeys(
+        ("floating_ip_enabled", "master_lb_enabled"), (bool, "true or false")
+    ),
+    **dict.fromkeys(
+        (
+            "apiserver_port",
+            "docker_volume_size",
+            "master_count",
+            "max_node_count",
+            "min_node_count",
+            "node_count",
+        ),
+        (int, "a whole number"),
+    ),
+}
+_TEXT = (str, "text, in quotes if YAML takes it for something else")
 #: Of a template, what a cluster that says nothing itself gets.
 _INHERITED = (
     "docker_volume_size",
@@ -95,17 +120,23 @@ _SPACE = uuid.UUID("6a0f2f1e-6d5a-4f5b-9d3a-0c6a3f1f7d52")
 def read(path: str, project_id: str) -> Any:
     """The cluster that a file describes, as if it were Magnum's row.
 
-    :raises InvalidInput: the file can't be read, or has unknown fields
+    :raises InvalidInput: the file can't be read, or has unknown fields, or
+        one of another type
     """
     given = _load(path)
-    wanted = dict(given.pop("cluster", None) or {})
-    groups = list(given.pop("nodegroups", None) or [])
-    template = types.SimpleNamespace(**_filled(path, _TEMPLATE, given))
+    for name in ("cluster", "nodegroups"):
+        _check(f"{path}: ", name, given.get(name))
+    wanted = given.pop("cluster", None) or {}
+    groups = given.pop("nodegroups", None) or []
+    template = types.SimpleNamespace(**_filled(f"{path}: ", _TEMPLATE, given))
     return cluster(
         template,
-        _filled(path, _CLUSTER, wanted),
+        _filled(f"{path}: cluster: ", _CLUSTER, wanted),
         project_id,
-        [_filled(path, _NODEGROUP, each) for each in groups],
+        [
+            _filled(f"{path}: nodegroup {number}: ", _NODEGROUP, each)
+            for number, each in enumerate(groups, 1)
+        ],
     )
 
 
@@ -175,11 +206,13 @@ def _group(row: Any, fields: dict[str, Any], default: bool = False) -> Any:
 
 def _load(path: str) -> dict[str, Any]:
     try:
-        found = yaml.safe_load(pathlib.Path(path).read_text())
+        found = yaml.safe_load(pathlib.Path(path).read_text("utf-8"))
     except OSError as error:
         raise exceptions.InvalidInput(f"{path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise exceptions.InvalidInput(f"{path}: no YAML: {error}") from error
+    except overlays.NO_YAML as error:
+        raise exceptions.InvalidInput(
+            f"{path}: no YAML in UTF-8: {error}"
+        ) from error
     if not isinstance(found, dict):
         raise exceptions.InvalidInput(
             f"{path}: give the fields of a cluster template"
@@ -188,18 +221,41 @@ def _load(path: str) -> dict[str, Any]:
 
 
 def _filled(
-    path: str, fields: Mapping[str, Any], given: Any
+    where: str, fields: Mapping[str, Any], given: Any
 ) -> dict[str, Any]:
+    known = f"known are {', '.join(sorted(fields))}"
     if not isinstance(given, dict):
-        raise exceptions.InvalidInput(f"{path}: {given!r} has no fields")
-    if strange := sorted(set(given) - set(fields)):
         raise exceptions.InvalidInput(
-            f"{path}: unknown field {strange[0]}; known are "
-            f"{', '.join(sorted(fields))}"
+            f"{where}{exceptions.shown(given)} has no fields; {known}"
         )
-    filled = {**fields, **given}
+    if strange := sorted(map(str, set(given) - set(fields))):
+        raise exceptions.InvalidInput(
+            f"{where}unknown field {strange[0]}; {known}"
+        )
+    for name, value in given.items():
+        _check(where, name, value)
+    found = {name: each for name, each in given.items() if each is not None}
+    filled = {**fields, **found}
+    if filled["name"] is None:
+        raise exceptions.InvalidInput(f"{where}it has no name: give one")
     for name in ("labels", "node_labels"):
         if filled.get(name):
             # Magnum keeps them as strings.
-            filled[name] = {k: str(v) for k, v in filled[name].items()}
+            filled[name] = {str(k): str(v) for k, v in filled[name].items()}
     return filled
+
+
+def _check(where: str, name: str, value: object) -> None:
+    """Refuse a value of another type than its field; None is not given."""
+    kind, allowed = _KINDS.get(name, _TEXT)
+    # In Python, true is a number as well.
+    fits = isinstance(value, kind) and (
+        isinstance(value, bool) == (kind is bool)
+    )
+    if name == "node_taints" and isinstance(value, list):
+        fits = all(isinstance(each, dict) for each in value)
+    if value is not None and not fits:
+        raise exceptions.InvalidInput(
+            f"{where}{name}={exceptions.shown(value)} is not allowed: give "
+            f"{allowed}"
+        )

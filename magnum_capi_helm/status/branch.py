@@ -84,6 +84,15 @@ def grown(
     return Branch(kind, name, state, note, "" if told else why, children)
 
 
+def folded(found: Branch) -> Branch:
+    """Without the parts of what is well with all of them."""
+    children = tuple(
+        dataclasses.replace(each, children=()) if each.well else folded(each)
+        for each in found.children
+    )
+    return dataclasses.replace(found, children=children)
+
+
 def worst(branches: Iterable[Branch]) -> State:
     """The worst of their own states."""
     states = [each.state for each in branches]

@@ -224,7 +224,15 @@ def _counted(obj: view.Object | None, called: str) -> str:
 def _machines(
     seen: view.View, machines: Sequence[view.Object]
 ) -> list[branch.Branch]:
-    return [machine.described(each, seen) for each in machines]
+    """The oldest first: what is being made comes last."""
+    return [
+        machine.described(each, seen) for each in sorted(machines, key=_made)
+    ]
+
+
+def _made(found: view.Object) -> tuple[str, str]:
+    meta = found.get("metadata") or {}
+    return str(meta.get("creationTimestamp") or ""), view.name_of(found)
 
 
 def _addons(seen: view.View, judged: Judged) -> Iterator[branch.Branch]:

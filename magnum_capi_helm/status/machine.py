@@ -43,7 +43,7 @@ def _why(machine: view.Object, seen: view.View) -> str:
     condition = _ready(machine)
     if condition is not None and condition.well:
         return fault
-    return fault or _waiting(condition) or _phase(machine)
+    return fault or _serverless(machine, condition) or _phase(machine)
 
 
 def _ready(machine: view.Object) -> conditions.Condition | None:
@@ -56,6 +56,19 @@ def _waiting(condition: conditions.Condition | None) -> str:
     if condition is None:
         return ""
     return plain_words.plain(condition.message) or condition.reason
+
+
+def _serverless(
+    machine: view.Object, condition: conditions.Condition | None
+) -> str:
+    """What is waited for; without a server, that alone.
+
+    Cluster API lists all that can't be known before there is a server, too.
+    """
+    waiting = _waiting(condition)
+    if view.spec_of(machine).get("providerID") or not waiting:
+        return waiting
+    return f"no server yet: {waiting.partition('; ')[0]}"
 
 
 def _phase(machine: view.Object) -> str:

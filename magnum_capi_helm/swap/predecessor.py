@@ -60,11 +60,8 @@ def values(
     found = old_labels.Labels(subject, options)
     healing = {"enabled": found.flag("auto_healing_enabled")}
     disk = _root_volume(found, options)
-    webhook = "k8s-keystone-auth"
-    defaults: dict[str, Any] = {
-        "healthCheck": healing,
-        "machineRootVolume": disk,
-    }
+    has_webhook = found.flag("keystone_auth_enabled")
+    defaults = {"healthCheck": healing, "machineRootVolume": disk}
     if ports := _ports(found):
         defaults["machineNetworking"] = {"ports": ports}
     return {
@@ -85,7 +82,7 @@ def values(
         "nodeGroupDefaults": defaults,
         "nodeGroups": _groups(subject, found),
         "addons": _addons(subject, found),
-        "authWebhook": webhook if found.flag("keystone_auth_enabled") else "",
+        "authWebhook": "k8s-keystone-auth" if has_webhook else "",
     }
 
 

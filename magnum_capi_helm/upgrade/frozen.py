@@ -156,7 +156,7 @@ def _is_on(csi: Mapping[str, Any]) -> bool:
 
 
 def living(cluster: spec.Cluster, old: Mapping[str, Any]) -> spec.Cluster:
-    """The cluster as its new template wants it, but for what is frozen.
+    """The cluster as template and options want it, but for what is frozen.
 
     What the topics check and write then fits the values that it keeps.
     """

@@ -159,6 +159,9 @@ def _group(
 ) -> Any:
     fields = {name: getattr(nodegroup, name, None) for name in _GROUP_FIELDS}
     labels = requested.own_labels_of_group(cluster, nodegroup)
+    if nodegroup.is_default:
+        # A copy of a label goes with the label.
+        fields["min_node_count"] = requested.own_minimum(cluster, nodegroup)
     fields["node_count"] = scaled.get(nodegroup.uuid, nodegroup.node_count)
     return types.SimpleNamespace(**{**fields, **change, "labels": labels})
 

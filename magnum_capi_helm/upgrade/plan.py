@@ -166,14 +166,15 @@ def of_cluster(
     change = moved.whole(
         row, subject.existing, template, base.labels, subject.scaled
     )
-    asked = requested.cluster_labels(change.row)
+    own = _own(change.labels)
+    asked = requested.cluster_labels(change.row).lasting(own)
     requested.check_unknown_of_template(change.row)
     wanted_chart = _chart(asked, base.chart)
     found = resolve_cluster.look_up(
         change.row, asked, wanted_chart, cloud, row.stack_id
     )
     found = frozen.living(_named(subject, found), base.values)
-    values.check(found, spared=_spared(change.labels))
+    values.check(found, spared=own)
     checks.check_versions(subject, found)
     checks.check_kept(subject, found)
     return Plan(subject, change, found, whole=True, batch=batch)
@@ -241,10 +242,10 @@ def _named(subject: subjects.Subject, found: spec.Cluster) -> spec.Cluster:
     )
 
 
-def _spared(own: Mapping[str, str]) -> frozenset[str]:
+def _own(given: Mapping[str, str]) -> frozenset[str]:
     """Labels that the cluster's user gave, by their names."""
     return frozenset(
         each.name
         for each in features.LABELS
-        if not own.keys().isdisjoint((each.name, *each.aliases))
+        if not given.keys().isdisjoint((each.name, *each.aliases))
     )

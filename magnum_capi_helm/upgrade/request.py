@@ -36,6 +36,7 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.features import encryption
+from magnum_capi_helm.operations import meanwhile
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.operations import spent
 from magnum_capi_helm.planes import origin
@@ -198,6 +199,7 @@ def accept(rt: runtime.Runtime, row: Any, wanted: intent.Intent) -> None:
         if not error.retriable:
             row.status = status
             row.save()
+            meanwhile.heed(rt, scope, row)
         # Otherwise it may have been written: the polls find out.
         raise
 

@@ -35,6 +35,12 @@ FAILED = "failed"
 #: The worst first.
 _STATES = (FAILED, UNKNOWN, UNTESTED, OK)
 
+#: What to do about an old one.
+_OLD = (
+    ": upgrade it, or choose a chart that was tested with it "
+    "('magnum-capi-helm chart list --all')"
+)
+
 _VERSION = re.compile(r"v?((\d+)\.(\d+)\.(\d+)\S*)")
 #: What charts write on all that they make, as name and version.
 _CHART = "helm.sh/chart"
@@ -188,7 +194,17 @@ def line(
     each = [_verdict(component, one, wanted) for one in found]
     states, words = zip(*each, strict=True)
     state = min(states, key=_STATES.index)
-    return Line(component.name, state, f"found {', '.join(words)}; {what}")
+    advice = _OLD if state == UNTESTED and _any_older(found, wanted) else ""
+    detail = f"found {', '.join(words)}; {what}{advice}"
+    return Line(component.name, state, detail)
+
+
+def _any_older(running: Iterable[Running], wanted: str) -> bool:
+    return any(
+        _numbers(each.version) < _numbers(wanted)
+        for each in running
+        if each.version
+    )
 
 
 def _verdict(

@@ -165,16 +165,7 @@ def deployment(
             "strategy": {"type": "RollingUpdate"},
             "template": {
                 "metadata": {"labels": selector},
-                "spec": {
-                    "containers": [
-                        {
-                            "name": container,
-                            "image": image,
-                            "args": ["--leader-elect"],
-                        }
-                    ],
-                    "serviceAccountName": name,
-                },
+                "spec": _pod(name, container, image),
             },
         },
         # The API leaves counts of zero away.
@@ -183,4 +174,13 @@ def deployment(
             **({"replicas": replicas} if replicas else {}),
             **({"readyReplicas": ready} if ready else {}),
         },
+    }
+
+
+def _pod(name: str, container: str, image: str) -> dict[str, Any]:
+    return {
+        "containers": [
+            {"name": container, "image": image, "args": ["--leader-elect"]}
+        ],
+        "serviceAccountName": name,
     }

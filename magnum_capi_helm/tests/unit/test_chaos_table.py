@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import json
 import pathlib
 
@@ -70,13 +71,15 @@ class TableTest(base.BaseTestCase):
             endings.Cell("resize", lease, "lost", endings.DONE, 21.4),
             endings.Cell("resize", intent, "lost", endings.FAILED, 3, "why"),
             endings.Cell("resize", intent, "500", endings.DONE, 9),
-            endings.Cell("resize", "no helm", "", endings.DONE, 50, "is gone"),
+            endings.Cell(
+                "resize", "no helm", "", endings.DONE, 50, "is gone | ?_"
+            ),
         ]
         ended = [
-            endings.Ending("ours", "create", "Lease", "lost", "DONE", "", 3),
-            endings.Ending(
-                "old", "create", "Lease", "lost", "STUCK", "?", 300, ["a", "b"]
-            ),
+            _ending("ours", "Lease", "DONE", seconds=3),
+            _ending("ours", "intent", "DONE", seconds=4),
+            _ending("old", "Lease", "STUCK", "?\n!", 300, list("abcde")),
+            _ending("old", "intent", "IN_PROGRESS", seconds=300, met=False),
         ]
         self.assertEqual(_TABLE, table.tables(cells, ended))
 
@@ -104,6 +107,20 @@ class TableTest(base.BaseTestCase):
         self.assertEqual(
             table.TABLES.read_text(), table.tables(*table.read(table.KEPT))
         )
+
+
+def _ending(
+    driver: str,
+    step: str,
+    status: str,
+    reason: str = "",
+    seconds: float = 0,
+    left: Sequence[str] = (),
+    met: bool = True,
+) -> endings.Ending:
+    return endings.Ending(
+        driver, "create", step, "lost", status, reason, seconds, [*left], met
+    )
 
 
 _TABLE = """\
@@ -135,7 +152,7 @@ again, 0 lost by Magnum, 0 stuck.
      - The user reads
    * - no helm
      - 50
-     - is gone
+     - ``is gone``, ``?_``
 
 .. list-table:: The same faults with magnum-capi-helm 1.4.0
    :header-rows: 1
@@ -147,5 +164,9 @@ again, 0 lost by Magnum, 0 stuck.
    * - create: Lease
      - lost
      - ``DONE`` after 3 s
-     - ``STUCK`` after 300 s: ?; left behind: a, b
+     - ``STUCK`` after 300 s: ``? !``; left behind: a, b, c and 2 more
+   * - create: intent
+     - lost
+     - ``DONE`` after 4 s
+     - ``IN_PROGRESS`` after 300 s, and did not come to this step
 """

@@ -9,26 +9,18 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
+
 """Options: a configuration file of magnum-capi-helm 1.4.0 goes on working."""
 
 from __future__ import annotations
 
-import os
 import tempfile
 from typing import Any
-from unittest import mock
 
-import fixtures
 from oslo_config import cfg
-from oslo_config import fixture
 from oslotest import base
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import features
-from magnum_capi_helm import labels
-from magnum_capi_helm.planes import home_options
-from magnum_capi_helm.planes import homes
 
 CHARTS = "https://azimuth-cloud.github.io/capi-helm-charts"
 
@@ -224,31 +216,6 @@ class OptionsTest(_ConfTest):
             )
 
 
-class InterfaceTest(base.BaseTestCase):
-    def test_both_spellings_of_an_interface(self) -> None:
-        config = self.useFixture(fixture.Config(conf.CONF))
-        for given in ("internal", "internalURL"):
-            config.config(group="capi_helm", app_cred_interface_type=given)
-            self.assertEqual("internal", conf.interface())
-
-
-class LabelDefaultsTest(base.BaseTestCase):
-    def test_every_cluster_label_is_an_option_and_no_other(self) -> None:
-        self.assertEqual(
-            {
-                label.name
-                for label in features.LABELS
-                if label.scope is not labels.Scope.TEMPLATE
-            },
-            set(conf.label_defaults()),
-        )
-
-    def test_the_operators_option_is_the_default_of_the_label(self) -> None:
-        config = self.useFixture(fixture.Config(conf.CONF))
-        config.config(group="capi_helm_cluster_labels", octavia_provider="ovn")
-        self.assertEqual("ovn", conf.label_defaults()["octavia_provider"])
-
-
 class SampleTest(_ConfTest):
     def test_defaults_as_the_sample_file_shows_them_are_read_again(
         self,
@@ -277,155 +244,3 @@ class SampleTest(_ConfTest):
                 if not opt.help
             ],
         )
-
-
-class ManagementClustersTest(base.BaseTestCase):
-    def _found(
-        self, names: list[str], **groups: dict[str, Any]
-    ) -> tuple[homes.Home, ...]:
-        config = self.useFixture(fixture.Config(conf.CONF))
-        config.config(group="capi_helm", management_clusters=names)
-        for name, options in groups.items():
-            group = f"capi_helm_management_{name}"
-            config.register_opts(home_options.OPTIONS, group=group)
-            config.config(group=group, **options)
-        return conf.management_clusters()
-
-    def test_without_a_list_there_is_one_without_a_name(self) -> None:
-        config = self.useFixture(fixture.Config(conf.CONF))
-        config.config(group="capi_helm", kubeconfig_file="/etc/kube")
-        self.assertEqual(
-            (homes.Home("", "/etc/kube", "[capi_helm] kubeconfig_file"),),
-            conf.management_clusters(),
-        )
-
-    def test_each_name_has_its_group(self) -> None:
-        found = self._found(
-            ["east", "west-2"],
-            east={
-                "kubeconfig_file": "/e",
-                "weight": 50,
-                "projects": ["p1"],
-                "availability_zones": ["az1", "az2"],
-                "only_labelled": True,
-            },
-            **{"west-2": {"kubeconfig_file": "/w"}},
-        )
-        self.assertEqual(
-            (
-                homes.Home(
-                    name="east",
-                    kubeconfig="/e",
-                    option="[capi_helm_management_east] kubeconfig_file",
-                    weight=50,
-                    projects=("p1",),
-                    zones=("az1", "az2"),
-                    only_labelled=True,
-                ),
-                homes.Home(
-                    name="west-2",
-                    kubeconfig="/w",
-                    option="[capi_helm_management_west-2] kubeconfig_file",
-                ),
-            ),
-            found,
-        )
-
-    def test_what_is_missing_or_wrong_is_named(self) -> None:
-        kube = {"kubeconfig_file": "/k"}
-        rows: list[tuple[list[str], dict[str, Any], str]] = [
-            (
-                ["a", "b"],
-                {"a": kube},
-                "[capi_helm] management_clusters names b: set "
-                "[capi_helm_management_b] kubeconfig_file to its kubeconfig",
-            ),
-            (
-                ["a", "a"],
-                {"a": kube},
-                "[capi_helm] management_clusters has 'a': give each "
-                "management cluster a name of its own, of lower case "
-                "letters, digits, - and _",
-            ),
-            (
-                ["A b"],
-                {},
-                "[capi_helm] management_clusters has 'A b': give each "
-                "management cluster a name of its own, of lower case "
-                "letters, digits, - and _",
-            ),
-        ]
-        for names, groups, expected in rows:
-            error = self.assertRaises(
-                exceptions.NotConfigured, self._found, names, **groups
-            )
-            self.assertEqual(expected, str(error))
-
-    def test_a_weight_below_0_is_refused(self) -> None:
-        directory = self.useFixture(fixtures.TempDir()).path
-        path = os.path.join(directory, "magnum.conf")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(
-                "[capi_helm]\nmanagement_clusters = a\n"
-                "[capi_helm_management_a]\nkubeconfig_file = /k\nweight = -1\n"
-            )
-        self.useFixture(fixture.Config(conf.CONF))
-        conf.CONF(["--config-file", path], project="magnum")
-        error = self.assertRaises(
-            exceptions.NotConfigured, conf.management_clusters
-        )
-        self.assertIn("weight", str(error))
-
-
-class KubeconfigPathTest(base.BaseTestCase):
-    def _path(self, configured: str, environment: dict[str, str]) -> str:
-        config = self.useFixture(fixture.Config(conf.CONF))
-        config.config(group="capi_helm", kubeconfig_file=configured)
-        with mock.patch.dict(os.environ, {"HOME": "/home/magnum"}):
-            os.environ.pop("KUBECONFIG", None)
-            os.environ.update(environment)
-            return conf.kubeconfig_path()
-
-    def test_option_before_environment_before_home(self) -> None:
-        environment = {"KUBECONFIG": "/env/one"}
-        self.assertEqual(
-            ["/etc/kube", "/env/one", "/home/magnum/.kube/config"],
-            [
-                self._path("/etc/kube", environment),
-                self._path("", environment),
-                self._path("", {}),
-            ],
-        )
-
-    def test_home_of_the_option_is_expanded(self) -> None:
-        self.assertEqual("/home/magnum/kube", self._path("~/kube", {}))
-
-    def test_of_several_in_the_environment_the_first_counts(self) -> None:
-        several = {"KUBECONFIG": "/env/one:/env/two"}
-        self.assertEqual("/env/one", self._path("", several))
-        self.assertEqual(
-            "/home/magnum/.kube/config", self._path("", {"KUBECONFIG": ""})
-        )
-
-
-class HelmProcessesTest(base.BaseTestCase):
-    """How many there are at once, on hosts and with workers of all kinds."""
-
-    def test_each_worker_has_its_share_of_the_processors(self) -> None:
-        for configured, processors, workers, expected in (
-            (0, 2, None, 2),
-            (0, 64, None, 2),
-            (0, 1, 1, 2),
-            (0, 8, 1, 8),
-            (0, 8, 2, 4),
-            (1, 8, 1, 1),
-            (20, 2, None, 20),
-        ):
-            config = self.useFixture(fixture.Config(conf.CONF))
-            config.config(group="capi_helm", max_helm_processes=configured)
-            config.config(group="conductor", workers=workers)
-            host = mock.patch.object(
-                os, "sched_getaffinity", return_value=range(processors)
-            )
-            with host:
-                self.assertEqual(expected, conf.helm_processes())

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+import functools
 import pathlib
 
 from oslotest import base
@@ -63,6 +64,7 @@ OWNERS = {
 }
 
 
+@functools.cache
 def _modules() -> dict[str, ast.Module]:
     """Each module of the product: dotted name below the package -> tree."""
     found = {}

@@ -20,6 +20,7 @@ from oslotest import base
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
+from magnum_capi_helm.label_types import argument_types
 
 SIZE = labels.Label(
     name="size",
@@ -138,6 +139,38 @@ class ValuesTest(base.BaseTestCase):
         self.assertEqual(values, values.settled())
         self.assertEqual(("size", "1"), values.given(SIZE))
         self.assertIsNone(values.settled().given(SIZE))
+
+    def test_what_lasts_is_given_and_may_be_given_anew(self) -> None:
+        values = resolve({"size": "1"}, {}).lasting(("size",))
+        self.assertEqual(("size", "1"), values.given(SIZE))
+        group = labels.narrowed((), values, {})
+        other = values.beneath(resolve({"size": "2"}, {}))
+        kept = labels.Values({"version": "1"}).over(values)
+        self.assertEqual(
+            [True, True, False, True],
+            [each.lasts(SIZE) for each in (values, group, other, kept)],
+        )
+
+    def test_a_value_of_an_option_is_refused_as_a_user_would_write_it(
+        self,
+    ) -> None:
+        hosts = labels.Label(
+            name="hosts",
+            type=argument_types.HOSTS,
+            default=(),
+            allowed="hosts",
+            help="Hosts.",
+        )
+        switch = labels.Switch(name="switch", default=False, help="A switch.")
+        found = labels.Values({"hosts": ("a", "b"), "switch": True})
+        self.assertEqual(
+            [
+                "label hosts='a,b' is not allowed: give c",
+                "label switch='true' is not allowed: give c",
+                "label size='5' is not allowed: give c",
+            ],
+            [str(found.refused(each, "c")) for each in (hosts, switch, SIZE)],
+        )
 
     def test_equal_values_are_equal_and_hash_alike(self) -> None:
         one, two = resolve({"size": "1"}, {}), resolve({"old_size": "1"}, {})

@@ -55,7 +55,7 @@ class LightImportTest(base.BaseTestCase):
             for name in _loaded_by(_DRIVER)
             if name.startswith("magnum_capi_helm.")
         }
-        workers = ("cloud", "creation", "helm", "management", "operation")
+        workers = ("changes", "cloud", "helm", "management", "operations")
         self.assertEqual(
             [], sorted(name for name in ours if name.startswith(workers))
         )

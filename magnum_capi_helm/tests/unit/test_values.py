@@ -53,67 +53,65 @@ class MergeTest(base.BaseTestCase):
         self.assertEqual({"a": {"b": [1]}}, source)
 
 
+_IMAGE = specs.IMAGE.id
+_HEALING: dict[str, Any] = {"healthCheck": {"enabled": True}}
+#: What the smallest cluster comes to.
+SMALL: dict[str, Any] = {
+    "kubernetesVersion": "1.34.2",
+    "machineImageId": _IMAGE,
+    "osDistro": "ubuntu",
+    "cloudCredentialsSecretName": "demo-45f11a8de301-cloud-credentials",
+    "controlPlane": _HEALING
+    | {
+        "machineFlavor": "m1.large",
+        "machineImageId": _IMAGE,
+        "kubernetesVersion": "1.34.2",
+        "machineCount": 3,
+        "nodeLabels": {"magnum.openstack.org/role": "master"},
+    },
+    "nodeGroupDefaults": _HEALING,
+    "nodeGroups": [
+        {
+            "name": "default-worker",
+            "machineFlavor": "m1.small",
+            "machineImageId": _IMAGE,
+            "kubernetesVersion": "1.34.2",
+            "machineCount": 2,
+            "nodeLabels": {
+                "magnum.openstack.org/role": "worker",
+                "magnum.openstack.org/nodegroup": "default-worker",
+            },
+        }
+    ],
+    "clusterNetworking": {"internalNetwork": {"nodeCidr": "10.0.0.0/24"}},
+    "apiServer": {
+        "enableLoadBalancer": True,
+        "loadBalancerProvider": "amphora",
+        "associateFloatingIP": True,
+    },
+    "addons": {
+        "cni": {"type": "calico"},
+        "monitoring": {"enabled": False},
+        "reloader": {"enabled": True},
+        "ingress": {"enabled": False},
+        "openstack": {
+            "cloudConfig": {
+                "LoadBalancer": {
+                    "lb-provider": "amphora",
+                    "lb-method": "ROUND_ROBIN",
+                    "create-monitor": True,
+                }
+            },
+            "csiCinder": {"defaultStorageClass": {"enabled": False}},
+        },
+    },
+}
+
+
 class BuildTest(base.BaseTestCase):
     def test_a_small_cluster_whole(self) -> None:
-        image = specs.IMAGE.id
-        healing: dict[str, Any] = {"healthCheck": {"enabled": True}}
         self.assertEqual(
-            {
-                "kubernetesVersion": "1.34.2",
-                "machineImageId": image,
-                "osDistro": "ubuntu",
-                "cloudCredentialsSecretName": (
-                    "demo-45f11a8de301-cloud-credentials"
-                ),
-                "controlPlane": healing
-                | {
-                    "machineFlavor": "m1.large",
-                    "machineImageId": image,
-                    "kubernetesVersion": "1.34.2",
-                    "machineCount": 3,
-                    "nodeLabels": {"magnum.openstack.org/role": "master"},
-                },
-                "nodeGroupDefaults": healing,
-                "nodeGroups": [
-                    {
-                        "name": "default-worker",
-                        "machineFlavor": "m1.small",
-                        "machineImageId": image,
-                        "kubernetesVersion": "1.34.2",
-                        "machineCount": 2,
-                        "nodeLabels": {
-                            "magnum.openstack.org/role": "worker",
-                            "magnum.openstack.org/nodegroup": "default-worker",
-                        },
-                    }
-                ],
-                "clusterNetworking": {
-                    "internalNetwork": {"nodeCidr": "10.0.0.0/24"}
-                },
-                "apiServer": {
-                    "enableLoadBalancer": True,
-                    "loadBalancerProvider": "amphora",
-                    "associateFloatingIP": True,
-                },
-                "addons": {
-                    "cni": {"type": "calico"},
-                    "monitoring": {"enabled": False},
-                    "reloader": {"enabled": True},
-                    "ingress": {"enabled": False},
-                    "openstack": {
-                        "cloudConfig": {
-                            "LoadBalancer": {
-                                "lb-provider": "amphora",
-                                "lb-method": "ROUND_ROBIN",
-                                "create-monitor": True,
-                            }
-                        },
-                        "csiCinder": {
-                            "defaultStorageClass": {"enabled": False}
-                        },
-                    },
-                },
-            },
+            SMALL,
             values.build(specs.cluster()),
         )
 

@@ -117,6 +117,19 @@ class BackupTestCase(base.FlowTestCase):
         ]
 
 
+class ExportTestCase(BackupTestCase):
+    """One cluster, which is complete."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Header and objects of the file."""
+        head, body = gzip.decompress(self.file.read_bytes()).splitlines()
+        return json.loads(head), json.loads(body)
+
+
 class ImportTestCase(BackupTestCase):
     """On the management cluster that a cluster was exported from."""
 

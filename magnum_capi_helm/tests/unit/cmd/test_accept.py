@@ -28,7 +28,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import test_places
+from magnum_capi_helm.tests.unit.flows import placing
 
 
 def run(*argv: str) -> tuple[int, list[tuple[str, str]]]:
@@ -196,7 +196,7 @@ class AcceptTest(base.FlowTestCase):
         self.assertEqual((0, [("nothing to do", "")]), run("web"))
 
 
-class SeveralTest(test_places.PlacesTestCase):
+class SeveralTest(placing.PlacesTestCase):
     """A complete cluster on b, of a and b."""
 
     def setUp(self) -> None:

@@ -249,7 +249,7 @@ class MirrorTest(ChartTestCase):
         )
 
     def test_a_values_file_that_is_none_is_named(self) -> None:
-        for text in ("{", "[1]", None):
+        for text in ("{", "[1]", "a: 2026-02-30", None):
             file = self.home / "values.yaml"
             file.unlink(missing_ok=True)
             if text:

@@ -15,97 +15,22 @@
 from __future__ import annotations
 
 import base64
-import datetime
-import functools
-import io
-import json
-from typing import Any
 
-import certifi
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509 import oid
 import yaml
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import names
-from magnum_capi_helm import pem
-from magnum_capi_helm.cmd import credentials
-from magnum_capi_helm.cmd import main
 from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.cmd import refreshed
 from magnum_capi_helm.tests.unit.flows import base
 
-NAME = names.credentials(base.RELEASE)
 ELSEWHERE = "https://elsewhere.test/v3"
 
 
-@functools.lru_cache
-def ca(name: str, days: int = 3650) -> str:
-    """A CA in PEM, from today for so many days."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, name)])
-    today = datetime.datetime.now(datetime.timezone.utc)
-    made = x509.CertificateBuilder(
-        subject,
-        subject,
-        key.public_key(),
-        x509.random_serial_number(),
-        today - datetime.timedelta(days=20),
-        today + datetime.timedelta(days=days),
-    ).sign(key, hashes.SHA256())
-    return made.public_bytes(serialization.Encoding.PEM).decode()
-
-
-class RefreshTest(base.FlowTestCase):
-    """A cluster that was made with a private CA, and is complete."""
-
-    identity = "http://keystone.test/v3"
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.err = io.StringIO()
-        self.trust(ca("old"))
-        self.created()
-        self.before = self.secret()
-
-    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
-        found = super().catalogue(session)
-        found.identity = self.identity
-        return found
-
-    def trust(self, *certificates: str) -> None:
-        """What the operator's file has from now on."""
-        path = self.create_tempfiles([("ca", "".join(certificates))])[0]
-        conf.CONF.set_override("openstack_ca_file", path, "drivers")
-
-    def secret(self) -> Any:
-        found = self.server.get(kinds.SECRET, base.NAMESPACE, NAME)
-        assert found is not None
-        return found
-
-    def data(self, key: str) -> str:
-        return base64.b64decode(self.secret()["data"][key]).decode()
-
-    def refresh(self, *argv: str) -> dict[str, str]:
-        """The line of the cluster, once the command was run."""
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), self.err
-        command = credentials.Refresh(app, None)
-        command.pause = 0.0
-        words = ["web", *argv, "-f", "json"]
-        command.run(command.get_parser("test").parse_args(words))
-        text = app.stdout.getvalue()
-        self.assertNotIn(openstack.SECRET, text + self.err.getvalue())
-        [line] = json.loads(text)
-        self.assertEqual("web", line["Cluster"])
-        return {key: line[key] for key in ("Result", "Detail")}
-
+class RefreshTest(refreshed.RefreshTestCase):
     def test_of_the_cloud_of_now_there_is_nothing_to_do(self) -> None:
         self.assertEqual(
             {"Result": "nothing to do", "Detail": ""}, self.refresh("--apply")
@@ -118,7 +43,7 @@ class RefreshTest(base.FlowTestCase):
         conf.CONF.set_override(
             "app_cred_interface_type", "internalURL", "capi_helm"
         )
-        self.trust(ca("new"))
+        self.trust(refreshed.ca("new"))
         self.assertEqual(
             {
                 "Result": "would change",
@@ -141,77 +66,6 @@ class RefreshTest(base.FlowTestCase):
         old["clouds"]["openstack"]["auth"]["auth_url"] = ELSEWHERE
         self.assertEqual(old, yaml.safe_load(self.data("clouds.yaml")))
         self.assertEqual("nothing to do", self.refresh("--apply")["Result"])
-
-    def test_new_and_old_cas_are_both_trusted_each_once(self) -> None:
-        gone = ca("gone", days=-1)
-        self.trust(ca("old"), gone)
-        self.refresh("--apply")
-        self.trust(ca("new"), ca("old"))
-        self.refresh("--apply")
-        self.trust(ca("new"))
-        self.refresh("--apply")
-        bundle = self.data("cacert")
-        self.assertEqual([ca("new"), ca("old")], pem.certificates(bundle))
-
-    def test_machines_get_a_new_ca_with_an_upgrade_and_it_says_so(
-        self,
-    ) -> None:
-        self.trust(ca("new"))
-        self.refresh("--apply")
-        self.assertEqual(
-            {
-                "Result": "nothing to do",
-                "Detail": "nodes still trust the old CA: they get the new "
-                "one with the cluster's next upgrade",
-            },
-            self.refresh(),
-        )
-
-    def test_an_expired_one_is_not_kept(self) -> None:
-        self.trust(ca("old"), ca("gone", days=-1))
-        self.refresh("--apply")
-        self.assertIn(ca("gone", days=-1), self.data("cacert"))
-        self.trust(ca("new"))
-        self.refresh("--apply")
-        bundle = self.data("cacert")
-        self.assertEqual([ca("new"), ca("old")], pem.certificates(bundle))
-
-    def test_old_cas_go_when_they_are_told_to(self) -> None:
-        self.trust(ca("new"))
-        self.refresh("--apply")
-        self.assertEqual(
-            "CAs: 1 old ones go", self.refresh("--only-new-ca")["Detail"][:18]
-        )
-        self.refresh("--only-new-ca", "--apply")
-        bundle = self.data("cacert")
-        self.assertEqual([ca("new")], pem.certificates(bundle))
-
-    def test_a_cloud_whose_ca_is_public_by_now(self) -> None:
-        conf.CONF.clear_override("openstack_ca_file", "drivers")
-        self.assertEqual(
-            {
-                "Result": "would change",
-                "Detail": "CAs: the public ones are new",
-            },
-            self.refresh(),
-        )
-        self.refresh("--apply")
-        some = set(pem.certificates(self.data("cacert")))
-        public = set(pem.certificates(certifi.contents()))
-        self.assertEqual(public | {ca("old")}, some)
-        self.assertEqual("nothing to do", self.refresh()["Result"])
-
-    def test_public_cas_that_a_host_has_got_since_are_no_reason(self) -> None:
-        conf.CONF.clear_override("openstack_ca_file", "drivers")
-        public = pem.certificates(certifi.contents())
-        few = base64.b64encode("".join(public[:3]).encode()).decode()
-        self.patch(data={"cacert": few})
-        self.assertEqual("would change", self.refresh()["Result"])
-        self.refresh("--apply")
-        self.assertEqual(few, self.secret()["data"]["cacert"])
-
-    def patch(self, **change: Any) -> None:
-        self.server.patch(kinds.SECRET, base.NAMESPACE, NAME, change)
 
     def test_an_older_secret_gets_the_note_and_nothing_else(self) -> None:
         self.patch(metadata={"annotations": {identity.ANNOTATION: None}})
@@ -241,7 +95,7 @@ class RefreshTest(base.FlowTestCase):
         self,
     ) -> None:
         name = names.chart_object(base.RELEASE, "cloud-config")
-        key = f"{NAME}.secret.addons.stackhpc.com/checksum"
+        key = f"{refreshed.NAME}.secret.addons.stackhpc.com/checksum"
         note = {"annotations": {key: "of the old data"}}
         copy = (kinds.MANIFESTS, base.NAMESPACE, name)
         self.server.patch(*copy, {"metadata": note})
@@ -269,7 +123,9 @@ class RefreshTest(base.FlowTestCase):
             for each in self.management.requests
             if each.verb not in ("get", "list")
         }
-        self.assertEqual({("Secret", NAME), ("Lease", base.RELEASE)}, written)
+        self.assertEqual(
+            {("Secret", refreshed.NAME), ("Lease", base.RELEASE)}, written
+        )
         self.assertEqual(upgrades, len(self.helm.upgrades))
         self.assertEqual(row, self.row().as_dict())
 
@@ -287,7 +143,7 @@ class RefreshTest(base.FlowTestCase):
         self.assertEqual(self.before["data"], self.secret()["data"])
 
     def test_a_cluster_without_a_credential(self) -> None:
-        self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
+        self.server.delete(kinds.SECRET, base.NAMESPACE, refreshed.NAME)
         line = self.refresh()
         self.assertEqual("refused", line["Result"])
         self.assertIn("openstack coe credential rotate", line["Detail"])
@@ -310,11 +166,6 @@ class RefreshTest(base.FlowTestCase):
         self.patch(data={"clouds.yaml": broken})
         line = self.refresh()
         self.assertEqual("refused", line["Result"])
-        self.assertIn(f"the Secret {NAME} does not say", line["Detail"])
-
-    def test_a_bundle_that_is_none_is_refused(self) -> None:
-        self.trust("no certificate")
-        why = "[drivers] openstack_ca_file holds no certificates in PEM"
-        self.assertEqual(
-            {"Result": "refused", "Detail": why}, self.refresh("--apply")
+        self.assertIn(
+            f"the Secret {refreshed.NAME} does not say", line["Detail"]
         )

@@ -10,22 +10,18 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""``magnum-capi-helm describe``: the tree, and how it is watched."""
+"""``magnum-capi-helm describe``: the tree of a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-import io
 import json
-from typing import Any
+import re
 
 import yaml
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
-from magnum_capi_helm.cmd import describe
-from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.cmd import described
 from magnum_capi_helm.tests.unit.flows import base
 
 WORKERS = names.machine_deployment(base.RELEASE, "default-worker")
@@ -35,93 +31,12 @@ NO_HOST = (
     "flavor there; choose another flavor or availability zone, or ask the "
     "operator"
 )
-#: With R in the place of the release.
-WELL = """\
-cluster web (CREATE_COMPLETE, HEALTHY): ready
-├── helm release R (revision 1 deployed, chart 0.27.0): ready
-├── Cluster R (https://203.0.113.10:6443): ready
-│   ├── OpenStackCluster R: ready
-│   ├── KubeadmControlPlane R-control-plane (nodegroup default-master, 1 of 1 \
-ready): ready
-│   │   └── Machine R-control-plane-m0 (192.168.3.10, server \
-server-R-control-plane-m0): ready
-│   │       └── Node R-control-plane-m0: ready
-│   ├── MachineDeployment R-default-worker (nodegroup default-worker, 2 of 2 \
-ready): ready
-│   │   ├── Machine R-default-worker-m0 (192.168.3.11, server \
-server-R-default-worker-m0): ready
-│   │   │   └── Node R-default-worker-m0: ready
-│   │   └── Machine R-default-worker-m1 (192.168.3.12, server \
-server-R-default-worker-m1): ready
-│   │       └── Node R-default-worker-m1: ready
-│   └── addons (4 of 4 deployed): ready
-│       ├── HelmRelease R-ccm-openstack: ready
-│       ├── Manifests R-cloud-config: ready
-│       ├── HelmRelease R-cni-calico: ready
-│       └── HelmRelease R-csi-cinder: ready
-├── Lease R (nobody holds it)
-└── credential R-cloud-credentials: ready
-"""
 
 
-class Terminal(io.StringIO):
-    """What is written to it is seen at once."""
-
-    def isatty(self) -> bool:
-        """As rich asks."""
-        return True
-
-
-class Watched(describe.Describe):
-    """Something happens between two looks, in no time."""
-
-    meanwhile: list[Callable[[], None]]
-
-    def _pause(self, seconds: float) -> None:
-        if not self.meanwhile:
-            raise KeyboardInterrupt
-        self.meanwhile.pop(0)()
-
-
-class DescribeTestCase(base.FlowTestCase):
-    """A cluster that is complete."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.complete()
-        self.health_poll()
-        self.out: io.StringIO = io.StringIO()
-        self.err = io.StringIO()
-
-    def describe(
-        self, *argv: str, meanwhile: tuple[Callable[[], None], ...] = ()
-    ) -> int:
-        """Run the command; its exit code."""
-        app = main.Application()
-        app.stdout, app.stderr = self.out, self.err
-        command = Watched(app, None)
-        command.meanwhile = list(meanwhile)
-        words = ["web", *argv]
-        return command.run(command.get_parser("test").parse_args(words))
-
-    def printed(self) -> str:
-        """What came out, with R in the place of the release."""
-        return self.out.getvalue().replace(base.RELEASE, "R")
-
-    def lines(self, *argv: str) -> list[str]:
-        """The lines that are not ready, without their branches."""
-        self.describe(*argv)
-        return [
-            each.strip("│├└─ ")
-            for each in self.printed().splitlines()
-            if not each.endswith(": ready") and "Lease" not in each
-        ]
-
-
-class TreeTest(DescribeTestCase):
+class TreeTest(described.DescribeTestCase):
     def test_a_cluster_that_is_well(self) -> None:
         self.assertEqual(0, self.describe())
-        self.assertEqual(WELL, self.printed())
+        self.assertEqual(described.WELL, self.printed())
 
     def test_the_reason_stands_at_the_machine_that_has_no_server(self) -> None:
         machine = self.capi.fail_machine("default-worker")
@@ -227,6 +142,38 @@ class TreeTest(DescribeTestCase):
         )
         self.assertEqual(1, self.describe())
 
+    def test_a_machine_without_a_server_says_what_comes_first(self) -> None:
+        key = (kinds.MACHINE, base.NAMESPACE, f"{WORKERS}-m0")
+        message = (
+            "* InfrastructureReady: the server is made\n"
+            "* NodeHealthy: Waiting for spec.providerID"
+        )
+        ready = {"type": "Ready", "status": "False", "reason": "NotReady"}
+        self.server.patch(*key, {"spec": {"providerID": None}})
+        self.server.set_status(
+            *key,
+            {
+                "phase": "Provisioning",
+                "conditions": [{**ready, "message": message}],
+            },
+        )
+        self.assertIn(
+            "Machine R-default-worker-m0: not ready: no server yet: "
+            "InfrastructureReady: the server is made",
+            self.lines(),
+        )
+
+    def test_the_machine_that_was_made_last_comes_last(self) -> None:
+        key = (kinds.MACHINE, base.NAMESPACE, f"{WORKERS}-m0")
+        first = self.server.get(*key)
+        assert first is not None
+        self.server.delete(*key)
+        self.server.stamp = "2100-01-01T00:00:00Z"
+        self.server.apply(kinds.MACHINE, first)
+        self.describe()
+        found = re.findall(r"Machine R-default-worker-(m\d)", self.printed())
+        self.assertEqual(["m1", "m0"], found)
+
     def test_who_holds_the_lease(self) -> None:
         with self.busy():
             self.assertEqual(0, self.describe())
@@ -291,70 +238,3 @@ class TreeTest(DescribeTestCase):
         self.describe()
         verbs = {each.verb for each in self.management.requests[len(before) :]}
         self.assertEqual(set(), verbs & {"create", "replace", "patch"})
-
-
-class WatchTest(DescribeTestCase):
-    def nothing(self) -> None:
-        """Time passes."""
-
-    def fail_one(self) -> None:
-        """A machine is lost."""
-        self.capi.fail_machine("default-worker")
-
-    def test_another_tree_only_when_something_changed(self) -> None:
-        code = self.describe(
-            "--watch", meanwhile=(self.nothing, self.fail_one, self.nothing)
-        )
-        self.assertEqual(2, self.printed().count("cluster web"))
-        self.assertEqual(1, code)
-        self.assertNotIn("\x1b", self.printed())
-
-    def test_ctrl_c_ends_it_with_the_code_of_the_last_look(self) -> None:
-        self.assertEqual(0, self.describe("--watch"))
-        self.assertEqual(WELL, self.printed())
-
-    def test_a_terminal_is_brought_up_to_date_in_place(self) -> None:
-        self.out = Terminal()
-        self.assertEqual(
-            1, self.describe("--watch", meanwhile=(self.fail_one,))
-        )
-        self.assertIn("\x1b[", self.printed())
-        self.assertIn("No valid host", self.printed())
-
-    def test_a_look_that_fails_is_told_and_does_not_end_it(self) -> None:
-        code = self.describe(
-            "--watch",
-            meanwhile=(self.management.unreachable, self.management.recover),
-        )
-        self.assertEqual(0, code)
-        self.assertIn("cluster web: unknown: ", self.printed())
-        self.assertEqual(3, self.printed().count("cluster web"))
-
-    def test_a_look_that_fails_is_an_error_without_it(self) -> None:
-        self.management.unreachable()
-        self.assertRaises(exceptions.ManagementUnreachable, self.describe)
-
-    def test_it_ends_when_the_cluster_is_gone(self) -> None:
-        def go() -> None:
-            for each in self.groups().values():
-                each.destroy()
-            self.row().destroy()
-
-        self.assertEqual(0, self.describe("--watch", meanwhile=(go,)))
-        self.assertEqual("web is gone\n", self.err.getvalue())
-
-    def test_a_credential_that_works_is_tried_once(self) -> None:
-        self.describe("--watch", meanwhile=(self.nothing, self.nothing))
-        self.assertEqual(1, self.logins())
-
-    def logins(self) -> int:
-        """How often Keystone was asked for a token by a credential."""
-        bodies: list[dict[str, Any]] = [
-            each.json()
-            for each in self.openstack.mocker.request_history
-            if each.method == "POST" and "auth/tokens" in each.url
-        ]
-        return sum(
-            "application_credential" in each["auth"]["identity"]["methods"]
-            for each in bodies
-        )

@@ -21,6 +21,8 @@ import threading
 from typing import Any
 import uuid
 
+import fixtures
+
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import fleet
@@ -162,6 +164,43 @@ class FleetTest(base.FlowTestCase):
         )
         self.assertEqual("not done within 0 minutes: drying", str(error))
 
+    def wait(self, seconds: float, *looks: str | Exception) -> None:
+        """A change of which each look finds the next."""
+        left = iter(looks)
+
+        def look() -> str:
+            found = next(left)
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+        change = fleet.Change("x", going_on=look)
+        Paint(main.Application(), None)._wait(change, seconds)
+        self.assertEqual([], list(left))
+
+    def test_what_passes_by_itself_is_waited_for(self) -> None:
+        for passing in (
+            exceptions.CloudUnreachable("Keystone does not answer"),
+            exceptions.ManagementUnreachable("cut off"),
+            exceptions.Conflict("somebody was first"),
+            exceptions.LeaseHeld("a conductor works on it"),
+        ):
+            self.wait(60.0, passing, "drying", passing, "")
+            error = self.assertRaises(
+                exceptions.CapiHelmError, self.wait, 0.0, *[passing] * 1000
+            )
+            self.assertEqual(
+                f"not done within 0 minutes: {passing}", str(error)
+            )
+
+    def test_what_takes_somebody_to_end_it_fails_at_once(self) -> None:
+        for lasting in (
+            exceptions.Frozen("the management cluster", "moving"),
+            exceptions.CloudError("Keystone does not let you"),
+            exceptions.ManagementError("the Secret is damaged"),
+        ):
+            self.assertRaises(type(lasting), self.wait, 60.0, lasting, "")
+
     def test_several_at_a_time(self) -> None:
         self.clusters("a", "b")
         # One alone would wait here for ever.
@@ -210,6 +249,20 @@ class FleetTest(base.FlowTestCase):
                 self.log.output,
             )
         self.assertIsNone(actor.current())
+
+    def test_whoever_has_no_name_is_told_by_number(self) -> None:
+        for each in ("SUDO_USER", "LOGNAME", "USER", "LNAME", "USERNAME"):
+            self.useFixture(fixtures.EnvironmentVariable(each, None))
+        # What Python says of a uid without an entry, until 3.12 and since.
+        for error in (KeyError, OSError):
+
+            def unknown(_: int, error: type[Exception] = error) -> None:
+                raise error("uid not found")
+
+            self.useFixture(fixtures.MonkeyPatch("pwd.getpwuid", unknown))
+            self.useFixture(fixtures.MonkeyPatch("os.getuid", lambda: 54321))
+            who = fleet.operator("paint")
+            self.assertRegex(str(who), r"^paint, user uid 54321@\S+$")
 
     def test_counts_are_whole_numbers(self) -> None:
         parser = Paint(main.Application(), None).get_parser("test")

@@ -27,7 +27,7 @@ from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import test_places
+from magnum_capi_helm.tests.unit.flows import placing
 
 
 class Freeze(freeze.Freeze):
@@ -143,7 +143,7 @@ class CommandsTest(base.FlowTestCase):
         )
 
 
-class SeveralTest(test_places.PlacesTestCase):
+class SeveralTest(placing.PlacesTestCase):
     run_command = CommandsTest.run_command
 
     def setUp(self) -> None:

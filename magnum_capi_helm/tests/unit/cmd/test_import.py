@@ -15,12 +15,9 @@
 from __future__ import annotations
 
 import gzip
-from typing import Any
 
 from magnum_capi_helm import names
-from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.cmd import backups
 from magnum_capi_helm.tests.unit.flows import base
 
@@ -106,30 +103,6 @@ class ImportTest(backups.ImportTestCase):
         self.poll()
         self.assertEqual({"UPDATE_COMPLETE"}, {self.row().status})
         self.assertEqual(3, self.replicas())
-
-    def test_keys_come_first_and_helms_newest_record_before_older(
-        self,
-    ) -> None:
-        for count in (3, 4):
-            self.resize(count)
-            self.capi.settle()
-            self.poll()
-        self.export()
-        self.lose()
-        self.management.requests.clear()
-        self.bring("--apply")
-        made = [each for each in self.writes() if each.startswith("create ")]
-        record = [names.helm_record(RELEASE, each) for each in (3, 2, 1)]
-        secrets = (
-            CREDENTIALS,
-            CA,
-            ETCD,
-            PROXY,
-            SA,
-            INTENT,
-            *record,
-        )
-        self.assertEqual([f"create {each}" for each in secrets], made)
 
     def test_marks_of_ours_are_part_of_a_secret_and_others_are_not(
         self,
@@ -239,77 +212,6 @@ class ImportTest(backups.ImportTestCase):
         self.assertEqual((0, "nothing to do", ""), self.bring("--apply"))
         # It is made anew any moment, so an export does without.
         self.assertEqual(0, self.export()[0])
-
-    def test_stopped_half_way_it_says_so_and_goes_on_when_asked(self) -> None:
-        self.lose()
-        refusal = answers.ForbiddenError("forbidden: create (403)")
-        self.management.fail(
-            refusal, verbs=("create",), kind=kinds.SECRET, name=SA
-        )
-        code, result, detail = self.bring("--apply")
-        self.assertEqual((1, "failed"), (code, result))
-        self.assertEqual(
-            f"Secret {SA} was not made: forbidden: create (403); made "
-            f"before: Secret {CREDENTIALS}, Secret {CA}, Secret {ETCD}, "
-            f"Secret {PROXY}; still to make: Secret {SA}, Secret {INTENT}, "
-            f"Secret {RECORD}: import again",
-            detail,
-        )
-        self.assertEqual(
-            {CREDENTIALS, CA, ETCD, PROXY},
-            set(self.secrets()),
-        )
-        self.management.recover()
-        self.assertEqual((0, "changed"), self.bring("--apply")[:2])
-        self.assertEqual(self.before, self.secrets())
-
-    def test_killed_at_any_point_it_is_resumed(self) -> None:
-        for name in (
-            CREDENTIALS,
-            SA,
-            INTENT,
-            RECORD,
-        ):
-            self.lose()
-            self.management.kill_before("create", kinds.SECRET, name)
-            self.assertRaises(management.Killed, self.bring, "--apply")
-            self.management.recover()
-            lease = {"spec": {"holderIdentity": ""}}
-            self.server.patch(kinds.LEASE, base.NAMESPACE, RELEASE, lease)
-            self.assertEqual((0, "changed"), self.bring("--apply")[:2])
-            self.assertEqual(self.before, self.secrets())
-
-    def test_somebody_else_makes_a_secret_meanwhile(self) -> None:
-        for extra, expected in ((None, "changed"), ("b3RoZXI=", "failed")):
-            self.lose(CA)
-            made = {
-                "metadata": {
-                    "name": CA,
-                    "namespace": base.NAMESPACE,
-                    "labels": self.before[CA]["labels"],
-                },
-                "type": self.before[CA]["type"],
-                "data": {**self.before[CA]["data"]},
-            }
-            if extra:
-                made["data"]["extra"] = extra
-            original = self.management.create
-
-            def race(
-                kind: kinds.Kind,
-                obj: Any,
-                made: Any = made,
-                original: Any = original,
-            ) -> Any:
-                self.management.create = original  # type: ignore[method-assign]
-                self.server.create(kind, made)
-                return original(kind, obj)
-
-            self.management.create = race  # type: ignore[method-assign]
-            _, result, detail = self.bring("--apply")
-            self.assertEqual(expected, result)
-            if extra:
-                self.assertIn("made it meanwhile, and not as in", detail)
 
     def test_who_imported_it_is_logged(self) -> None:
         self.lose(CA)

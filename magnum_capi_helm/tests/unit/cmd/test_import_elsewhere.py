@@ -17,8 +17,8 @@ from __future__ import annotations
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.cmd import backups
 from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.flows import placing
 from magnum_capi_helm.tests.unit.flows import test_legacy
-from magnum_capi_helm.tests.unit.flows import test_places
 
 RELEASE = base.RELEASE
 CA = backups.CA
@@ -79,7 +79,7 @@ class ElsewhereTest(backups.BackupTestCase):
         self.assertEqual([], self.writes())
 
 
-class SeveralTest(test_places.PlacesTestCase, backups.BackupTestCase):
+class SeveralTest(placing.PlacesTestCase, backups.BackupTestCase):
     """Two management clusters, and a cluster on b."""
 
     def setUp(self) -> None:

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 from unittest import mock
@@ -27,32 +26,12 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cmd import list as listing
-from magnum_capi_helm.cmd import main
 from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.cmd import listed
 from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import test_places
-
-CHART = {"metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}}
-
-#: What the last run said beside its table.
-ERRORS = io.StringIO()
-
-
-def run(*argv: str) -> tuple[int, list[dict[str, str]]]:
-    """Exit code and lines of the command."""
-    app = main.Application()
-    app.stdout, app.stderr = io.StringIO(), ERRORS
-    ERRORS.truncate(0)
-    ERRORS.seek(0)
-    command = listing.List(app, None)
-    words = [*argv, "-f", "json"]
-    code = command.run(command.get_parser("test").parse_args(words))
-    found: list[dict[str, str]] = json.loads(app.stdout.getvalue())
-    return int(code), found
 
 
 def name(obj: dict[str, Any]) -> str:
@@ -60,24 +39,7 @@ def name(obj: dict[str, Any]) -> str:
     return str(obj["metadata"]["name"])
 
 
-class ListTest(base.FlowTestCase):
-    """One management cluster, and a cluster that is complete."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.complete()
-        self.server.patch(kinds.CLUSTER, base.NAMESPACE, base.RELEASE, CHART)
-
-    def states(self, *argv: str) -> list[tuple[str, str]]:
-        """Release and state of each line."""
-        return [(each["Release"], each["State"]) for each in run(*argv)[1]]
-
-    def forget(self) -> None:
-        """Magnum loses the cluster, and nothing else does."""
-        for each in self.groups().values():
-            each.destroy()
-        self.row().destroy()
-
+class ListTest(listed.ListTestCase):
     def test_a_cluster_that_is_well(self) -> None:
         line = {
             "Name": "web",
@@ -91,7 +53,7 @@ class ListTest(base.FlowTestCase):
             "Revision": "deployed",
             "State": "ok",
         }
-        self.assertEqual((0, [line]), run())
+        self.assertEqual((0, [line]), listed.run())
 
     def copy(self, release: str) -> None:
         """One more cluster with all that the first one has."""
@@ -113,10 +75,10 @@ class ListTest(base.FlowTestCase):
             self.management, "list", wraps=self.management.list
         )
         with (
-            lists as listed,
+            lists as seen,
             mock.patch.object(objects.NodeGroup, "list", self.fail),
         ):
-            self.assertEqual(3, len(run()[1]))
+            self.assertEqual(3, len(listed.run()[1]))
         label = "capi.stackhpc.com/cluster"
         records = "owner=helm,status!=superseded,name"
         metadata = {"metadata_only": True}
@@ -131,7 +93,7 @@ class ListTest(base.FlowTestCase):
                 mock.call(kinds.CLUSTER, None, label, **metadata),
                 mock.call(kinds.SECRET, None, records, **metadata),
             ],
-            listed.mock_calls,
+            seen.mock_calls,
         )
         asked = [(each.verb, each.kind) for each in self.management.requests]
         expected = [
@@ -148,7 +110,7 @@ class ListTest(base.FlowTestCase):
         )
         conf.CONF.set_override("region_name", "R2", "cinder_client")
         self.assertEqual([(base.RELEASE, stale)], self.states())
-        self.assertEqual(1, run()[0])
+        self.assertEqual(1, listed.run()[0])
 
     def test_a_secret_without_a_note_is_read_as_a_whole(self) -> None:
         name = names.credentials(base.RELEASE)
@@ -157,7 +119,7 @@ class ListTest(base.FlowTestCase):
         self.server.patch(*key, {"metadata": note})
         self.assertEqual([(base.RELEASE, "ok")], self.states())
         conf.CONF.set_override("region_name", "R2", "cinder_client")
-        self.assertEqual(1, run()[0])
+        self.assertEqual(1, listed.run()[0])
         # Nobody can tell; what is damaged, health says.
         self.server.patch(*key, {"data": {"clouds.yaml": "bm8="}})
         self.assertEqual([(base.RELEASE, "ok")], self.states())
@@ -166,18 +128,18 @@ class ListTest(base.FlowTestCase):
         conf.CONF.set_override("region_name", "R2", "cinder_client")
         error = exceptions.CloudUnreachable("Keystone: no answer")
         with mock.patch.object(catalogue, "Cloud", side_effect=error):
-            code, (line,) = run()
+            code, (line,) = listed.run()
         self.assertEqual((0, "ok"), (code, line["State"]))
         self.assertEqual(
             "whether credentials are stale is not known: Keystone: no answer"
             "\n",
-            ERRORS.getvalue(),
+            listed.ERRORS.getvalue(),
         )
 
     def test_the_chart_is_the_intents_where_no_label_says_it(self) -> None:
         self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
         self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
-        code, (line,) = run()
+        code, (line,) = listed.run()
         self.assertEqual("0.27.0", line["Chart"])
         self.assertEqual(
             "drift: the Cluster object does not exist", line["State"]
@@ -194,7 +156,7 @@ class ListTest(base.FlowTestCase):
         self.server.patch(
             kinds.CLUSTER, base.NAMESPACE, base.RELEASE, nameless
         )
-        _, (line,) = run()
+        _, (line,) = listed.run()
         self.assertEqual(("", "ok"), (line["Chart"], line["State"]))
         error = exceptions.ManagementUnreachable("cut off")
         self.management.fail(error, verbs=("get",), kind=kinds.SECRET)
@@ -206,7 +168,7 @@ class ListTest(base.FlowTestCase):
         group = self.groups()["default-worker"]
         group.node_count += 1
         group.save()
-        code, (line,) = run()
+        code, (line,) = listed.run()
         self.assertEqual(
             "drift: the rows want something else than was last applied",
             line["State"],
@@ -266,91 +228,16 @@ class ListTest(base.FlowTestCase):
         )
         self.assertEqual([(base.RELEASE, "ok"), ("", "ok")], self.states())
 
-    def test_what_magnum_lost_is_an_orphan(self) -> None:
-        self.forget()
-        orphan = {
-            "Name": "",
-            "UUID": "",
-            "Project": "fakeproject",
-            "Status": "",
-            "Management cluster": "",
-            "Release": base.RELEASE,
-            "Chart": "0.27.0",
-            "Kubernetes": "",
-            "Revision": "deployed",
-            "State": "orphan",
-        }
-        self.assertEqual((1, [orphan]), run())
-
-    def test_what_another_region_has_is_no_orphan(self) -> None:
-        label = "magnum.openstack.org/region"
-        rows = (
-            # in the namespace, in the configuration, orphans
-            ("west", "east", 0),
-            ("west", "", 0),
-            ("east", "east", 1),
-            (None, "east", 1),
-        )
-        for owner, region, _ in rows:
-            conf.CONF.set_override("region_name", region, "capi_helm")
-            change = {"metadata": {"labels": {label: owner}}}
-            self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
-            # A cluster of ours is listed wherever it is.
-            self.assertEqual([(base.RELEASE, "ok")], self.states())
-        other = "other-aaaaaaaaaaaa"
-        stray = {
-            "name": other,
-            "namespace": base.NAMESPACE,
-            "labels": {"capi.stackhpc.com/cluster": other},
-        }
-        self.server.create(kinds.CLUSTER, {"metadata": stray})
-        change = {"metadata": {"labels": {label: "west"}}}
-        self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
-        self.assertEqual([(base.RELEASE, "ok")], self.states())
-        self.server.delete(kinds.CLUSTER, base.NAMESPACE, other)
-        self.forget()
-        for owner, region, orphans in rows:
-            conf.CONF.set_override("region_name", region, "capi_helm")
-            change = {"metadata": {"labels": {label: owner}}}
-            self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
-            self.assertEqual(orphans, len(self.states()), (owner, region))
-
-    def test_a_cluster_that_is_made_meanwhile_is_no_orphan(self) -> None:
-        row, groups = self.row(), self.groups().values()
-        self.forget()
-        original = self.management.list
-
-        def made_now(*args: Any, **options: Any) -> Any:
-            self.management.list = original  # type: ignore[method-assign]
-            fields = {key: row[key] for key in row.fields if key != "id"}
-            fields.pop("cluster_template", None)
-            self.dbapi.create_cluster(fields)
-            for each in groups:
-                values = {key: each[key] for key in each.fields if key != "id"}
-                self.dbapi.create_nodegroup(values)
-            return original(*args, **options)
-
-        self.management.list = made_now  # type: ignore[method-assign]
-        self.assertEqual([(base.RELEASE, "ok")], self.states())
-
-    def test_orphans_alone(self) -> None:
-        self.assertEqual((0, []), run("--orphans"))
-        self.forget()
-        self.assertEqual([(base.RELEASE, "orphan")], self.states("--orphans"))
-        # What nobody can see now, is not nothing.
-        self.management.unreachable()
-        self.assertEqual(1, run("--orphans")[0])
-
     def test_one_project_alone(self) -> None:
         self.assertEqual(
             [(base.RELEASE, "ok")],
             self.states("--project", openstack.PROJECT),
         )
-        self.assertEqual((0, []), run("--project", "another"))
+        self.assertEqual((0, []), listed.run("--project", "another"))
 
     def test_its_rows_are_listed_while_it_does_not_answer(self) -> None:
         self.management.unreachable()
-        code, (line,) = run()
+        code, (line,) = listed.run()
         self.assertEqual(
             "unreachable: the management cluster https://fake does not "
             "answer (ConnectTimeout)",
@@ -380,71 +267,6 @@ class ListTest(base.FlowTestCase):
 
     def test_an_unknown_management_cluster(self) -> None:
         error = self.assertRaises(
-            exceptions.NotConfigured, run, "--management-cluster", "x"
+            exceptions.NotConfigured, listed.run, "--management-cluster", "x"
         )
         self.assertIn("there is no management cluster 'x'", str(error))
-
-
-class ListOfSeveralTest(test_places.PlacesTestCase):
-    """Two management clusters, and a cluster on b."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.made()
-
-    def where(self, *argv: str) -> list[tuple[str, str, str]]:
-        """Name, management cluster and state of each line."""
-        keys = ("Name", "Management cluster", "State")
-        found = run(*argv)[1]
-        return [tuple(each[key] for key in keys) for each in found]  # type: ignore[misc]
-
-    def test_each_line_names_its_management_cluster(self) -> None:
-        self.assertEqual([("web", "b", "ok")], self.where())
-        self.overwrite()
-        self.assertEqual([("web", "b", "ok")], self.where())
-
-    def test_those_on_one_of_them_alone(self) -> None:
-        self.stop("a")
-        only = "--management-cluster"
-        self.assertEqual([("web", "b", "ok")], self.where(only, "b"))
-        self.assertEqual(0, run(only, "b")[0])
-        ((name, where, state),) = self.where(only, "a")
-        self.assertEqual(("", "a"), (name, where))
-        self.assertIn("does not answer", state)
-
-    def test_one_that_is_down_and_one_that_is_not(self) -> None:
-        other = str(uuid.uuid5(uuid.NAMESPACE_DNS, "az1"))
-        self.uuid = other
-        self.make("az1", name="api")
-        self.planes["a"].cluster_api(
-            base.NAMESPACE, names.release("api", other)
-        ).settle()
-        self.stop("b")
-        first, second = self.where()
-        self.assertEqual(("api", "a", "ok"), first)
-        self.assertEqual(("web", "b"), second[:2])
-        self.assertIn("unreachable: the management cluster b", second[2])
-        self.assertEqual(1, run()[0])
-
-    def test_a_copy_on_the_wrong_one_is_no_orphan(self) -> None:
-        there = self.planes["b"].server
-        self.planes["a"].server.create(
-            kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
-        )
-        for kind in (kinds.CLUSTER, kinds.SECRET):
-            for each in there.list(kind, base.NAMESPACE):
-                each["metadata"].pop("resourceVersion", None)
-                self.planes["a"].server.create(kind, each)
-        self.assertEqual(
-            [
-                ("web", "b", "ok"),
-                ("web", "a", "drift: the cluster is on b"),
-            ],
-            self.where(),
-        )
-
-    def test_another_clouds_clusters_are_not_listed(self) -> None:
-        conf.CONF.set_override("namespace_prefix", "east", "capi_helm")
-        self.assertEqual(
-            [("web", "b", "not on its management cluster")], self.where()
-        )

@@ -23,9 +23,9 @@ from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import openstack
-from magnum_capi_helm.tests.unit.cmd import test_list
+from magnum_capi_helm.tests.unit.cmd import listed
 from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import test_places
+from magnum_capi_helm.tests.unit.flows import placing
 
 SECRET = f"{base.RELEASE}-cloud-credentials"
 SUCCESSOR = "0123456789abcdef0123456789abcdef"
@@ -42,7 +42,7 @@ class OwnersTest(base.FlowTestCase):
         """Name and word of each line."""
         return [
             (each["Name"], each["Credential"])
-            for each in test_list.run("--user", *argv)[1]
+            for each in listed.run("--user", *argv)[1]
         ]
 
     def give(self, *entries: ledger.Entry) -> None:
@@ -58,7 +58,7 @@ class OwnersTest(base.FlowTestCase):
         )
 
     def test_the_column_is_there_for_a_user_alone(self) -> None:
-        self.assertNotIn("Credential", test_list.run()[1][0])
+        self.assertNotIn("Credential", listed.run()[1][0])
         self.assertEqual([("web", "theirs")], self.found(openstack.USER))
 
     def test_nobody_elses_are_listed(self) -> None:
@@ -169,13 +169,13 @@ class OwnersTest(base.FlowTestCase):
         self.assertNotIn("s3cret", json.dumps(self.found(openstack.USER)))
 
 
-class OwnersOfSeveralTest(test_places.PlacesTestCase):
+class OwnersOfSeveralTest(placing.PlacesTestCase):
     """Two management clusters, and a cluster on b."""
 
     def test_one_that_is_down_says_nothing_of_the_other(self) -> None:
         self.made()
         self.stop("a")
-        lines = test_list.run("--user", openstack.USER)[1]
+        lines = listed.run("--user", openstack.USER)[1]
         found = [
             (each["Name"], each["Management cluster"], each["Credential"])
             for each in lines

@@ -14,103 +14,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-import io
-import json
-import time
-from typing import Any
-from unittest import mock
-
-from magnum import objects
-
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.changes import renewal
-from magnum_capi_helm.cmd import main
-from magnum_capi_helm.cmd import renew
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import management
-from magnum_capi_helm.tests.unit.cmd import test_list
+from magnum_capi_helm.tests.unit.cmd import renewed
 from magnum_capi_helm.tests.unit.flows import base
 
-PLANE = names.chart_object(base.RELEASE, "control-plane")
 
-
-def days_ahead(days: float) -> str:
-    """As Kubernetes writes it."""
-    moment = time.gmtime(time.time() + days * 86400)
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", moment)
-
-
-class Watched(renew.Renew):
-    """Something happens between two looks, in no time."""
-
-    meanwhile: Callable[[], None]
-
-    @property
-    def pause(self) -> float:  # type: ignore[override]
-        """Asked for before each pause."""
-        self.meanwhile()
-        return 0.0
-
-
-class RenewTestCase(base.FlowTestCase):
-    """A cluster that is complete, whose certificates expire in 100 days."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.complete()
-        self.expire(100)
-
-    def expire(self, days: float) -> None:
-        """What Cluster API says of the control plane's machines."""
-        for each in self.machines():
-            status = {
-                **each["status"],
-                "certificatesExpiryDate": days_ahead(days),
-            }
-            self.server.set_status(
-                kinds.MACHINE,
-                base.NAMESPACE,
-                each["metadata"]["name"],
-                status,
-            )
-
-    def machines(self) -> list[dict[str, Any]]:
-        label = "cluster.x-k8s.io/control-plane"
-        return self.server.list(kinds.MACHINE, base.NAMESPACE, label)
-
-    def plane_spec(self) -> dict[str, Any]:
-        live = self.server.get(kinds.CONTROL_PLANE, base.NAMESPACE, PLANE)
-        assert live is not None
-        return dict(live["spec"])
-
-    def renew(self, *argv: str) -> dict[str, str]:
-        """The line of the cluster, once the command was run."""
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), io.StringIO()
-        command = Watched(app, None)
-        command.meanwhile = self.meanwhile
-        words = ["web", *argv, "-f", "json"]
-        command.run(command.get_parser("test").parse_args(words))
-        [line] = json.loads(app.stdout.getvalue())
-        return {key: line[key] for key in ("Result", "Detail")}
-
-    def meanwhile(self) -> None:
-        """Cluster API and the polls go on while the command waits."""
-        self.capi.roll_control_plane()
-        self.poll()
-
-
-class RenewTest(RenewTestCase):
+class RenewTest(renewed.RenewTestCase):
     def test_it_is_shown_and_not_done(self) -> None:
         self.assertEqual(
             {
                 "Result": "would change",
-                "Detail": f"certificates expire on {days_ahead(100)[:10]}; "
+                "Detail": "certificates expire on "
+                f"{renewed.days_ahead(100)[:10]}; "
                 "the only machine of the control plane is replaced: "
                 "connections to the API break when the old one goes",
             },
@@ -153,7 +72,7 @@ class RenewTest(RenewTestCase):
         self.poll()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
         self.assertEqual(
-            f"cluster: machine {PLANE}-m0 is still to be replaced",
+            f"cluster: machine {renewed.PLANE}-m0 is still to be replaced",
             self.row().status_reason,
         )
 
@@ -170,8 +89,10 @@ class RenewTest(RenewTestCase):
         self.begin()
         self.poll()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        change = {"spec": {"rollout": {"after": days_ahead(-1)}}}
-        self.server.patch(kinds.CONTROL_PLANE, base.NAMESPACE, PLANE, change)
+        change = {"spec": {"rollout": {"after": renewed.days_ahead(-1)}}}
+        self.server.patch(
+            kinds.CONTROL_PLANE, base.NAMESPACE, renewed.PLANE, change
+        )
         self.poll()
         self.assertEqual("UPDATE_FAILED", self.row().status)
         self.assertIn("not done in time", self.row().status_reason)
@@ -227,7 +148,7 @@ class RenewTest(RenewTestCase):
         )
 
 
-class RefusalTest(RenewTestCase):
+class RefusalTest(renewed.RenewTestCase):
     def refused(self) -> str:
         line = self.renew("--apply")
         self.assertEqual("refused", line["Result"])
@@ -300,136 +221,3 @@ class RefusalTest(RenewTestCase):
             line,
         )
         self.assertEqual("CREATE_COMPLETE", self.row().status)
-
-
-class WarningTest(RenewTestCase):
-    """What health and the list say ahead of it."""
-
-    def test_a_month_ahead_it_is_said_and_no_illness(self) -> None:
-        self.expire(31)
-        self.assertNotIn(
-            "certificates", self.health_poll().health_status_reason
-        )
-        self.assertEqual((0, "ok"), self.listed())
-        self.expire(29)
-        row = self.health_poll()
-        why = (
-            f"those of the control plane expire on {days_ahead(29)[:10]}: an "
-            "upgrade, or the operator, renews them"
-        )
-        self.assertEqual(
-            ("HEALTHY", why),
-            (row.health_status, row.health_status_reason["certificates"]),
-        )
-        self.assertEqual((1, f"warning: certificates: {why}"), self.listed())
-
-    def test_once_they_are_new_it_is_said_no_more(self) -> None:
-        self.expire(29)
-        self.health_poll()
-        self.renew("--apply")
-        self.expire(365)
-        self.health_poll()
-        self.assertEqual((0, "ok"), self.listed())
-
-    def test_it_costs_no_poll_anything(self) -> None:
-        self.expire(29)
-        self.health_poll()
-        # Magnum's task would hide what is raised.
-        monitor = self.driver.get_monitor(self.admin, self.row())
-        with mock.patch.object(objects.NodeGroup, "list", self.fail):
-            monitor.poll_health_status()
-        self.assertEqual({}, monitor.data)
-
-    def listed(self) -> tuple[int, str]:
-        """Exit code and state of the list."""
-        code, [line] = test_list.run()
-        return code, line["State"]
-
-
-class InTimeTest(RenewTestCase):
-    """What the driver renews where the operator wants it."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        conf.CONF.set_override("renew_certificates_days", 40, "capi_helm")
-
-    def renewed(self) -> bool:
-        """Whether a health poll asks for new machines."""
-        before = self.plane_spec().get("rollout")
-        self.health_poll()
-        return bool(self.plane_spec().get("rollout") != before)
-
-    def test_those_that_expire_soon_enough(self) -> None:
-        self.expire(41)
-        self.assertFalse(self.renewed())
-        self.expire(39)
-        self.assertTrue(self.renewed())
-        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        self.assertIn(
-            f"audit: cluster {self.uuid}: accepted: renew", self.log.output
-        )
-        self.assertFalse(self.renewed())
-        self.capi.roll_control_plane()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.expire(365)
-        self.assertFalse(self.renewed())
-
-    def test_never_unless_the_operator_wants_it(self) -> None:
-        conf.CONF.clear_override("renew_certificates_days", "capi_helm")
-        self.expire(1)
-        self.assertFalse(self.renewed())
-
-    def test_what_cluster_api_renews_is_left_to_it(self) -> None:
-        before = {"rollout": {"before": {"certificatesExpiryDays": 30}}}
-        self.server.patch(
-            kinds.CONTROL_PLANE, base.NAMESPACE, PLANE, {"spec": before}
-        )
-        self.capi.settle()
-        self.expire(35)
-        self.assertFalse(self.renewed())
-
-    def test_one_cluster_at_a_time(self) -> None:
-        self.expire(39)
-        other = (base.NAMESPACE, "other")
-        self.assertTrue(runtime.get().renewing.take(other))
-        self.assertFalse(self.renewed())
-        # The next look at a cluster that did not change.
-        self.plane.clock.advance(901)
-        runtime.get().renewing.pass_on(other)
-        self.assertTrue(self.renewed())
-
-    def test_an_unhealthy_cluster_is_left_alone(self) -> None:
-        self.capi.fail_machine("default-worker")
-        self.expire(39)
-        self.assertFalse(self.renewed())
-        self.assertEqual("CREATE_COMPLETE", self.row().status)
-
-    def test_a_lease_that_is_held_and_one_that_fails_hide_no_health(
-        self,
-    ) -> None:
-        self.expire(39)
-        with self.busy():
-            self.assertFalse(self.renewed())
-        self.assertEqual([], self.warnings())
-        self.plane.clock.advance(901)
-        self.management.fail(
-            exceptions.ManagementError("denied the request"),
-            verbs=["patch"],
-            kind=kinds.CONTROL_PLANE,
-        )
-        self.assertFalse(self.renewed())
-        self.assertEqual("HEALTHY", self.row().health_status)
-        [line] = self.warnings()
-        self.assertEqual(
-            f"WARNING No new certificates for cluster {self.uuid}: denied the "
-            "request",
-            line,
-        )
-        # Polls find it complete, and it is not asked for again at once.
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.management.recover()
-        self.assertFalse(self.renewed())
-        self.plane.clock.advance(3601)
-        self.assertTrue(self.renewed())

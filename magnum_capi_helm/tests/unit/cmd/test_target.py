@@ -26,7 +26,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import test_places
+from magnum_capi_helm.tests.unit.flows import placing
 
 CAPO = "infrastructure.cluster.x-k8s.io"
 RECORD = f"sh.helm.release.v1.{base.RELEASE}.v1"
@@ -200,7 +200,7 @@ class TargetTest(base.FlowTestCase):
         self.assertEqual((0, []), found.short())
 
 
-class SeveralTest(test_places.PlacesTestCase):
+class SeveralTest(placing.PlacesTestCase):
     """Two management clusters, and a cluster on b."""
 
     def setUp(self) -> None:

@@ -27,6 +27,7 @@ from magnum.tests.unit.db import base
 import yaml
 
 from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import main
@@ -37,6 +38,46 @@ from magnum_capi_helm.tests.fakes import sample_cloud
 from magnum_capi_helm.tests.unit.flows import base as flows
 
 _DATA = pathlib.Path(data.__file__).parent
+
+_TEXT = "give text, in quotes if YAML takes it for something else"
+_LABELS = "is not allowed: give a mapping of names to values"
+_GROUPS = "give a list of mappings with the fields of a nodegroup"
+_TAINTS = "give a list of mappings with key, value and effect"
+
+#: What a file holds, and what is said of it after its name.
+WRONG_FILES = {
+    b"": "give the fields of a cluster template",
+    b"- name": "give the fields of a cluster template",
+    b"# gr\xfcn": "no YAML in UTF-8: 'utf-8' codec can't decode byte 0xfc "
+    "in position 4: invalid start byte",
+    b"name: 2026-02-30": "no YAML in UTF-8: day is out of range for month",
+    b"labels: a=b": f"labels='a=b' {_LABELS}",
+    b"labels: [a]": f"labels=['a'] {_LABELS}",
+    b"cluster: {labels: [a]}": f"cluster: labels=['a'] {_LABELS}",
+    b"cluster: foo": "cluster='foo' is not allowed: give a mapping with the "
+    "fields of a cluster",
+    b"cluster: {name: 5}": f"cluster: name=5 is not allowed: {_TEXT}",
+    b"cluster: {node_count: two}": "cluster: node_count='two' is not "
+    "allowed: give a whole number",
+    b"cluster: {node_count: true}": "cluster: node_count=True is not "
+    "allowed: give a whole number",
+    b"nodegroups: 5": f"nodegroups=5 is not allowed: {_GROUPS}",
+    b"nodegroups: {name: gpu}": "nodegroups={'name': 'gpu'} is not allowed: "
+    f"{_GROUPS}",
+    b"nodegroups: [gpu]": "nodegroup 1: 'gpu' has no fields; known are "
+    "docker_volume_size, flavor_id, image_id, labels, max_node_count, "
+    "min_node_count, name, node_count, node_labels, node_taints, role",
+    b"nodegroups: [{name: a}, {role: gpu}]": "nodegroup 2: it has no name: "
+    "give one",
+    b"nodegroups: [{name: a, node_labels: b}]": "nodegroup 1: "
+    f"node_labels='b' {_LABELS}",
+    b"nodegroups: [{name: a, node_taints: [b]}]": "nodegroup 1: "
+    f"node_taints=['b'] is not allowed: {_TAINTS}",
+    b"dns_nameserver: [192.0.2.1]": "dns_nameserver=['192.0.2.1'] is not "
+    f"allowed: {_TEXT}",
+    b"master_lb_enabled: 1": "master_lb_enabled=1 is not allowed: give true "
+    "or false",
+}
 
 
 class ValuesTest(base.DbTestCase):
@@ -81,6 +122,16 @@ class ValuesTest(base.DbTestCase):
                 yaml.safe_load(printed),
                 template.name,
             )
+
+    def test_a_file_that_describes_no_template_is_refused(self) -> None:
+        folder = self.useFixture(fixtures.TempDir()).path
+        file = pathlib.Path(folder) / "wrong.yaml"
+        for content, text in WRONG_FILES.items():
+            file.write_bytes(content)
+            error = self.assertRaises(
+                exceptions.InvalidInput, self.printed, "--template", str(file)
+            )
+            self.assertEqual(f"{file}: {text}", str(error))
 
     def test_every_file_of_values_has_its_template(self) -> None:
         self.assertEqual(

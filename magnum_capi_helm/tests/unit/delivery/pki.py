@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import datetime
 import functools
 import ipaddress
@@ -25,23 +26,54 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509 import oid
 
 _DAY = datetime.timedelta(days=1)
+#: Python 3.13 asks for what RFC 5280 wants of a CA, and of what it signs.
+_SIGNS = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+_Identifier = Callable[
+    [ec.EllipticCurvePrivateKey], x509.SubjectKeyIdentifier | None
+]
 _HOST = ipaddress.ip_address("127.0.0.1")
 
 
-class Authority:
-    """A CA that is good for ten years."""
+def _identifier(key: ec.EllipticCurvePrivateKey) -> x509.SubjectKeyIdentifier:
+    return x509.SubjectKeyIdentifier.from_public_key(key.public_key())
 
-    def __init__(self, name: str = "test", days: float = 3650.0) -> None:
+
+class Authority:
+    """A CA that is good for ten years.
+
+    :param identifier: what it calls its key, if anything
+    """
+
+    def __init__(
+        self,
+        name: str = "test",
+        days: float = 3650.0,
+        identifier: _Identifier = _identifier,
+    ) -> None:
         self._name = _subject(name)
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._certificate = (
+        called = identifier(self._key)
+        builder = (
             _builder(days)
             .subject_name(self._name)
             .issuer_name(self._name)
             .public_key(self._key.public_key())
             .add_extension(x509.BasicConstraints(True, None), True)
-            .sign(self._key, hashes.SHA256())
+            .add_extension(_SIGNS, True)
         )
+        if called is not None:
+            builder = builder.add_extension(called, False)
+        self._certificate = builder.sign(self._key, hashes.SHA256())
         self.pem = _pem(self._certificate)
         self.key = _key_pem(self._key)
 
@@ -58,6 +90,7 @@ class Authority:
             .subject_name(_subject(name))
             .issuer_name(self._name)
             .public_key(key.public_key())
+            .add_extension(_issuer(self._key), False)
         )
         if host:
             names = x509.SubjectAlternativeName([x509.IPAddress(_HOST)])
@@ -89,6 +122,11 @@ def _builder(days: float) -> x509.CertificateBuilder:
 
 def _subject(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, name)])
+
+
+def _issuer(key: ec.EllipticCurvePrivateKey) -> x509.AuthorityKeyIdentifier:
+    public = key.public_key()
+    return x509.AuthorityKeyIdentifier.from_issuer_public_key(public)
 
 
 def _pem(certificate: x509.Certificate) -> str:

@@ -70,6 +70,23 @@ class CertificateTest(base.BaseTestCase):
         ends = found.not_valid_after_utc.timestamp()
         self.assertAlmostEqual(self.now + 30 * DAY, ends, delta=1.0)
 
+    def test_it_says_which_key_signed_it(self) -> None:
+        named = pki.Authority(
+            identifier=lambda key: x509.SubjectKeyIdentifier(b"the third")
+        )
+        nameless = pki.Authority(identifier=lambda key: None)
+        public: Any = x509.load_pem_x509_certificate(
+            nameless.pem.encode()
+        ).public_key()
+        counted = x509.SubjectKeyIdentifier.from_public_key(public).digest
+        for made, expected in ((named, b"the third"), (nameless, counted)):
+            issued = authority(made).issue(USER, self.now).certificate
+            found = x509.load_pem_x509_certificate(issued.encode())
+            says = found.extensions.get_extension_for_class(
+                x509.AuthorityKeyIdentifier
+            )
+            self.assertEqual(expected, says.value.key_identifier)
+
     def test_how_long_it_is_good(self) -> None:
         issued = self.ca.issue(USER, self.now).certificate
         for days, good in ((0, True), (19, True), (21, False), (31, False)):
@@ -106,6 +123,13 @@ class CertificateTest(base.BaseTestCase):
         issued = found.issue(USER, self.now)
         self.assertTrue(self.ca.good(issued.certificate, USER, self.now))
         self.assertEqual(both, issued.ca)
+
+    def test_cas_are_delivered_as_every_program_reads_them(self) -> None:
+        # As where two files were put into one, the first without an end.
+        former = pki.Authority("former").pem
+        joined = self.made.pem.rstrip("\n") + former
+        found = client_certificate.Authority(secret(joined, self.made.key))
+        self.assertEqual(self.made.pem + former, found.pem)
 
     def test_secrets_that_can_not_sign(self) -> None:
         other = pki.Authority("other")

@@ -18,6 +18,7 @@ import base64
 import contextlib
 from http import client
 import importlib.util
+import io
 import json
 import pathlib
 import ssl
@@ -160,6 +161,22 @@ class ReceiverTest(base.BaseTestCase):
         self.assertEqual("", self.send(keys=(FORMER, KEY)))
         self.serve([FORMER, KEY])
         self.assertEqual("", self.send("kc_2", keys=(FORMER,)))
+
+    def test_a_sender_that_does_not_trust_it_is_a_line_in_its_log(
+        self,
+    ) -> None:
+        said = io.StringIO()
+        self.useFixture(fixtures.MonkeyPatch("sys.stderr", said))
+        self.ca.write_text(pki.Authority("another").pem)
+        # Both times, of which it tells in threads of its own.
+        self.assertEqual("delivery_ca_file)", self.send())
+        until = time.monotonic() + 10
+        while said.getvalue().count("\n") < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        lines = said.getvalue().splitlines()
+        self.assertEqual(2, len(lines), str(lines))
+        for each in lines:
+            self.assertRegex(each, r"^\('127\.0\.0\.1', \d+\): .*ALERT")
 
     def test_an_old_timestamp_is_refused(self) -> None:
         for seconds, answer in ((-290, ""), (-310, "400"), (310, "400")):

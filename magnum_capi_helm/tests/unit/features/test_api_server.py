@@ -42,6 +42,43 @@ def _alone(given: dict[str, str], api: spec.ApiServer) -> spec.Cluster:
     )
 
 
+#: Clusters whose API would have no such address, and what a user reads.
+NOWHERE = [
+    (
+        specs.cluster({"api_server_floating_ip": "192.0.2.7"}, api=HIDDEN),
+        "label api_server_floating_ip='192.0.2.7' is not allowed: "
+        "give it with master_lb_floating_ip_enabled=true: this "
+        "cluster's API has no floating IP",
+    ),
+    (
+        specs.cluster(api=BARE),
+        "master_count=3: without a load balancer the floating IP "
+        "leads to one machine; give master_count=1, or "
+        "master_lb_enabled",
+    ),
+    (
+        _alone({"master_lb_allowed_cidrs": "192.0.2.0/24"}, BARE),
+        "label master_lb_allowed_cidrs='192.0.2.0/24' is not "
+        "allowed: give it with master_lb_enabled: only a load "
+        "balancer filters",
+    ),
+    (
+        _alone({"api_server_fixed_ip": "10.0.0.5"}, BARE),
+        "label api_server_fixed_ip='10.0.0.5' is not allowed: give "
+        "it with master_lb_enabled, or with "
+        "master_lb_floating_ip_enabled=false: here the API has the "
+        "floating IP of its machine",
+    ),
+    (
+        _alone({}, BARE_HIDDEN),
+        "the Kubernetes API has neither a load balancer nor a "
+        "floating IP: give master_lb_enabled, "
+        "master_lb_floating_ip_enabled=true, or api_server_fixed_ip "
+        "with the address of an existing port",
+    ),
+]
+
+
 class ApiServerTest(base.BaseTestCase):
     def test_nothing_given_is_a_load_balancer_with_a_floating_ip(self) -> None:
         self.assertEqual(
@@ -190,43 +227,7 @@ class ApiServerTest(base.BaseTestCase):
             api_server.TOPIC.check(cluster)
 
     def test_an_address_that_nothing_would_have_is_refused(self) -> None:
-        rows = [
-            (
-                specs.cluster(
-                    {"api_server_floating_ip": "192.0.2.7"}, api=HIDDEN
-                ),
-                "label api_server_floating_ip='192.0.2.7' is not allowed: "
-                "give it with master_lb_floating_ip_enabled=true: this "
-                "cluster's API has no floating IP",
-            ),
-            (
-                specs.cluster(api=BARE),
-                "master_count=3: without a load balancer the floating IP "
-                "leads to one machine; give master_count=1, or "
-                "master_lb_enabled",
-            ),
-            (
-                _alone({"master_lb_allowed_cidrs": "192.0.2.0/24"}, BARE),
-                "label master_lb_allowed_cidrs='192.0.2.0/24' is not "
-                "allowed: give it with master_lb_enabled: only a load "
-                "balancer filters",
-            ),
-            (
-                _alone({"api_server_fixed_ip": "10.0.0.5"}, BARE),
-                "label api_server_fixed_ip='10.0.0.5' is not allowed: give "
-                "it with master_lb_enabled, or with "
-                "master_lb_floating_ip_enabled=false: here the API has the "
-                "floating IP of its machine",
-            ),
-            (
-                _alone({}, BARE_HIDDEN),
-                "the Kubernetes API has neither a load balancer nor a "
-                "floating IP: give master_lb_enabled, "
-                "master_lb_floating_ip_enabled=true, or api_server_fixed_ip "
-                "with the address of an existing port",
-            ),
-        ]
-        for cluster, message in rows:
+        for cluster, message in NOWHERE:
             error = self.assertRaises(
                 exceptions.InvalidInput, api_server.TOPIC.check, cluster
             )

@@ -9,6 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
+
 """Arguments of Kubernetes' components."""
 
 from __future__ import annotations
@@ -22,12 +23,69 @@ from oslotest import base
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm.features import arguments
-from magnum_capi_helm.features import kube_proxy
 from magnum_capi_helm.features import owned_arguments
 from magnum_capi_helm.tests.unit.features import specs
 
 RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 STRONGER = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+
+#: Arguments, and to whom each belongs.
+OWNED_BY_OTHERS = [
+    ("kubeapi_options", "audit-log-path", "see audit_log_enabled"),
+    ("kubeapi_options", "oidc-client-id", "see oidc_issuer_url"),
+    (
+        "kubeapi_options",
+        "enable-admission-plugins",
+        "see admission_control_list",
+    ),
+    (
+        "kubeapi_options",
+        "admission-control-config-file",
+        "see pod_security_enforce",
+    ),
+    (
+        "kubeapi_options",
+        "encryption-provider-config",
+        "see etcd_encryption_enabled",
+    ),
+    (
+        "kubeapi_options",
+        "authorization-mode",
+        "see keystone_auth_enabled",
+    ),
+    ("kubeapi_options", "v", "see api_server_log_level"),
+    ("kubeapi_options", "client-ca-file", "kubeadm sets it"),
+    ("kubeapi_options", "etcd-servers", "kubeadm sets it"),
+    ("kubeapi_options", "cloud-provider", "the chart sets it"),
+    (
+        "kubeapi_options",
+        "token-auth-file",
+        "machines have no such file",
+    ),
+    ("kubecontroller_options", "bind-address", "the chart sets it"),
+    (
+        "kubecontroller_options",
+        "cluster-signing-key-file",
+        "kubeadm sets it",
+    ),
+    ("kubescheduler_options", "leader-elect", "kubeadm sets it"),
+    (
+        "kubescheduler_options",
+        "config",
+        "machines have no such file",
+    ),
+    (
+        "kubelet_options",
+        "node-labels",
+        "see node_labels",
+    ),
+    (
+        "kubelet_options",
+        "tls-cipher-suites",
+        "see kubelet_tls_cipher_suites",
+    ),
+    ("kubelet_options", "bootstrap-kubeconfig", "kubeadm sets it"),
+]
 
 
 def _kubeadm(given: dict[str, str], **changes: Any) -> Any:
@@ -134,70 +192,14 @@ class ComponentsTest(base.BaseTestCase):
         )
 
     def test_what_belongs_to_another_names_whom(self) -> None:
-        rows = [
-            ("kubeapi_options", "audit-log-path", "see audit_log_enabled"),
-            ("kubeapi_options", "oidc-client-id", "see oidc_issuer_url"),
-            (
-                "kubeapi_options",
-                "enable-admission-plugins",
-                "see admission_control_list",
-            ),
-            (
-                "kubeapi_options",
-                "admission-control-config-file",
-                "see pod_security_enforce",
-            ),
-            (
-                "kubeapi_options",
-                "encryption-provider-config",
-                "see etcd_encryption_enabled",
-            ),
-            (
-                "kubeapi_options",
-                "authorization-mode",
-                "see keystone_auth_enabled",
-            ),
-            ("kubeapi_options", "v", "see api_server_log_level"),
-            ("kubeapi_options", "client-ca-file", "kubeadm sets it"),
-            ("kubeapi_options", "etcd-servers", "kubeadm sets it"),
-            ("kubeapi_options", "cloud-provider", "the chart sets it"),
-            (
-                "kubeapi_options",
-                "token-auth-file",
-                "machines have no such file",
-            ),
-            ("kubecontroller_options", "bind-address", "the chart sets it"),
-            (
-                "kubecontroller_options",
-                "cluster-signing-key-file",
-                "kubeadm sets it",
-            ),
-            ("kubescheduler_options", "leader-elect", "kubeadm sets it"),
-            (
-                "kubescheduler_options",
-                "config",
-                "machines have no such file",
-            ),
-            (
-                "kubelet_options",
-                "node-labels",
-                "see node_labels",
-            ),
-            (
-                "kubelet_options",
-                "tls-cipher-suites",
-                "see kubelet_tls_cipher_suites",
-            ),
-            ("kubelet_options", "bootstrap-kubeconfig", "kubeadm sets it"),
-        ]
         self.assertEqual(
             [
                 f"{label}: it without {name}: {why}"
-                for label, name, why in rows
+                for label, name, why in OWNED_BY_OTHERS
             ],
             [
                 self._refusal({label: f"--a=b --{name}=x"})
-                for label, name, _ in rows
+                for label, name, _ in OWNED_BY_OTHERS
             ],
         )
 
@@ -246,73 +248,3 @@ class ComponentsTest(base.BaseTestCase):
                 f"{suites}: none with {version}=1.3, which has its own",
                 self._refusal({suites: RSA, version: "1.3"}),
             )
-
-
-class KubeProxyTest(base.BaseTestCase):
-    def test_arguments_become_fields_of_its_file(self) -> None:
-        given = {
-            "kubeproxy_options": "--proxy-mode=ipvs --ipvs-scheduler=lc "
-            "--ipvs-strict-arp=true --conntrack-max-per-core=0 "
-            "--conntrack-tcp-timeout-established=1h30m "
-            "--nodeport-addresses=10.0.0.0/8,192.168.0.0/16 "
-            "--feature-gates=A=true,B=false --v=4"
-        }
-        self.assertEqual(
-            {
-                "kubeProxyConfiguration": {
-                    "mode": "ipvs",
-                    "ipvs": {"scheduler": "lc", "strictARP": True},
-                    "conntrack": {
-                        "maxPerCore": 0,
-                        "tcpEstablishedTimeout": "1h30m",
-                    },
-                    "nodePortAddresses": ["10.0.0.0/8", "192.168.0.0/16"],
-                    "featureGates": {"A": True, "B": False},
-                    "logging": {"verbosity": 4},
-                }
-            },
-            _kubeadm(given),
-        )
-        arguments.TOPIC.check(specs.cluster(given))
-
-    def test_what_has_no_field_names_what_has_one(self) -> None:
-        rows = [
-            (
-                "kubeconfig=a",
-                f"it without kubeconfig; kube-proxy takes "
-                f"{', '.join(kube_proxy.ARGUMENTS)}",
-            ),
-            (
-                "proxy-mode=userspace",
-                "proxy-mode as iptables, ipvs or nftables",
-            ),
-            ("conntrack-min=many", "conntrack-min as a whole number"),
-            ("ipvs-strict-arp=yes", "ipvs-strict-arp as true or false"),
-            (
-                "ipvs-sync-period=30",
-                "ipvs-sync-period as a duration such as 90s or 1h30m",
-            ),
-            (
-                "feature-gates=A",
-                "feature-gates as a list such as Name=true,Other=false",
-            ),
-        ]
-        for text, allowed in rows:
-            error = self.assertRaises(
-                exceptions.LabelError,
-                arguments.TOPIC.check,
-                specs.cluster({"kubeproxy_options": text}),
-            )
-            self.assertEqual(allowed, error.allowed)
-
-    def test_with_cilium_there_is_none(self) -> None:
-        given = {"kubeproxy_options": "--v=4"}
-        cluster = specs.cluster(given, cni="cilium")
-        error = self.assertRaises(
-            exceptions.LabelError, arguments.TOPIC.check, cluster
-        )
-        self.assertEqual(
-            "none: with cilium there is no kube-proxy", error.allowed
-        )
-        # An operator's default is for the clusters that have one.
-        self.assertEqual({}, arguments.TOPIC.cluster(cluster))

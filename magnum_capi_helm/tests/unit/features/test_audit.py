@@ -132,6 +132,53 @@ class AuditTest(base.BaseTestCase):
         )
 
 
+_POD = {"group": "", "resource": "pods"}
+_SECRET = {"group": "", "resource": "secrets"}
+_NODE = {"group": "", "resource": "nodes/status"}
+_LEASE = {"group": "coordination.k8s.io", "resource": "leases"}
+_KUBELET = {"user": "system:node:a", "groups": ["system:nodes"]}
+#: Requests, and how much of each is logged.
+LEVELS: list[tuple[dict[str, Any], str]] = [
+    ({"url": "/livez/ping"}, "None"),
+    ({"url": "/openapi/v3"}, "None"),
+    ({"url": "/logs"}, "Metadata"),
+    (_POD, "Metadata"),
+    ({**_POD, "verb": "list"}, "Metadata"),
+    ({**_POD, "verb": "create"}, "RequestResponse"),
+    ({**_POD, "verb": "deletecollection"}, "RequestResponse"),
+    ({**_POD, "user": "system:kube-scheduler"}, "None"),
+    (
+        {**_POD, "user": "system:kube-scheduler", "verb": "patch"},
+        "RequestResponse",
+    ),
+    (_SECRET, "Metadata"),
+    ({**_SECRET, "verb": "create"}, "Metadata"),
+    ({**_SECRET, "user": "system:apiserver"}, "Metadata"),
+    (
+        {
+            "group": "authentication.k8s.io",
+            "resource": "tokenreviews",
+            "verb": "create",
+        },
+        "Metadata",
+    ),
+    (
+        {
+            "group": "",
+            "resource": "serviceaccounts/token",
+            "verb": "create",
+        },
+        "Metadata",
+    ),
+    ({**_NODE, **_KUBELET, "verb": "patch"}, "None"),
+    ({**_NODE, "verb": "patch"}, "RequestResponse"),
+    ({**_NODE, **_KUBELET, "verb": "delete"}, "RequestResponse"),
+    ({**_LEASE, **_KUBELET, "verb": "update"}, "None"),
+    ({**_LEASE, "verb": "update"}, "RequestResponse"),
+    ({"group": "", "resource": "events", "verb": "create"}, "None"),
+]
+
+
 class PolicyTest(base.BaseTestCase):
     def test_what_is_logged_of_a_request(self) -> None:
         policy = yaml.safe_load(
@@ -141,51 +188,9 @@ class PolicyTest(base.BaseTestCase):
             ("audit.k8s.io/v1", "Policy"),
             (policy["apiVersion"], policy["kind"]),
         )
-        pod = {"group": "", "resource": "pods"}
-        secret = {"group": "", "resource": "secrets"}
-        node = {"group": "", "resource": "nodes/status"}
-        lease = {"group": "coordination.k8s.io", "resource": "leases"}
-        kubelet = {"user": "system:node:a", "groups": ["system:nodes"]}
-        rows: list[tuple[dict[str, Any], str]] = [
-            ({"url": "/livez/ping"}, "None"),
-            ({"url": "/openapi/v3"}, "None"),
-            ({"url": "/logs"}, "Metadata"),
-            (pod, "Metadata"),
-            ({**pod, "verb": "list"}, "Metadata"),
-            ({**pod, "verb": "create"}, "RequestResponse"),
-            ({**pod, "verb": "deletecollection"}, "RequestResponse"),
-            ({**pod, "user": "system:kube-scheduler"}, "None"),
-            (
-                {**pod, "user": "system:kube-scheduler", "verb": "patch"},
-                "RequestResponse",
-            ),
-            (secret, "Metadata"),
-            ({**secret, "verb": "create"}, "Metadata"),
-            ({**secret, "user": "system:apiserver"}, "Metadata"),
-            (
-                {
-                    "group": "authentication.k8s.io",
-                    "resource": "tokenreviews",
-                    "verb": "create",
-                },
-                "Metadata",
-            ),
-            (
-                {
-                    "group": "",
-                    "resource": "serviceaccounts/token",
-                    "verb": "create",
-                },
-                "Metadata",
-            ),
-            ({**node, **kubelet, "verb": "patch"}, "None"),
-            ({**node, "verb": "patch"}, "RequestResponse"),
-            ({**node, **kubelet, "verb": "delete"}, "RequestResponse"),
-            ({**lease, **kubelet, "verb": "update"}, "None"),
-            ({**lease, "verb": "update"}, "RequestResponse"),
-            ({"group": "", "resource": "events", "verb": "create"}, "None"),
-        ]
-        self.assertEqual(rows, [(row, _level(policy, row)) for row, _ in rows])
+        self.assertEqual(
+            LEVELS, [(row, _level(policy, row)) for row, _ in LEVELS]
+        )
 
     def test_without_a_level_no_content_is_logged(self) -> None:
         policy = yaml.safe_load(_file()["content"])

@@ -93,7 +93,12 @@ class BoundsTest(base.BaseTestCase):
             (({}, DEFAULT, 2, 1, 4), (1, 4)),
             ((least, DEFAULT, 2, 0, None), (1, 2)),
             ((most, DEFAULT, 2, 0, None), (2, 5)),
-            ((least | most, DEFAULT, 2, 2, 3), (1, 5)),
+            # Magnum copies the label, and an update comes after it.
+            ((least | most, DEFAULT, 2, 1, None), (1, 5)),
+            ((least | most, DEFAULT, 2, 2, None), (2, 5)),
+            ((least | most, DEFAULT, 2, 0, 9), (1, 9)),
+            ((least | most, DEFAULT, 2, 2, 3), (2, 3)),
+            ((least | most, DEFAULT, 0, 0, 0), (0, 0)),
             ((zero | most, DEFAULT, 2, 0, None), (0, 5)),
             # The labels are those of the default worker alone.
             ((least | most, OTHER, 2, 0, None), (2, 2)),

@@ -32,6 +32,43 @@ REST = {
     "monitoring_blackbox_enabled": "false",
 }
 
+_CLAIM = {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}
+#: What the topic makes of all of them.
+EVERYTHING = {
+    "enabled": True,
+    "kubePrometheusStack": {
+        "release": {
+            "values": {
+                "alertmanager": {"alertmanagerSpec": {"storage": _CLAIM}},
+                "prometheus": {
+                    "prometheusSpec": {
+                        "retention": "14d",
+                        "retentionSize": "20GiB",
+                        "scrapeInterval": "60s",
+                        "storageSpec": {
+                            "volumeClaimTemplate": {
+                                "spec": {
+                                    "resources": {
+                                        "requests": {"storage": "30Gi"}
+                                    },
+                                    "storageClassName": "fast",
+                                }
+                            }
+                        },
+                    }
+                },
+            }
+        }
+    },
+    "lokiStack": {
+        "enabled": False,
+        "release": {
+            "values": {"loki": {"persistence": {"storageClassName": "fast"}}}
+        },
+    },
+    "blackboxExporter": {"enabled": False},
+}
+
 
 def values(**given: str) -> dict[str, Any]:
     """What the topic has below ``addons.monitoring``."""
@@ -57,50 +94,8 @@ class ValuesTest(base.BaseTestCase):
         self.assertEqual({"enabled": False}, values(**REST))
 
     def test_everything_given(self) -> None:
-        claim = {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}
         self.assertEqual(
-            {
-                "enabled": True,
-                "kubePrometheusStack": {
-                    "release": {
-                        "values": {
-                            "alertmanager": {
-                                "alertmanagerSpec": {"storage": claim}
-                            },
-                            "prometheus": {
-                                "prometheusSpec": {
-                                    "retention": "14d",
-                                    "retentionSize": "20GiB",
-                                    "scrapeInterval": "60s",
-                                    "storageSpec": {
-                                        "volumeClaimTemplate": {
-                                            "spec": {
-                                                "resources": {
-                                                    "requests": {
-                                                        "storage": "30Gi"
-                                                    }
-                                                },
-                                                "storageClassName": "fast",
-                                            }
-                                        }
-                                    },
-                                }
-                            },
-                        }
-                    }
-                },
-                "lokiStack": {
-                    "enabled": False,
-                    "release": {
-                        "values": {
-                            "loki": {
-                                "persistence": {"storageClassName": "fast"}
-                            }
-                        }
-                    },
-                },
-                "blackboxExporter": {"enabled": False},
-            },
+            EVERYTHING,
             values(monitoring_enabled="true", **REST),
         )
 

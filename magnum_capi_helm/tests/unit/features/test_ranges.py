@@ -46,48 +46,51 @@ def _refusal(given: dict[str, str] | None = None, **fields: Any) -> str:
     return "accepted"
 
 
+#: Labels, fields, and the two ranges that a user reads of.
+OVERLAPPING: list[tuple[dict[str, str], dict[str, Any], str]] = [
+    (
+        {"pods_cidr": "10.0.0.0/16"},
+        {},
+        "pods_cidr (10.0.0.0/16) and fixed_subnet_cidr (10.0.0.0/24)",
+    ),
+    (
+        {"flannel_network_cidr": "172.24.0.0/16"},
+        {},
+        "flannel_network_cidr (172.24.0.0/16) and "
+        "service_cluster_ip_range (172.24.0.0/13)",
+    ),
+    (
+        {"fixed_subnet_cidr": "172.31.0.0/24"},
+        {},
+        "service_cluster_ip_range (172.24.0.0/13) and "
+        "fixed_subnet_cidr (172.31.0.0/24)",
+    ),
+    (
+        {},
+        {"network": _given("172.20.1.0/24")},
+        "pods_cidr (172.16.0.0/13) and fixed_network (172.20.1.0/24)",
+    ),
+    (
+        {"service_cluster_ip_range": "192.168.0.0/24"},
+        {
+            "network": spec.Network(
+                fixed_subnet_id="sub", subnet_cidrs=("192.168.0.0/16",)
+            )
+        },
+        "service_cluster_ip_range (192.168.0.0/24) and fixed_subnet "
+        "(192.168.0.0/16)",
+    ),
+]
+
+
 class RangesTest(base.BaseTestCase):
     def test_ranges_that_share_an_address_are_refused(self) -> None:
-        rows: list[tuple[dict[str, str], dict[str, Any], str]] = [
-            (
-                {"pods_cidr": "10.0.0.0/16"},
-                {},
-                "pods_cidr (10.0.0.0/16) and fixed_subnet_cidr (10.0.0.0/24)",
-            ),
-            (
-                {"flannel_network_cidr": "172.24.0.0/16"},
-                {},
-                "flannel_network_cidr (172.24.0.0/16) and "
-                "service_cluster_ip_range (172.24.0.0/13)",
-            ),
-            (
-                {"fixed_subnet_cidr": "172.31.0.0/24"},
-                {},
-                "service_cluster_ip_range (172.24.0.0/13) and "
-                "fixed_subnet_cidr (172.31.0.0/24)",
-            ),
-            (
-                {},
-                {"network": _given("172.20.1.0/24")},
-                "pods_cidr (172.16.0.0/13) and fixed_network (172.20.1.0/24)",
-            ),
-            (
-                {"service_cluster_ip_range": "192.168.0.0/24"},
-                {
-                    "network": spec.Network(
-                        fixed_subnet_id="sub", subnet_cidrs=("192.168.0.0/16",)
-                    )
-                },
-                "service_cluster_ip_range (192.168.0.0/24) and fixed_subnet "
-                "(192.168.0.0/16)",
-            ),
-        ]
         self.assertEqual(
             [
                 f"{words} overlap: give ranges that have no address in common"
-                for _, _, words in rows
+                for _, _, words in OVERLAPPING
             ],
-            [_refusal(given, **fields) for given, fields, _ in rows],
+            [_refusal(given, **fields) for given, fields, _ in OVERLAPPING],
         )
 
     def test_a_given_network_makes_the_range_of_nodes_idle(self) -> None:
@@ -122,6 +125,11 @@ class RangesTest(base.BaseTestCase):
             self.assertEqual(
                 expected, _refusal(DUAL, cni="cilium", network=network)
             )
+
+    def test_a_given_network_is_looked_up_but_for_an_outline(self) -> None:
+        networking.TOPIC.check(
+            specs.cluster(DUAL, cni="cilium", network=_given())
+        )
 
     def test_each_node_needs_its_block_of_the_pods_addresses(self) -> None:
         # Three of the control plane, one more of it, and the workers.

@@ -20,8 +20,10 @@ import pathlib
 import re
 from typing import Any
 
+from cryptography import x509
 import fixtures
 import requests_mock
+import yaml
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import names
@@ -151,3 +153,19 @@ class DeliveryCase(base.FlowTestCase):
 
 def _encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
+
+
+def user_of(body: dict[str, Any]) -> dict[str, str]:
+    """The user in a delivered kubeconfig, decoded."""
+    document = yaml.safe_load(body["kubeconfig"])
+    [found] = document["users"]
+    return {
+        key: base64.b64decode(value).decode()
+        for key, value in found["user"].items()
+    }
+
+
+def certificate_of(body: dict[str, Any]) -> x509.Certificate:
+    """The client certificate in a delivered kubeconfig."""
+    pem = user_of(body)["client-certificate-data"]
+    return x509.load_pem_x509_certificate(pem.encode())

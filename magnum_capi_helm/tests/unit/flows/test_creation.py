@@ -19,24 +19,15 @@ import collections
 import json
 from typing import Any
 
-from magnum.common import exception
 import testtools
 import yaml
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
-from magnum_capi_helm import runtime
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.flows import base
-
-CREDENTIALS = f"{base.RELEASE}-cloud-credentials"
-INTENT = f"{base.RELEASE}-intent"
 
 
 class CreateTest(base.FlowTestCase):
@@ -90,10 +81,10 @@ class CreateTest(base.FlowTestCase):
                 ("get", "Namespace", base.NAMESPACE): 1,
                 ("create", "Lease", base.RELEASE): 1,
                 ("replace", "Lease", base.RELEASE): 1,
-                ("patch", "Secret", INTENT): 1,
-                ("create", "Secret", INTENT): 1,
-                ("apply", "Secret", INTENT): 1,
-                ("get", "Secret", INTENT): 1,
+                ("patch", "Secret", base.INTENT): 1,
+                ("create", "Secret", base.INTENT): 1,
+                ("apply", "Secret", base.INTENT): 1,
+                ("get", "Secret", base.INTENT): 1,
                 ("list", "Secret", ""): 1,
             },
             asked,
@@ -116,7 +107,7 @@ class CreateTest(base.FlowTestCase):
         self.helm.outcomes = [helm.Outcome.KILLED]
         with testtools.ExpectedException(management.Killed):
             self.create()
-        wanted = intent.from_secret(self.secret(INTENT)["data"])
+        wanted = intent.from_secret(self.secret(base.INTENT)["data"])
         self.assertEqual("0.27.0", wanted.chart.version)
         self.assertEqual(
             "m1.medium", wanted.values["nodeGroups"][0]["machineFlavor"]
@@ -128,7 +119,7 @@ class CreateTest(base.FlowTestCase):
         asked: list[Any] = []
 
         def refuse(request: Any, context: Any) -> Any:
-            secret = self.secret(CREDENTIALS)
+            secret = self.secret(base.CREDENTIALS)
             asked.append((secret["metadata"]["annotations"], request.json()))
             context.status_code = 500
             return {}
@@ -150,7 +141,7 @@ class CreateTest(base.FlowTestCase):
     def test_the_secret_holds_the_credential_that_keystone_made(self) -> None:
         self.create()
         [made] = self.openstack.credentials.values()
-        data = self.secret(CREDENTIALS)["data"]
+        data = self.secret(base.CREDENTIALS)["data"]
         clouds = yaml.safe_load(base64.b64decode(data["clouds.yaml"]))
         self.assertEqual(
             {
@@ -187,7 +178,7 @@ class CreateTest(base.FlowTestCase):
         self.create()
         live = self.server.get(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
         assert live is not None
-        wanted = intent.from_secret(self.secret(INTENT)["data"])
+        wanted = intent.from_secret(self.secret(base.INTENT)["data"])
         self.assertEqual(
             wanted.fingerprint,
             live["metadata"]["annotations"]["magnum.openstack.org/intent"],
@@ -203,268 +194,3 @@ class CreateTest(base.FlowTestCase):
         lease = self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
         assert lease is not None
         self.assertEqual("", lease["spec"]["holderIdentity"])
-
-
-class RefusedCreateTest(base.FlowTestCase):
-    """Requests that are refused before anything is written."""
-
-    by_http = True
-
-    def refused(
-        self,
-        *words: str,
-        template: dict[str, Any] | None = None,
-        **fields: Any,
-    ) -> None:
-        """Refused in one line with such words; nothing is left of it."""
-        error = self.assertRaises(
-            exception.MagnumException, self.create, template, **fields
-        )
-        row = self.row()
-        self.assertEqual({"CREATE_FAILED"}, self.statuses())
-        self.assertEqual(str(error), row.status_reason)
-        for word in words:
-            self.assertIn(word, row.status_reason)
-        self.assertNotIn("\n", row.status_reason)
-        self.assertIsNone(row.stack_id)
-        self.assertEqual({}, self.openstack.credentials)
-        self.assertEqual([], self.helm.upgrades)
-        self.assertEqual(["kube-system"], self.server.names(kinds.NAMESPACE))
-        self.assertEqual(1, len(self.warnings()), self.warnings())
-
-    def test_an_image_without_kube_version(self) -> None:
-        self.openstack.images = [
-            openstack.image("ubuntu-1.34", kube_version=None)
-        ]
-        self.refused("ubuntu-1.34", "kube_version", "openstack image set")
-
-    def test_an_image_that_is_gone(self) -> None:
-        self.openstack.images = []
-        self.refused("ubuntu-1.34", "not found")
-
-    def test_an_unknown_flavor(self) -> None:
-        self.refused("m1.huge", "not found", flavor_id="m1.huge")
-
-    def test_a_flavor_that_is_too_small(self) -> None:
-        self.refused("m1.tiny", "512 MiB", "too small", flavor_id="m1.tiny")
-
-    def test_a_label_with_a_value_that_is_not_allowed(self) -> None:
-        self.refused(
-            "boot_volume_size", "'big'", labels={"boot_volume_size": "big"}
-        )
-
-    def test_a_chart_that_is_nowhere(self) -> None:
-        self.helm.published = {"0.27.0"}
-        self.refused(
-            "9.9.9",
-            "capi_helm_chart_version",
-            template={"labels": {"capi_helm_chart_version": "9.9.9"}},
-        )
-
-    def test_no_kubeconfig(self) -> None:
-        missing = "/nowhere/kubeconfig"
-        real = client.Client(
-            lambda: connection.Connection(missing, (1.0, 1.0))
-        )
-        made = self.plane.runtime()
-        base.install(
-            self,
-            runtime.Runtime(
-                management=real,
-                helm=made.helm,
-                charts=made.charts,
-                leases=made.leases,
-                snapshots=made.snapshots,
-                health_snapshots=made.health_snapshots,
-            ),
-        )
-        self.refused("no kubeconfig", "[capi_helm] kubeconfig_file")
-
-    def test_an_unreachable_management_cluster(self) -> None:
-        self.management.unreachable()
-        self.refused("management cluster", "does not answer")
-
-    def test_a_management_cluster_without_cluster_api(self) -> None:
-        self.management.unserved.add(kinds.CLUSTER)
-        self.refused("serves no Cluster of", "not the right one")
-
-    def test_a_user_with_a_restricted_application_credential(self) -> None:
-        self.login(restricted=True)
-        self.refused("restricted", "--unrestricted")
-
-    def test_a_user_who_is_nothing_but_admin(self) -> None:
-        self.login(roles=("admin",))
-        self.refused("no role", "any role but admin")
-
-    def test_a_user_without_a_role_that_the_operator_allows(self) -> None:
-        conf.CONF.set_override("app_cred_roles", ["member"], "capi_helm")
-        self.login(roles=("reader", "admin"))
-        self.refused("no role", "allowed: member")
-
-    def test_a_network_service_that_does_not_answer(self) -> None:
-        self.openstack.stop(openstack.NETWORK)
-        self.refused("network")
-
-    def test_a_ca_file_that_is_missing(self) -> None:
-        conf.CONF.set_override("openstack_ca_file", "/nowhere", "drivers")
-        self.refused("openstack_ca_file")
-
-
-class InterruptedCreateTest(base.FlowTestCase):
-    """What becomes of a create that did not get through."""
-
-    by_http = True
-
-    def test_a_cluster_that_was_deleted_meanwhile_makes_nothing(self) -> None:
-        def destroy(request: Any, context: Any) -> Any:
-            self.row().destroy()
-            return {"flavors": self.openstack.flavors}
-
-        self.openstack.mocker.get(
-            f"{openstack.COMPUTE}/flavors/detail", json=destroy
-        )
-        self.assertRaises(exception.ClusterNotFound, self.create)
-        self.assertEqual({}, self.openstack.credentials)
-        self.assertEqual([], self.helm.upgrades)
-        self.assertEqual([], self.server.names(kinds.SECRET))
-        self.assertEqual([], self.server.names(kinds.LEASE))
-
-    def test_a_cluster_that_is_being_deleted_makes_nothing(self) -> None:
-        def delete(request: Any, context: Any) -> Any:
-            self.delete()
-            return {"flavors": self.openstack.flavors}
-
-        self.openstack.mocker.get(
-            f"{openstack.COMPUTE}/flavors/detail", json=delete
-        )
-        self.create()
-        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
-        self.assertEqual([], self.helm.upgrades)
-        self.assertEqual([], self.server.names(kinds.SECRET))
-        self.poll()
-        self.assertRaises(exception.ClusterNotFound, self.row)
-
-    def test_a_delete_while_the_credential_is_made_wins(self) -> None:
-        def delete(request: Any, context: Any) -> Any:
-            self.delete()
-            context.status_code = 201
-            body = request.json()["application_credential"]
-            return {
-                "application_credential": {**body, "id": "a", "secret": "b"}
-            }
-
-        self.openstack.mocker.post(
-            f"{openstack.IDENTITY}/users/fake_user/application_credentials",
-            json=delete,
-        )
-        self.create()
-        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
-        self.assertEqual([], self.helm.upgrades)
-        self.poll()
-        self.assertRaises(exception.ClusterNotFound, self.row)
-        self.assertEqual([], self.server.names(kinds.SECRET))
-
-    def test_an_unreachable_helm_is_left_to_the_polls(self) -> None:
-        self.helm.outcomes = [helm.Outcome.UNREACHABLE]
-        self.create()
-        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
-        self.assertIn("unreachable", self.row().status_reason)
-
-        self.poll()
-        self.assertEqual(2, len(self.helm.upgrades))
-        self.capi.settle()
-        self.poll()
-        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
-        self.assertIsNone(self.row().status_reason)
-
-    def test_an_answer_of_helm_that_was_lost_is_no_failure(self) -> None:
-        self.helm.outcomes = [helm.Outcome.LATE]
-        self.create()
-        self.capi.settle()
-        self.poll()
-        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
-        self.assertEqual(1, len(self.helm.upgrades))
-
-    def test_a_refusal_by_helm_is_told_and_not_raised(self) -> None:
-        self.helm.outcomes = [helm.Outcome.REFUSED]
-        self.create()
-        self.assertEqual({"CREATE_FAILED"}, self.statuses())
-        rows = [self.row(), *self.groups().values()]
-        for row in rows:
-            self.assertEqual(
-                "helm upgrade: admission webhook denied the request",
-                row.status_reason,
-            )
-
-    def test_a_refusal_by_keystone_is_told_and_not_raised(self) -> None:
-        self.openstack.refusals["POST"] = 403
-        self.create()
-        self.assertEqual({"CREATE_FAILED"}, self.statuses())
-        self.assertIn(
-            "Keystone makes no application credential for you: no",
-            self.row().status_reason,
-        )
-        self.assertEqual([], self.helm.upgrades)
-
-    def test_a_keystone_that_does_not_answer_is_the_reason(self) -> None:
-        """No poll can ask it again: only the user has a token."""
-        self.openstack.refusals["POST"] = 503
-        self.create()
-        self.poll()
-        self.assertEqual({"CREATE_FAILED"}, self.statuses())
-        self.assertIn("Keystone", self.row().status_reason)
-        self.assertNotIn("stopped", self.row().status_reason)
-
-    def test_a_management_cluster_lost_half_way_is_left_to_the_polls(
-        self,
-    ) -> None:
-        self.management.fail(
-            exceptions.ManagementUnreachable("no answer"),
-            verbs=["list"],
-            kind=kinds.SECRET,
-            times=1,
-        )
-        self.create()
-        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
-        self.poll()
-        self.capi.settle()
-        self.poll()
-        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
-
-    def test_killed_before_the_credential_it_has_failed(self) -> None:
-        self.management.kill_before("apply", kinds.SECRET, CREDENTIALS)
-        self.killed_create()
-        self.poll()
-        self.assertEqual({"CREATE_FAILED"}, self.statuses())
-        self.assertIn("delete the cluster", self.row().status_reason)
-        self.assertEqual([], self.helm.upgrades)
-
-    def test_killed_before_the_intent_it_has_failed(self) -> None:
-        self.management.kill_before("apply", kinds.SECRET, INTENT)
-        self.killed_create()
-        self.poll()
-        self.assertEqual({"CREATE_FAILED"}, self.statuses())
-        self.assertIn("delete the cluster", self.row().status_reason)
-        self.delete()
-        self.poll()
-        self.assertEqual({}, self.openstack.credentials)
-
-    def test_killed_after_the_intent_the_poll_installs(self) -> None:
-        self.management.kill_before("list", kinds.SECRET)
-        self.killed_create()
-        self.poll()
-        self.assertEqual(1, len(self.helm.upgrades))
-        self.capi.settle()
-        self.poll()
-        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
-
-    def killed_create(self) -> None:
-        """The conductor dies in the create; another has seen its Lease
-        for long enough."""
-        with testtools.ExpectedException(management.Killed):
-            self.create()
-        self.management.recover()
-        base.install(self, self.plane.runtime("conductor-2"))
-        self.poll()
-        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
-        self.plane.clock.advance(31)

@@ -38,11 +38,12 @@ NAME = f"{base.RELEASE}-cloud-credentials"
 class RolesTest(base.FlowTestCase):
     """Which roles a cluster gets."""
 
-    def test_only_roles_of_the_user_that_are_configured_and_never_admin(
+    def test_configured_roles_of_the_user_in_one_order_and_never_admin(
         self,
     ) -> None:
         for has, configured, expected in (
             (["member", "reader"], [], ("member", "reader")),
+            (["reader", "member"], [], ("member", "reader")),
             (["member", "reader"], ["reader"], ("reader",)),
             (["admin", "member"], [], ("member",)),
             (["admin"], ["admin"], ()),
@@ -154,6 +155,17 @@ class EnsureTest(base.FlowTestCase):
         )
         clouds = yaml.safe_load(base64.b64decode(data["clouds.yaml"]))
         self.assertIs(False, clouds["clouds"]["openstack"]["verify"])
+
+    def test_a_bundle_with_comments_in_latin_1_is_passed_on(self) -> None:
+        path = self.create_tempfiles(
+            [("ca", "# Gr\xfcn\nthe CA", "latin-1")], ".pem"
+        )[0]
+        conf.CONF.set_override("openstack_ca_file", path, "drivers")
+        self.ensure()
+        self.assertEqual(
+            "# Gr\ufffdn\nthe CA",
+            base64.b64decode(self.secret()["data"]["cacert"]).decode(),
+        )
 
     def test_a_cloud_without_regions_has_no_region_name(self) -> None:
         files = identity.Files("http://k/v3", None, "CA")

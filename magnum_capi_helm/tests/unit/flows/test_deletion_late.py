@@ -25,10 +25,10 @@ from magnum_capi_helm.planes import origin
 from magnum_capi_helm.polls import status_poll
 from magnum_capi_helm.records import rows
 from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import test_deletion
+from magnum_capi_helm.tests.unit.flows import deleting
 
 
-class LateDeleteTest(test_deletion.DeletionTestCase):
+class LateDeleteTest(deleting.DeletionTestCase):
     """A poll that began before another conductor's ended the deletion."""
 
     def setUp(self) -> None:
@@ -115,7 +115,7 @@ class LateDeleteTest(test_deletion.DeletionTestCase):
             self.poll()
 
 
-class LateUpdateTest(test_deletion.DeletionTestCase):
+class LateUpdateTest(deleting.DeletionTestCase):
     """A request or poll that took the Lease when the cluster was gone."""
 
     def setUp(self) -> None:
@@ -128,9 +128,7 @@ class LateUpdateTest(test_deletion.DeletionTestCase):
         :param found: what the row is before, each time it is read
         """
         self.server.delete(kinds.LEASE, base.NAMESPACE, base.RELEASE)
-        self.enterContext(
-            mock.patch.object(rows, "fresh", mock.Mock(side_effect=found))
-        )
+        self.patch(rows, "fresh", mock.Mock(side_effect=found))
 
     def tearDown(self) -> None:
         self.assertEqual([], self.server.names(kinds.LEASE))

@@ -126,6 +126,8 @@ class ChangeTest(_InLineCase, upgrading.UpgradeTestCase):
     def test_changes_leave_helm_to_their_turn(self) -> None:
         for change in (
             lambda: self.resize(3),
+            # Which applies all once more.
+            lambda: self.resize(3),
             lambda: self.add("gpu"),
             lambda: self.change("gpu", max_node_count=7),
             lambda: self.remove("gpu"),

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import time
 from typing import Any
 
 from magnum.common import exception
@@ -26,41 +25,11 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.planes import maintenance
 from magnum_capi_helm.tests.fakes import helm as fake_helm
-from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import test_places
-
-MESSAGE = (
-    "the management cluster is frozen for maintenance, try again when that "
-    "is over: etcd moves"
-)
+from magnum_capi_helm.tests.unit.flows import freezing
 
 
-class FrozenTestCase(base.FlowTestCase):
-    """Helpers of the tests below."""
-
-    def freeze(self, minutes: float = 0.0) -> None:
-        """It has been frozen for so long; the conductors know by now."""
-        rt = self.plane.runtime("operator")
-        rt.anchor.freeze("etcd moves", "op@host", time.time() - minutes * 60)
-        self.plane.clock.advance(6)
-        self.management.requests.clear()
-
-    def thaw(self) -> None:
-        """It is over, and the conductors know by now."""
-        self.plane.runtime("operator").anchor.thaw(time.time())
-        self.plane.clock.advance(6)
-
-    def assert_quiet(self) -> None:
-        """Nothing was written there since the freeze; helm did not run."""
-        verbs = {each.verb for each in self.management.requests}
-        self.assertLessEqual(verbs, set(management.READS))
-
-    def helms(self) -> int:
-        return len(self.helm.upgrades) + len(self.helm.uninstalls)
-
-
-class RefusedTest(FrozenTestCase):
+class RefusedTest(freezing.FrozenTestCase):
     """What Magnum asks for, of a complete cluster."""
 
     def setUp(self) -> None:
@@ -83,7 +52,7 @@ class RefusedTest(FrozenTestCase):
     def refused(self, call: Callable[..., Any], *args: Any, **kw: Any) -> None:
         """Refused with the operator's reason, and nothing written."""
         error = self.assertRaises(exception.NotSupported, call, *args, **kw)
-        self.assertIn(MESSAGE, str(error))
+        self.assertIn(freezing.MESSAGE, str(error))
         self.assert_quiet()
         self.assertEqual(self.began, self.helms())
 
@@ -99,7 +68,7 @@ class RefusedTest(FrozenTestCase):
     def test_a_resize_whose_count_magnum_puts_back(self) -> None:
         self.refused(self.resize, 5)
         self.assertEqual(self.before, self.wants())
-        self.assertIn(MESSAGE, self.row().status_reason)
+        self.assertIn(freezing.MESSAGE, self.row().status_reason)
         self.heal()
 
     def test_an_update_of_the_count(self) -> None:
@@ -139,7 +108,7 @@ class RefusedTest(FrozenTestCase):
         group = self.groups()["more"]
         self.assertEqual("CREATE_FAILED", group.status)
         self.assertIsNone(group.stack_id)
-        self.assertIn(MESSAGE, group.status_reason)
+        self.assertIn(freezing.MESSAGE, group.status_reason)
         self.heal()
 
     def test_a_change_of_a_nodegroup_whose_fields_are_put_back(self) -> None:
@@ -158,7 +127,7 @@ class RefusedTest(FrozenTestCase):
         self.refused(self.create)
         row = self.row()
         self.assertEqual("CREATE_FAILED", row.status)
-        self.assertIn(MESSAGE, row.status_reason)
+        self.assertIn(freezing.MESSAGE, row.status_reason)
         self.assertIsNone(row.stack_id)
         self.assertEqual(1, len(self.openstack.credentials))
         self.delete()
@@ -173,7 +142,7 @@ class RefusedTest(FrozenTestCase):
         self.refused(self.resize, 5)
 
 
-class FirstTest(FrozenTestCase):
+class FirstTest(freezing.FrozenTestCase):
     def test_no_namespace_is_made_for_a_project(self) -> None:
         self.freeze()
         self.assertRaises(exception.NotSupported, self.create)
@@ -181,7 +150,7 @@ class FirstTest(FrozenTestCase):
         self.assertEqual({}, self.openstack.credentials)
 
 
-class WaitsTest(FrozenTestCase):
+class WaitsTest(freezing.FrozenTestCase):
     """What was accepted before."""
 
     def test_a_deletion_is_accepted_and_waits(self) -> None:
@@ -191,7 +160,7 @@ class WaitsTest(FrozenTestCase):
         self.poll()
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
         self.assertEqual(
-            f"deletion waits: {MESSAGE}", self.row().status_reason
+            f"deletion waits: {freezing.MESSAGE}", self.row().status_reason
         )
         self.assert_quiet()
         self.assertEqual([], self.warnings())
@@ -222,7 +191,7 @@ class WaitsTest(FrozenTestCase):
         self.capi.settle()
         self.poll()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        self.assertEqual(MESSAGE, self.row().status_reason)
+        self.assertEqual(freezing.MESSAGE, self.row().status_reason)
         self.assertEqual("HEALTHY", self.health_poll().health_status)
         self.assert_quiet()
         self.assertEqual([], self.warnings())
@@ -240,7 +209,7 @@ class WaitsTest(FrozenTestCase):
         self.poll()
         self.assertEqual(began, self.helms())
         self.assert_quiet()
-        self.assertEqual(MESSAGE, self.row().status_reason)
+        self.assertEqual(freezing.MESSAGE, self.row().status_reason)
         self.thaw()
         self.poll()
         self.assertEqual(began + 1, self.helms())
@@ -294,90 +263,7 @@ class WaitsTest(FrozenTestCase):
         self.assertNotIn("Namespace", kinds_read)
 
 
-class ClockTest(FrozenTestCase):
-    """Time in which nothing could go on does not count."""
-
-    def creating(self, minutes: float) -> None:
-        """A create with 60 minutes began that long ago."""
-        self.create()
-        self.backdate(minutes)
-
-    def away(self, minutes: float) -> None:
-        """This conductor could not read for so long, until now."""
-        rt = runtime.get()
-        rt.outages.began(time.time() - minutes * 60)
-        rt.outages.ended()
-
-    def test_a_create(self) -> None:
-        rows: tuple[tuple[float, float, float, str], ...] = (
-            # created, frozen, away: minutes ago
-            (70, 0, 0, "CREATE_FAILED"),
-            (70, 20, 0, "CREATE_IN_PROGRESS"),
-            (70, 0, 20, "CREATE_IN_PROGRESS"),
-            (90, 20, 20, "CREATE_FAILED"),
-            (70, 5, 0, "CREATE_FAILED"),
-        )
-        self.creating(0)
-        for created, frozen, away, status in rows:
-            row = self.row()
-            row.status = "CREATE_IN_PROGRESS"
-            row.save()
-            base.install(self, self.plane.runtime())
-            self.server.patch(
-                kinds.NAMESPACE,
-                "",
-                "kube-system",
-                {"metadata": {"annotations": None}},
-            )
-            self.backdate(created)
-            if frozen:
-                self.freeze(frozen)
-                self.thaw()
-            if away:
-                self.away(away)
-            self.poll()
-            self.assertEqual(status, self.row().status, (frozen, away))
-
-    def test_while_it_is_frozen(self) -> None:
-        self.creating(70)
-        self.freeze(20)
-        self.poll()
-        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
-
-    def test_an_update_that_was_not_applied(self) -> None:
-        self.complete()
-        self.helm.outcomes = [fake_helm.Outcome.UNREACHABLE] * 9
-        self.resize(3)
-        self.poll()
-        limit = conf.CONF.capi_helm.operation_timeout
-        self.plane.clock.advance(limit * 60 + 60)
-        self.away(limit / 2)
-        self.poll()
-        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        self.plane.clock.advance(limit * 60)
-        self.poll()
-        self.assertEqual("UPDATE_FAILED", self.row().status)
-
-    def test_a_deletion(self) -> None:
-        self.complete()
-        self.delete()
-        limit = conf.CONF.capi_helm.operation_timeout
-        asked = time.gmtime(time.time() - (limit + 5) * 60)
-        text = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", asked)
-        self.server.patch(
-            kinds.LEASE,
-            base.NAMESPACE,
-            base.RELEASE,
-            {"metadata": {"annotations": {lease.DELETE_MARK: text}}},
-        )
-        self.freeze(10)
-        for _ in range(2):
-            self.poll()
-            self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
-            self.thaw()
-
-
-class AtWorkTest(FrozenTestCase):
+class AtWorkTest(freezing.FrozenTestCase):
     """Who is still at work on a management cluster."""
 
     def test_who_holds_a_lease_and_lives(self) -> None:
@@ -397,44 +283,3 @@ class AtWorkTest(FrozenTestCase):
         meta = {"name": "leader", "namespace": "elsewhere"}
         self.server.create(kinds.LEASE, {"metadata": meta, "spec": spec})
         self.assertEqual([], maintenance.at_work(runtime.get()))
-
-
-class SeveralTest(test_places.PlacesTestCase):
-    """Of two management clusters one is frozen."""
-
-    def freeze(self, name: str) -> None:
-        rt = self.planes[name].runtime("operator")
-        rt.anchor.freeze("etcd moves", "op@host", time.time())
-        for each in self.planes.values():
-            each.clock.advance(6)
-
-    def test_a_new_cluster_goes_to_one_that_takes_it(self) -> None:
-        self.option("a", "availability_zones", ["az2"])
-        for frozen, other in (("a", "b"), ("b", "a")):
-            self.restart()
-            self.freeze(frozen)
-            self.make()
-            self.assertTrue(self.there(other))
-            self.assertFalse(self.there(frozen))
-            self.planes[frozen].runtime("operator").anchor.thaw(time.time())
-            self.settle(other)
-            self.poll()
-            self.delete()
-            self.poll()
-            api = self.planes[other].cluster_api(base.NAMESPACE, base.RELEASE)
-            api.finish()
-            self.poll()
-
-    def test_where_no_other_one_takes_it_it_is_refused(self) -> None:
-        self.freeze("b")
-        error = self.assertRaises(exception.NotSupported, self.make)
-        self.assertIn("the management cluster b is frozen", str(error))
-        self.assertIsNone(self.row().stack_id)
-
-    def test_clusters_of_the_other_are_changed_as_ever(self) -> None:
-        self.made()
-        self.freeze("a")
-        self.resize(3)
-        self.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)

@@ -69,7 +69,11 @@ class AddTest(base.NodegroupTestCase):
         self,
     ) -> None:
         row = self.row()
-        row.labels = {"audit_log_policy_level": "Request"}
+        row.labels = {
+            "audit_log_policy_level": "Request",
+            # Without a size: 1.4.0 took it without effect.
+            "boot_volume_type": "fast",
+        }
         row.save()
         self.add("gpu")
         self.assertIn("gpu", self.names())

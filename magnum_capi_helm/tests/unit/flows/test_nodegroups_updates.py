@@ -19,6 +19,7 @@ import types
 from typing import Any
 
 from magnum.common import exception
+from magnum.conductor.handlers import nodegroup_conductor
 
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.flows import base
@@ -95,6 +96,23 @@ class UpdateTest(UpdateTestCase):
         self.assertEqual("gpu", self.item()["nodeLabels"]["tier"])
         self.assertEqual([TAINT], self.taints())
         self.settle()
+
+    def test_two_requests_that_were_read_before_either_was_served(
+        self,
+    ) -> None:
+        bound, labelled = self.groups()["gpu"], self.groups()["gpu"]
+        if "node_labels" not in labelled.fields:
+            self.skipTest("nodegroups of this Magnum have no labels of nodes")
+        bound.max_node_count = 5
+        labelled.node_labels = {"tier": "gpu"}
+        for each in (bound, labelled):
+            nodegroup_conductor.Handler().nodegroup_update(
+                self.context, self.row(), each
+            )
+        self.settle()
+        self.assertEqual("gpu", self.item()["nodeLabels"]["tier"])
+        self.assertEqual(5, self.groups()["gpu"].max_node_count)
+        self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
     def test_a_change_that_is_taken_back_before_it_is_applied(self) -> None:
         before = self.item()

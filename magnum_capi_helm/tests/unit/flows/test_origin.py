@@ -10,70 +10,18 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The management cluster is not the one that a cluster was made on."""
+"""Which management cluster a cluster was made on is remembered."""
 
 from __future__ import annotations
 
-from magnum.common import exception
-
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.planes import origin
 from magnum_capi_helm.tests.fakes import management
-from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.flows import base
-
-NO_TRACE = f"neither the Cluster nor the Lease {base.RELEASE}"
-FOREIGN = "the management cluster is not the one that the cluster was made on"
+from magnum_capi_helm.tests.unit.flows import moving
 
 
-class OriginTestCase(base.FlowTestCase):
-    """Helpers of the tests below."""
-
-    def recorded(self) -> str:
-        """What the row of the control plane says."""
-        return str(self.groups()["default-master"].stack_id)
-
-    def here(self) -> str:
-        """What it says when it knows this management cluster."""
-        return f"{base.RELEASE}@{self.management.identity()}"
-
-    def forget(self) -> None:
-        """The row says what 1.4.0 wrote into it."""
-        master = self.groups()["default-master"]
-        master.stack_id = base.RELEASE
-        master.save()
-
-    def move(self, *namespaces: str) -> plane.Plane:
-        """Magnum is started with another kubeconfig."""
-        other = plane.Plane(conf.CONF.capi_helm.chart_store)
-        for name in namespaces:
-            other.server.create(kinds.NAMESPACE, {"metadata": {"name": name}})
-        base.install(self, other.runtime())
-        return other
-
-    def move_back(self) -> None:
-        """Magnum is started with the kubeconfig that it had."""
-        base.install(self, self.plane.runtime())
-
-    def assert_untouched(self, other: plane.Plane) -> None:
-        """Nothing was written there, and helm never ran."""
-        verbs = {each.verb for each in other.management.requests}
-        self.assertLessEqual(verbs, {"get", "list"})
-        self.assertEqual([], other.helm.upgrades)
-        self.assertEqual([], other.helm.uninstalls)
-
-    def gone(self) -> bool:
-        """Whether Magnum has removed the cluster's row."""
-        try:
-            self.row()
-        except exception.ClusterNotFound:
-            return True
-        return False
-
-
-class RememberedTest(OriginTestCase):
+class RememberedTest(moving.OriginTestCase):
     """Where a cluster is, is known."""
 
     def test_from_the_claim_on(self) -> None:
@@ -117,7 +65,7 @@ class RememberedTest(OriginTestCase):
         self.assertEqual(base.RELEASE, self.recorded())
 
 
-class BeforeTheFirstPollTest(OriginTestCase):
+class BeforeTheFirstPollTest(moving.OriginTestCase):
     """Magnum has overwritten the record, and the Cluster was not seen yet."""
 
     def started(self) -> None:
@@ -143,7 +91,7 @@ class BeforeTheFirstPollTest(OriginTestCase):
             other = self.move(*namespaces)
             self.poll()
             self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
-            self.assertIn(NO_TRACE, self.row().status_reason)
+            self.assertIn(moving.NO_TRACE, self.row().status_reason)
             self.assertEqual(base.RELEASE, self.recorded())
             self.assert_untouched(other)
 
@@ -153,7 +101,7 @@ class BeforeTheFirstPollTest(OriginTestCase):
         other = self.move(base.NAMESPACE)
         row = self.health_poll()
         self.assertEqual("UNKNOWN", row.health_status)
-        self.assertIn(NO_TRACE, row.health_status_reason["api"])
+        self.assertIn(moving.NO_TRACE, row.health_status_reason["api"])
         self.assert_untouched(other)
 
     def test_a_deletion_elsewhere_concludes_nothing(self) -> None:
@@ -163,7 +111,7 @@ class BeforeTheFirstPollTest(OriginTestCase):
         self.delete()
         self.poll()
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
-        self.assertIn(NO_TRACE, self.row().status_reason)
+        self.assertIn(moving.NO_TRACE, self.row().status_reason)
         self.assertEqual(1, len(self.openstack.credentials))
         self.assert_untouched(other)
         self.move_back()
@@ -204,131 +152,7 @@ class BeforeTheFirstPollTest(OriginTestCase):
         self.assertTrue(self.gone())
 
 
-class ElsewhereTest(OriginTestCase):
-    """Another management cluster: absent there is not gone."""
-
-    def test_an_empty_one_concludes_no_deletion(self) -> None:
-        self.complete()
-        self.delete()
-        other = self.move()
-        self.poll()
-        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
-        reason = self.row().status_reason
-        self.assertTrue(reason.startswith(f"deletion waits: {FOREIGN}"))
-        self.assertIn("kubeconfig_file", reason)
-        self.assertEqual(1, len(self.openstack.credentials))
-        self.assert_untouched(other)
-
-    def test_one_with_the_namespace_concludes_no_deletion(self) -> None:
-        self.complete()
-        other = self.move(base.NAMESPACE)
-        self.delete()
-        self.poll()
-        self.assertIn(FOREIGN, self.row().status_reason)
-        self.assertEqual(1, len(self.openstack.credentials))
-        self.assert_untouched(other)
-        self.move_back()
-        self.poll()
-        self.capi.finish()
-        self.poll()
-        self.assertTrue(self.gone())
-        self.assertEqual({}, self.openstack.credentials)
-
-    def test_health_is_unknown_there_and_says_why(self) -> None:
-        self.complete()
-        self.assertEqual("HEALTHY", self.health_poll().health_status)
-        other = self.move(base.NAMESPACE)
-        row = self.health_poll()
-        self.assertEqual("UNKNOWN", row.health_status)
-        self.assertIn(FOREIGN, row.health_status_reason["api"])
-        self.assert_untouched(other)
-        self.move_back()
-        self.assertEqual("HEALTHY", self.health_poll().health_status)
-
-    def test_one_without_cluster_api_says_why_too(self) -> None:
-        self.complete()
-        other = self.move()
-        other.management.fail(
-            exceptions.ManagementUnserved("no kind Cluster is served"),
-            verbs=["list"],
-            kind=kinds.CLUSTER,
-        )
-        reason = self.health_poll().health_status_reason
-        self.assertIn(FOREIGN, reason["api"])
-
-    def test_an_update_waits_and_says_why(self) -> None:
-        self.complete()
-        addresses = self.groups()["default-worker"].node_addresses
-        row = self.row()
-        row.status = "UPDATE_IN_PROGRESS"
-        row.save()
-        other = self.move(base.NAMESPACE)
-        self.poll()
-        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        self.assertIn(FOREIGN, self.row().status_reason)
-        self.assertEqual(
-            addresses, self.groups()["default-worker"].node_addresses
-        )
-        self.assert_untouched(other)
-        self.move_back()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertIsNone(self.row().status_reason)
-
-    def test_a_create_is_not_continued_there(self) -> None:
-        self.management.kill_before("list", kinds.SECRET)
-        self.assertRaises(management.Killed, self.create)
-        self.management.recover()
-        other = self.move(base.NAMESPACE)
-        self.poll()
-        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
-        self.assertIn(FOREIGN, self.row().status_reason)
-        self.assert_untouched(other)
-
-    def test_a_resize_is_not_applied_there(self) -> None:
-        self.complete()
-        other = self.move(base.NAMESPACE)
-        self.resize(3)
-        self.poll()
-        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        self.assertIn(FOREIGN, self.row().status_reason)
-        self.assert_untouched(other)
-        self.move_back()
-        self.poll()
-        self.capi.settle()
-        self.poll()
-        self.assertEqual("UPDATE_COMPLETE", self.row().status)
-        self.assertEqual(3, self.replicas())
-
-    def test_a_nodegroup_is_not_made_there(self) -> None:
-        self.complete()
-        other = self.move(base.NAMESPACE)
-        refused = self.assertRaises(
-            exception.MagnumException, self.add, "extra"
-        )
-        self.assertIn(FOREIGN, str(refused))
-        self.assert_untouched(other)
-
-    def test_a_nodegroup_is_not_changed_there(self) -> None:
-        self.complete()
-        self.add("extra")
-        self.capi.settle()
-        self.poll()
-        other = self.move(base.NAMESPACE)
-        refused = self.assertRaises(
-            exception.MagnumException,
-            self.change,
-            "extra",
-            max_node_count=5,
-        )
-        self.assertIn(FOREIGN, str(refused))
-        self.remove("extra")
-        self.poll()
-        self.assertEqual("DELETE_IN_PROGRESS", self.groups()["extra"].status)
-        self.assert_untouched(other)
-
-
-class DeletedByHandTest(OriginTestCase):
+class DeletedByHandTest(moving.OriginTestCase):
     """The namespace was deleted, with all that was in it."""
 
     def delete_namespace(self) -> None:
@@ -377,5 +201,5 @@ class DeletedByHandTest(OriginTestCase):
         self.delete()
         self.poll()
         self.assertFalse(self.gone())
-        self.assertIn(NO_TRACE, self.row().status_reason)
+        self.assertIn(moving.NO_TRACE, self.row().status_reason)
         self.assertEqual(1, len(self.openstack.credentials))

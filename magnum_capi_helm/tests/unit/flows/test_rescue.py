@@ -17,87 +17,16 @@ What helm can't read is made readable, once, under the Lease; then it goes on.
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable
-import json
 from unittest import mock
 
 from magnum_capi_helm import names
-from magnum_capi_helm import packed
-from magnum_capi_helm.helm import manifests
-from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
 from magnum_capi_helm.tests.fakes import helm
-from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import upgrading
-
-CAPI = "cluster.x-k8s.io"
-CAPO = f"infrastructure.{CAPI}"
-OLD = f"{CAPO}/v1alpha7"
-NEW = f"{CAPO}/v1beta1"
-COPY = names.original(base.RELEASE, 1)
+from magnum_capi_helm.tests.unit.flows import stranded
 
 
-class StrandedTestCase(upgrading.UpgradeTestCase):
-    """A complete cluster, its release made by chart 0.10.1.
-
-    CAPO serves what that chart makes no more.
-    """
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.strand()
-
-    def strand(self) -> None:
-        """Let the manifest name what an older chart made."""
-        body = self.body()
-        body["manifest"] = body["manifest"].replace(NEW, OLD)
-        self.put(body)
-        self.before = self.record(1)["data"]
-
-    def record(self, version: int = 1) -> client.Object:
-        """helm's record of a revision."""
-        name = f"sh.helm.release.v1.{base.RELEASE}.v{version}"
-        found = self.server.get(kinds.SECRET, base.NAMESPACE, name)
-        assert found is not None
-        return found
-
-    def body(self, version: int = 1) -> client.Object:
-        """What is in it."""
-        text = base64.b64decode(self.record(version)["data"]["release"])
-        found: client.Object = packed.unpack(text)
-        return found
-
-    def put(self, body: client.Object) -> None:
-        """Store another one, as helm would."""
-        text = base64.b64encode(packed.pack(body).encode()).decode()
-        name = self.record()["metadata"]["name"]
-        self.server.patch(
-            kinds.SECRET, base.NAMESPACE, name, {"data": {"release": text}}
-        )
-
-    def named(self, version: int = 1) -> set[str]:
-        """API versions in the manifest of a revision."""
-        found = manifests.apis(self.body(version)["manifest"])
-        return {each.name for each in found}
-
-    def writes(self) -> list[tuple[str, str, str]]:
-        """What was written on the management cluster, but for the Lease."""
-        return [
-            (each.verb, each.kind, each.name)
-            for each in self.management.requests
-            if each.verb in ("create", "replace", "patch", "delete")
-            and each.kind != "Lease"
-        ]
-
-    def copy(self) -> client.Object | None:
-        """The Secret with what helm itself had written."""
-        return self.server.get(kinds.SECRET, base.NAMESPACE, COPY)
-
-
-class UpgradeTest(StrandedTestCase):
+class UpgradeTest(stranded.StrandedTestCase):
     """Changes of a cluster."""
 
     def test_a_resize_gets_through_and_helm_runs_twice(self) -> None:
@@ -109,8 +38,8 @@ class UpgradeTest(StrandedTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertIn(
             f"Revision 1 of {base.RELEASE} in {base.NAMESPACE} names API "
-            f"versions that are not served: changed {OLD} to v1beta1 in its "
-            f"record; what it was is in Secret {COPY}",
+            f"versions that are not served: changed {stranded.OLD} to "
+            f"v1beta1 in its record; what it was is in Secret {stranded.COPY}",
             self.log.output,
         )
 
@@ -125,12 +54,15 @@ class UpgradeTest(StrandedTestCase):
         self.resize(3)
         after = self.body()
         self.assertEqual(
-            before["manifest"].replace(f'"{OLD}", "kind"', f'"{NEW}", "kind"'),
+            before["manifest"].replace(
+                f'"{stranded.OLD}", "kind"', f'"{stranded.NEW}", "kind"'
+            ),
             after["manifest"],
         )
-        self.assertNotIn(OLD, self.named())
+        self.assertNotIn(stranded.OLD, self.named())
         self.assertEqual(
-            f"rewritten: {OLD} to v1beta1", after["info"].pop("description")
+            f"rewritten: {stranded.OLD} to v1beta1",
+            after["info"].pop("description"),
         )
         del before["manifest"], after["manifest"]
         self.assertEqual(before, after)
@@ -152,7 +84,10 @@ class UpgradeTest(StrandedTestCase):
         self.server.create(
             kinds.SECRET,
             {
-                "metadata": {"name": COPY, "namespace": base.NAMESPACE},
+                "metadata": {
+                    "name": stranded.COPY,
+                    "namespace": base.NAMESPACE,
+                },
                 "data": {"release": "first"},
             },
         )
@@ -189,7 +124,7 @@ class UpgradeTest(StrandedTestCase):
         self,
     ) -> None:
         body = self.body()
-        body["manifest"] = body["manifest"].replace(OLD, NEW)
+        body["manifest"] = body["manifest"].replace(stranded.OLD, stranded.NEW)
         self.put(body)
         self.helm.outcomes = [helm.Outcome.REFUSED]
         self.resize(3)
@@ -227,11 +162,11 @@ class UpgradeTest(StrandedTestCase):
         self.assertEqual(1, len(self.helm.upgrades))
 
 
-class ChartTooOldTest(StrandedTestCase):
+class ChartTooOldTest(stranded.StrandedTestCase):
     """The chart itself makes what is not served."""
 
     def strand(self) -> None:
-        self.management.retired.add(f"{CAPI}/v1beta1")
+        self.management.retired.add(f"{stranded.CAPI}/v1beta1")
         self.before = self.record()["data"]
 
     def test_a_change_is_refused_and_says_what_it_takes(self) -> None:
@@ -251,7 +186,7 @@ class ChartTooOldTest(StrandedTestCase):
         self,
     ) -> None:
         self.resize(3)
-        self.assertIn(f"{CAPI}/v1beta2", self.named())
+        self.assertIn(f"{stranded.CAPI}/v1beta2", self.named())
         plane = names.control_plane(base.RELEASE)
         self.server.patch(
             kinds.CONTROL_PLANE,
@@ -273,154 +208,3 @@ class ChartTooOldTest(StrandedTestCase):
         self.resize(2)
         self.poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
-
-
-class DeletionTest(StrandedTestCase):
-    """helm does not say why it can't uninstall."""
-
-    def strand(self) -> None:
-        # What CAPO's objects are named, it does not look at: they are kept.
-        self.management.retired.add(f"{CAPI}/v1beta1")
-        self.before = self.record()["data"]
-
-    def test_a_cluster_is_deleted(self) -> None:
-        self.delete()
-        self.assertEqual([base.RELEASE] * 2, self.helm.uninstalls)
-        self.capi.finish()
-        self.poll()
-        self.assertEqual([], self.server.names(kinds.SECRET))
-        self.assertEqual([], self.server.names(kinds.CLUSTER))
-
-    def test_the_newest_revision_is_what_helm_reads(self) -> None:
-        self.management.retired.clear()
-        self.helm.outcomes = [helm.Outcome.REFUSED]
-        self.resize(3)
-        self.management.retired.add(f"{CAPI}/v1beta1")
-        self.helm.outcomes = [helm.Outcome.DONE, helm.Outcome.UNREACHABLE]
-        self.delete()
-        self.assertIn(f"{CAPI}/v1beta1", self.named(1))
-        self.assertIn(f"{CAPI}/v1beta2", self.named(2))
-
-    def test_what_else_keeps_helm_from_it_is_told_as_it_is(self) -> None:
-        self.management.retired.clear()
-        self.helm.outcomes = [helm.Outcome.REFUSED] * 2
-        self.delete()
-        self.poll()
-        self.assertEqual(
-            "deletion waits: helm uninstall: failed to delete release: "
-            f"{base.RELEASE}",
-            self.row().status_reason,
-        )
-        self.assertIsNone(self.copy())
-
-    def test_without_the_provider_it_waits_and_says_for_what(self) -> None:
-        self.management.retired = {"addons.stackhpc.com/v1alpha1"}
-        self.delete()
-        self.poll()
-        self.assertEqual(
-            f"deletion waits: release {base.RELEASE} can't be changed: no "
-            "version is served of HelmRelease addons.stackhpc.com/v1alpha1, "
-            "Manifests addons.stackhpc.com/v1alpha1: install the provider "
-            'that has it ("kubectl api-resources '
-            '--api-group=addons.stackhpc.com" shows what is there), and it '
-            "goes on by itself",
-            self.row().status_reason,
-        )
-        self.assertIsNone(self.copy())
-        self.management.retired.clear()
-        self.poll()
-        self.capi.finish()
-        self.poll()
-        self.assertEqual([], self.server.names(kinds.CLUSTER))
-
-
-class DisturbedTest(StrandedTestCase):
-    """Something comes in between."""
-
-    def before_write(self, verb: str, act: Callable[[], None]) -> None:
-        """Act once, just before such a request for a record."""
-
-        def before() -> None:
-            asked = self.management.requests
-            if asked and asked[-1].name == COPY and asked[-1].verb == verb:
-                self.management.before = lambda: None
-                act()
-
-        self.management.before = before
-
-    def test_a_record_that_somebody_writes_meanwhile_is_read_again(
-        self,
-    ) -> None:
-        def write() -> None:
-            body = self.body()
-            body["info"]["description"] = "by somebody else"
-            self.put(body)
-
-        self.before_write("create", write)
-        self.resize(3)
-        self.assertEqual(2, self.replicas())
-        self.assertIn(OLD, self.named())
-        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
-        self.plane.clock.advance(60)
-        self.poll()
-        self.assertEqual(3, self.replicas())
-        self.assertIn("by somebody else", self.body()["info"]["description"])
-
-    def test_without_its_lease_a_conductor_changes_no_record(self) -> None:
-        for verb in ("get", "create"):
-            self.helm.upgrades.clear()
-            self.before_write(verb, self.take_over)
-            self.resize(3)
-            self.assertEqual(1, len(self.helm.upgrades), verb)
-            self.assertIn(OLD, self.named(), verb)
-            self.give_back()
-        self.poll()
-        self.assertEqual(3, self.replicas())
-
-    def take_over(self) -> None:
-        """Another conductor has the Lease, this one stood still."""
-        self.plane.clock.advance(lease.DURATION + 1)
-        self._hold("other")
-
-    def give_back(self) -> None:
-        self._hold("")
-
-    def _hold(self, holder: str) -> None:
-        spec = {"holderIdentity": holder, "renewTime": holder or "now"}
-        self.server.patch(
-            kinds.LEASE, base.NAMESPACE, base.RELEASE, {"spec": spec}
-        )
-
-    def test_killed_before_it_kept_what_helm_wrote(self) -> None:
-        self.killed_before("create", COPY)
-
-    def test_killed_before_it_changed_the_record(self) -> None:
-        self.killed_before("replace", self.record()["metadata"]["name"])
-
-    def killed_before(self, verb: str, name: str) -> None:
-        """Another conductor goes on with what is there."""
-        self.management.kill_before(verb, kinds.SECRET, name)
-        self.assertRaises(management.Killed, self.resize, 3)
-        self.management.recover()
-        self.assertIn(OLD, self.named())
-        for _ in range(2):
-            self.poll()
-            self.plane.clock.advance(lease.DURATION + 1)
-        self.assertEqual(3, self.replicas())
-        self.assertEqual(self.before, (self.copy() or {})["data"])
-
-    def test_a_helm_that_can_read_its_record_costs_no_look_at_it(self) -> None:
-        body = self.body()
-        body["manifest"] = body["manifest"].replace(OLD, NEW)
-        self.put(body)
-        self.management.requests.clear()
-        self.resize(3)
-        record = self.record(1)["metadata"]["name"]
-        asked = {(each.verb, each.name) for each in self.management.requests}
-        self.assertNotIn(("get", record), asked)
-        self.assertNotIn("discover", {verb for verb, _ in asked})
-
-    def test_json_of_a_manifest_stays_json(self) -> None:
-        self.resize(3)
-        for each in self.body()["manifest"].split("\n---\n"):
-            json.loads(each)

@@ -62,26 +62,31 @@ class ResolveTestCase(base.FlowTestCase):
         return resolve_cluster.resolve(row, found, base.RELEASE)
 
 
+def labels_of_none() -> labels.Values:
+    """Those of a cluster that has no label."""
+    return labels.resolve(
+        features.LABELS, labels.Sources(), conf.label_defaults()
+    )
+
+
+def group_of(name: str, role: str, count: int) -> spec.NodeGroup:
+    """A group for which nothing was asked."""
+    return spec.NodeGroup(
+        name,
+        "m1.medium",
+        count,
+        UBUNTU,
+        magnum_name=name,
+        role=role,
+        labels=labels_of_none(),
+        boot_disk=spec.Disk(size=0),
+    )
+
+
 class ResolveTest(ResolveTestCase):
     """What a cluster becomes."""
 
     def test_the_smallest_cluster_as_a_whole(self) -> None:
-        everything = labels.resolve(
-            features.LABELS, labels.Sources(), conf.label_defaults()
-        )
-
-        def group(name: str, role: str, count: int) -> spec.NodeGroup:
-            return spec.NodeGroup(
-                name,
-                "m1.medium",
-                count,
-                UBUNTU,
-                magnum_name=name,
-                role=role,
-                labels=everything,
-                boot_disk=spec.Disk(size=0),
-            )
-
         self.assertEqual(
             spec.Cluster(
                 release=base.RELEASE,
@@ -90,8 +95,8 @@ class ResolveTest(ResolveTestCase):
                 identity_url="http://keystone.test/v3",
                 cni="calico",
                 keypair="mine",
-                control_plane=group("default-master", "master", 1),
-                node_groups=(group("default-worker", "worker", 2),),
+                control_plane=group_of("default-master", "master", 1),
+                node_groups=(group_of("default-worker", "worker", 2),),
                 network=spec.Network(
                     external_id="net-1", dns_nameservers=("8.8.1.1",)
                 ),
@@ -99,7 +104,7 @@ class ResolveTest(ResolveTestCase):
                     spec.StorageClass("slow", "slow", default=True),
                     spec.StorageClass("fast-ssd", "Fast_SSD"),
                 ),
-                labels=everything,
+                labels=labels_of_none(),
                 chart=requested.configured_chart(),
                 uuid=base.UUID,
                 name="web",

@@ -25,10 +25,11 @@ import functools
 from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.tests.fakes import faults
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.flows import base
 
-_ASKING = management.Request("replace", "Lease", base.RELEASE)
+_ASKING = faults.Request("replace", "Lease", base.RELEASE)
 
 
 class StandstillTest(base.FlowTestCase):

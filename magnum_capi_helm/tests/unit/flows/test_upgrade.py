@@ -15,13 +15,8 @@
 from __future__ import annotations
 
 from magnum_capi_helm import conf
-from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.unit.flows import base
 from magnum_capi_helm.tests.unit.flows import upgrading
-
-_OLD = ("1.34.2", "i-1")
-_NEW = ("1.35.1", "i-2")
 
 
 class WholeTest(upgrading.UpgradeTestCase):
@@ -32,7 +27,8 @@ class WholeTest(upgrading.UpgradeTestCase):
         self.upgrade(new)
         self.assertEqual({"UPDATE_IN_PROGRESS"}, self.statuses())
         self.assertEqual(
-            {"control-plane": _NEW, "default-worker": _NEW}, self.machines()
+            {"control-plane": upgrading.NEW, "default-worker": upgrading.NEW},
+            self.machines(),
         )
         self.assertEqual(new.uuid, self.row().cluster_template_id)
         self.assertEqual(
@@ -78,10 +74,10 @@ class WholeTest(upgrading.UpgradeTestCase):
         self.settle()
         self.assertEqual(
             {
-                "control-plane": _NEW,
-                "default-worker": _NEW,
+                "control-plane": upgrading.NEW,
+                "default-worker": upgrading.NEW,
                 "mine": ("1.34.3", "i-1.34.3"),
-                "theirs": _NEW,
+                "theirs": upgrading.NEW,
             },
             self.machines(),
         )
@@ -116,7 +112,8 @@ class WholeTest(upgrading.UpgradeTestCase):
         self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
         self.assertEqual(
-            {"control-plane": _OLD, "default-worker": _OLD}, self.machines()
+            {"control-plane": upgrading.OLD, "default-worker": upgrading.OLD},
+            self.machines(),
         )
 
     def test_another_upgrade_may_follow(self) -> None:
@@ -159,9 +156,9 @@ class GroupTest(upgrading.UpgradeTestCase):
         after = self.helm.upgrades[-1].values
         self.assertEqual(
             {
-                "control-plane": _NEW,
-                "default-worker": _NEW,
-                "mine": _NEW,
+                "control-plane": upgrading.NEW,
+                "default-worker": upgrading.NEW,
+                "mine": upgrading.NEW,
             },
             self.machines(),
         )
@@ -175,116 +172,7 @@ class GroupTest(upgrading.UpgradeTestCase):
     def test_a_new_group_has_the_new_version(self) -> None:
         self.add("later", image_id=self.row().cluster_template.image_id)
         self.settle()
-        self.assertEqual(_NEW, self.machines()["later"])
-
-
-class LabelsTest(upgrading.UpgradeTestCase):
-    """Labels that came from the old template, and those of the user."""
-
-    def setUp(self) -> None:
-        base.FlowTestCase.setUp(self)
-        old = {
-            "kube_tag": "v1.34.2",
-            "boot_volume_size": "20",
-            "api_server_log_level": "3",
-            "audit_log_enabled": "true",
-        }
-        self.complete(
-            template={"labels": old},
-            labels={**old, "api_server_log_level": "7"},
-        )
-
-    def test_inherited_ones_follow_the_template_own_ones_stay(self) -> None:
-        self.upgrade(
-            self.template(
-                image_id="ubuntu-1.35",
-                labels={"boot_volume_size": "30", "api_server_log_level": "4"},
-            )
-        )
-        self.assertEqual(_NEW, self.machines()["control-plane"])
-        told = self.helm.upgrades[-1].values
-        self.assertEqual(7, told["apiServer"].get("logLevel"))
-        self.assertEqual(
-            30, told["nodeGroups"][0]["machineRootVolume"]["diskSize"]
-        )
-
-    def test_nodegroups_made_later_have_the_new_ones(self) -> None:
-        self.upgrade(
-            self.template(
-                image_id="ubuntu-1.35", labels={"boot_volume_size": "30"}
-            )
-        )
-        self.settle()
-        # Magnum copies the cluster's labels, which are those of before.
-        self.add("copy", image_id="ubuntu-1.35", labels=self.row().labels)
-        self.add(
-            "own",
-            image_id="ubuntu-1.35",
-            labels={**self.row().labels, "boot_volume_size": "40"},
-        )
-        sizes = {
-            each["name"]: each["machineRootVolume"]["diskSize"]
-            for each in self.node_groups()
-        }
-        self.assertEqual({"default-worker": 30, "copy": 30, "own": 40}, sizes)
-
-    def test_own_ones_survive_a_second_upgrade(self) -> None:
-        # The second template has what the first one had: a comparison with
-        # the present template would take the user's for inherited.
-        for level in ("7", "4"):
-            self.upgrade(
-                self.template(
-                    image_id="ubuntu-1.35",
-                    labels={"api_server_log_level": level},
-                )
-            )
-            self.settle()
-        told = self.helm.upgrades[-1].values
-        self.assertEqual(7, told["apiServer"].get("logLevel"))
-
-
-class AutoscalingTest(upgrading.UpgradeTestCase):
-    """Who chooses a count is chosen by the template."""
-
-    def setUp(self) -> None:
-        base.FlowTestCase.setUp(self)
-        self.labels = {
-            "auto_scaling_enabled": "true",
-            "min_node_count": "1",
-            "max_node_count": "5",
-        }
-        self.complete(template={"labels": self.labels}, labels=self.labels)
-        # The autoscaler was at work.
-        self.server.patch(
-            kinds.MACHINE_DEPLOYMENT,
-            base.NAMESPACE,
-            names.machine_deployment(base.RELEASE, "default-worker"),
-            {"spec": {"replicas": 4}},
-        )
-
-    def test_bounds_follow_the_template_and_the_count_stays(self) -> None:
-        new = {**self.labels, "min_node_count": "3", "max_node_count": "9"}
-        self.upgrade(self.template(image_id="ubuntu-1.35", labels=new))
-        group = self.node_groups()[0]
-        self.assertEqual(
-            (3, 9, None),
-            (
-                group["machineCountMin"],
-                group["machineCountMax"],
-                group.get("machineCount"),
-            ),
-        )
-        self.assertEqual(4, self.replicas())
-
-    def test_switched_off_the_machines_of_today_stay(self) -> None:
-        self.upgrade(self.template(image_id="ubuntu-1.35"))
-        self.assertEqual(4, self.node_groups()[0]["machineCount"])
-        self.assertEqual(4, self.groups()["default-worker"].node_count)
-        self.settle()
-        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
-        # The row's labels still say that it autoscales.
-        self.resize(2)
-        self.assertEqual(2, self.replicas())
+        self.assertEqual(upgrading.NEW, self.machines()["later"])
 
 
 class BatchTest(upgrading.UpgradeTestCase):

@@ -26,6 +26,10 @@ from magnum_capi_helm.tests.unit.flows import base
 _VERSIONS = ("1.32.9", "1.33.4", "1.34.2", "1.34.3", "1.35.1", "1.36.0")
 _SHORT = {"1.34.2": "i-1", "1.35.1": "i-2"}
 
+#: Version and image of machines before an upgrade, and after it.
+OLD = ("1.34.2", "i-1")
+NEW = ("1.35.1", "i-2")
+
 
 class UpgradeTestCase(base.NodegroupTestCase):
     """A cluster of Kubernetes 1.34.2 that is complete."""

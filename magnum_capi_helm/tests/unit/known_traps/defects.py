@@ -30,7 +30,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     "B2 a nodegroup that is being deleted comes back": (
         f"{_FLOWS}.test_nodegroups_deletion.DeleteTest."
         "test_it_does_not_come_back_with_a_resize_of_another",
-        f"{_FLOWS}.test_legacy.OddGroupTest."
+        f"{_FLOWS}.test_legacy_oddities.OddGroupTest."
         "test_it_is_deleted_and_does_not_come_back",
     ),
     "B3 of two changes at once the older one wins": (
@@ -44,17 +44,17 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_a_busy_lease_does_not_fail_it",
     ),
     "B3 a helm that died leaves the release pending for ever": (
-        f"{_FLOWS}.test_polling.ApplyTest."
+        f"{_FLOWS}.test_polling_apply.ApplyTest."
         "test_a_pending_upgrade_is_given_up_and_applied_again",
     ),
     "B4 complete before the controllers have looked": (
         f"{_FLOWS}.test_polling.ProgressTest."
         "test_a_spec_that_no_controller_has_seen_is_not_complete",
-        "unit.status.test_cluster.StaleClusterTest."
+        "unit.status.test_cluster_conditions.StaleClusterTest."
         "test_a_cluster_of_a_stale_generation_is_not_available",
     ),
     "B4 complete in the middle of a rollout": (
-        "unit.status.test_cluster.NewConditionsTest."
+        "unit.status.test_cluster_conditions.NewConditionsTest."
         "test_a_group_that_moves_is_not_done_whatever_it_counts",
         f"{_FLOWS}.test_upgrade.WholeTest."
         "test_it_is_not_complete_while_status_is_that_of_before",
@@ -77,15 +77,15 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_failed_tells_each_group_its_own_reason",
     ),
     "B8 in progress for ever": (
-        f"{_FLOWS}.test_polling.TimeoutTest."
+        f"{_FLOWS}.test_polling_timeout.TimeoutTest."
         "test_an_overdue_create_fails_with_the_lowest_reason",
-        f"{_FLOWS}.test_polling.TimeoutTest.test_an_overdue_update_fails",
-        f"{_FLOWS}.test_polling.TimeoutTest."
+        f"{_FLOWS}.test_polling_timeout.TimeoutTest.test_an_overdue_update_fails",
+        f"{_FLOWS}.test_polling_timeout.TimeoutTest."
         "test_a_create_that_is_ready_too_late_is_complete",
     ),
     "B9 nobody looks which versions an upgrade leads to": (
-        "unit.test_upgrade_rules.RulesTest.test_steps_of_kubernetes",
-        "unit.test_upgrade_rules.RulesTest.test_kubelets_that_stay",
+        "unit.upgrade.test_upgrade_rules.RulesTest.test_steps_of_kubernetes",
+        "unit.upgrade.test_upgrade_rules.RulesTest.test_kubelets_that_stay",
     ),
     "B9 an upgrade that is refused has changed rows": (
         "unit.known_traps.test_traps.UpgradeTest."
@@ -96,14 +96,14 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_a_webhook_that_refuses",
     ),
     "B10 another default moves the chart of a living cluster": (
-        f"{_FLOWS}.test_polling.ApplyTest."
+        f"{_FLOWS}.test_polling_apply.ApplyTest."
         "test_a_changed_default_reaches_no_cluster_by_a_resize",
         f"{_FLOWS}.test_legacy.LegacyTest."
         "test_a_resize_keeps_its_chart_and_its_values",
-        "unit.test_upgrade_rules.RulesTest.test_versions_of_the_chart",
+        "unit.upgrade.test_upgrade_rules.RulesTest.test_versions_of_the_chart",
     ),
     "B11 a credential is leaked when Keystone fails at the deletion": (
-        f"{_FLOWS}.test_deletion.HinderedDeleteTest."
+        f"{_FLOWS}.test_deletion_hindered.HinderedDeleteTest."
         "test_for_keystone_that_refuses",
         f"{_FLOWS}.test_deletion.DeleteTest.test_things_go_in_order",
     ),
@@ -114,9 +114,9 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_delete_leaves_none_of_any_user",
     ),
     "B11 controllers keep a credential that is gone": (
-        f"{_FLOWS}.test_rotation.HandOverTest."
+        f"{_FLOWS}.test_rotation_handover.HandOverTest."
         "test_not_before_its_copy_in_the_cluster_is_deployed_again",
-        f"{_FLOWS}.test_rotation.HandOverTest."
+        f"{_FLOWS}.test_rotation_handover.HandOverTest."
         "test_without_a_reloader_people_need_longer",
     ),
     "B11 a credential has the role admin": (
@@ -172,18 +172,17 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_a_cloud_without_any_type_has_no_class",
     ),
     "B17 a flavor that is not there has too little memory": (
-        f"{_FLOWS}.test_creation.RefusedCreateTest.test_an_unknown_flavor",
-        f"{_FLOWS}.test_creation.RefusedCreateTest."
+        f"{_FLOWS}.test_creation_refusals.RefusedCreateTest.test_an_unknown_flavor",
+        f"{_FLOWS}.test_creation_refusals.RefusedCreateTest."
         "test_a_flavor_that_is_too_small",
     ),
     "B17 an image that is gone is a crash": (
-        f"{_FLOWS}.test_creation.RefusedCreateTest.test_an_image_that_is_gone",
+        f"{_FLOWS}.test_creation_refusals.RefusedCreateTest.test_an_image_that_is_gone",
     ),
     "B17 a condition that is well when false reads as an illness": (
         "unit.status.test_health.HealthTest."
         "test_new_conditions_that_are_well_when_false_are_no_illness",
-        "unit.status.test_conditions_and_reasons.PolarityTest."
-        "test_well_bad_or_neither",
+        "unit.status.test_conditions.PolarityTest.test_well_bad_or_neither",
     ),
 }
 
@@ -195,7 +194,7 @@ PACE: dict[str, tuple[str, ...]] = {
         "test_a_read_is_repeated_when_the_server_is_busy",
     ),
     "P2 a helm that hangs hangs for ever": (
-        "unit.helm.test_client.ProcessTest."
+        "unit.helm.test_process.ProcessTest."
         "test_the_deadline_ends_helm_and_all_that_it_started",
     ),
     "P2 the chart is downloaded by every operation": (
@@ -209,19 +208,19 @@ PACE: dict[str, tuple[str, ...]] = {
     "P3 each poll connects anew, and asks for each object": (
         f"{_FLOWS}.test_polling.CostTest."
         "test_a_poll_takes_at_most_eight_requests_and_saves_nothing",
-        "unit.management.test_client.ThreadsTest."
+        "unit.management.test_client_threads.ThreadsTest."
         "test_all_threads_share_one_connection",
         "unit.management.test_snapshot.ThreadsTest."
         "test_all_who_ask_at_once_share_one_reading",
     ),
     "P4 one kind that is not served hides another": (
-        "unit.management.test_client.DiscoveryTest."
+        "unit.management.test_discovery.DiscoveryTest."
         "test_an_optional_kind_that_is_not_served_has_no_objects",
-        "unit.management.test_client.DiscoveryTest."
+        "unit.management.test_discovery.DiscoveryTest."
         "test_any_other_kind_that_is_not_served_is_no_absence",
     ),
     "P4 the second page of a list is a crash": (
-        "unit.management.test_client.ListTest.test_all_pages_are_read",
+        "unit.management.test_client_lists.ListTest.test_all_pages_are_read",
     ),
     "P5 OpenStack is asked the same thing again and again": (
         f"{_FLOWS}.test_cloud.CloudTest.test_flavors_are_asked_for_once",

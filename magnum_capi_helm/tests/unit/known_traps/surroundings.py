@@ -76,7 +76,7 @@ CHART: dict[str, tuple[str, ...]] = {
     "C13 status is read in one version of Cluster API alone": (
         "unit.status.test_recorded.CompleteTest."
         "test_it_is_complete_by_either_version",
-        "unit.management.test_client.DiscoveryTest."
+        "unit.management.test_discovery.DiscoveryTest."
         "test_an_older_cluster_api_serves_v1beta1",
     ),
 }
@@ -111,7 +111,7 @@ MAGNUM: dict[str, tuple[str, ...]] = {
     "M6 two polls at once, on two hosts": (
         f"{_FLOWS}.test_polling.LeaseTest."
         "test_a_held_lease_gives_no_verdict_and_no_warning",
-        f"{_FLOWS}.test_deletion.HinderedDeleteTest."
+        f"{_FLOWS}.test_deletion_hindered.HinderedDeleteTest."
         "test_for_another_conductor_at_work",
     ),
     "M7 a create that ended half way": (
@@ -150,7 +150,7 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         "test_every_release_leaves_room_for_what_the_chart_appends",
     ),
     "M18 nobody resumes what a conductor began": (
-        f"{_FLOWS}.test_creation.InterruptedCreateTest."
+        f"{_FLOWS}.test_creation_interrupted.InterruptedCreateTest."
         "test_killed_after_the_intent_the_poll_installs",
         f"{_FLOWS}.test_nodegroups_pending.UnfinishedAddTest."
         "test_the_conductor_dies_once_the_group_is_parked",

@@ -10,25 +10,18 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a process of a conductor measures, and how it tells."""
+"""What a process of a conductor measures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-import os
-import pathlib
-import socket
 import threading
-
-import fixtures
-from oslotest import base
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import turns
 from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.metrics import exposition
 from magnum_capi_helm.metrics import families
 from magnum_capi_helm.metrics import meter
+from magnum_capi_helm.tests.unit.metrics import meter_case
 from magnum_capi_helm.tests.unit.metrics import promtool
 
 TEXT = """\
@@ -91,50 +84,7 @@ magnum_capi_helm_deliveries_pending\
 """
 
 
-class MeterCase(base.BaseTestCase):
-    """A process 7 on c1, whose clock a test puts forward."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        for name, value in (
-            ("socket.gethostname", "c1"),
-            ("os.getpid", 7),
-            ("time.time", 1000.0),
-        ):
-            self.useFixture(
-                fixtures.MockPatch(name, lambda value=value: value)
-            )
-        self.now = 0.0
-        self.begun: list[Callable[[], None]] = []
-        self.log = self.useFixture(
-            fixtures.FakeLogger("magnum_capi_helm", format="%(message)s")
-        )
-        self.meter = self.made(str(self.directory))
-
-    def made(self, directory: str) -> meter.Meter:
-        """A meter that writes there."""
-        return meter.Meter(directory, lambda: self.now, self.begun.append)
-
-    def poll(self, name: str, seconds: float) -> None:
-        """A poll that takes so long."""
-        with self.meter.polling(name):
-            self.now += seconds
-
-    def text(self) -> str:
-        """What there is now."""
-        return exposition.text(self.meter.samples())
-
-    def outcomes(self) -> list[str]:
-        """Of all that was counted: what, and how it ended."""
-        return [
-            " ".join(each.labels[1:])
-            for each in self.meter.samples()
-            if each.family.kind == families.SUMMARY
-        ]
-
-
-class MeasuresTest(MeterCase):
+class MeasuresTest(meter_case.MeterCase):
     def measured(self) -> None:
         """One of everything."""
         self.poll("status", 1.0)
@@ -233,77 +183,3 @@ class MeasuresTest(MeterCase):
             each.join()
         (found,) = self.meter.samples()
         self.assertEqual(4000, found.count)
-
-
-class FileTest(MeterCase):
-    def test_the_first_poll_begins_to_write_and_no_other(self) -> None:
-        with self.meter.helm("template"):
-            pass
-        self.assertEqual([], self.begun)
-        self.poll("health", 1.0)
-        self.poll("health", 1.0)
-        (write,) = self.begun
-        write()
-        (path,) = self.directory.iterdir()
-        self.assertEqual("magnum_capi_helm_c1_7.prom", path.name)
-        self.assertEqual(self.text(), path.read_text())
-
-    def test_without_a_directory_nothing_is_measured(self) -> None:
-        self.meter = self.made("")
-        self.poll("health", 1.0)
-        with self.meter.helm("upgrade"):
-            pass
-        self.assertEqual(([], []), (self.begun, self.meter.samples()))
-
-    def test_a_directory_that_is_gone_is_told_once_and_no_poll_minds(
-        self,
-    ) -> None:
-        self.poll("health", 1.0)
-        (write,) = self.begun
-        self.directory.rmdir()
-        write()
-        write()
-        self.poll("health", 1.0)
-        self.assertEqual(
-            1, self.log.output.count("can't be written"), self.log.output
-        )
-        self.assertIn("No such file or directory", self.log.output)
-        self.directory.mkdir()
-        write()
-        self.assertEqual(1, len(list(self.directory.iterdir())))
-
-    def test_a_host_without_threads_is_no_reason_to_fail(self) -> None:
-        def refuse(work: Callable[[], None]) -> None:
-            raise RuntimeError("can't start new thread")
-
-        self.meter = meter.Meter(str(self.directory), begin=refuse)
-        self.poll("health", 1.0)
-        self.assertEqual(["health ok"], self.outcomes())
-
-    def test_what_a_gauge_raises_ends_no_writer(self) -> None:
-        def broken() -> float:
-            raise KeyError
-
-        self.meter.gauge(families.HELM_RUNNING, (), broken)
-        self.poll("health", 1.0)
-        (write,) = self.begun
-        write()
-        self.assertIn("Metrics are not written this time", self.log.output)
-
-
-class ThreadTest(base.BaseTestCase):
-    def test_a_thread_of_its_own_writes(self) -> None:
-        directory = self.useFixture(fixtures.TempDir()).path
-        written = threading.Event()
-        made = meter.Meter(directory)
-
-        def told() -> float:
-            written.set()
-            return 1.0
-
-        made.gauge(families.HELM_TURNS, (), told)
-        with made.polling("health"):
-            pass
-        self.assertTrue(written.wait(20))
-        host, pid = socket.gethostname(), os.getpid()
-        self.assertEqual((f"{host}/{pid}",), made.samples()[-1].labels)

@@ -19,6 +19,8 @@ from oslotest import base
 
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import core_objects
+from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 WITH_NEW = (shapes.BOTH, shapes.V1BETA2)
@@ -30,7 +32,7 @@ NODES = {
 
 
 def judged(shape: str, **changes: Any) -> tuple[str, dict[str, str]]:
-    found = health.health(shapes.complete(shape, **changes), shapes.NOW)
+    found = health.health(releases.complete(shape, **changes), shapes.NOW)
     return found.status, found.reason
 
 
@@ -58,13 +60,15 @@ class HealthTest(base.BaseTestCase):
         for shape in shapes.GENERATIONS:
             self.assertEqual(
                 ("UNKNOWN", {"api": "ok", **NODES, "cluster": "paused"}),
-                judged(shape, cluster=shapes.cluster(shape, paused=True)),
+                judged(
+                    shape, cluster=core_objects.cluster(shape, paused=True)
+                ),
             )
 
     def test_a_node_that_is_not_ready(self) -> None:
         ill = ("False", "NodeNotReady", "")
         for shape in shapes.GENERATIONS:
-            machine = shapes.machine(
+            machine = core_objects.machine(
                 shape,
                 "w-1",
                 old={"NodeHealthy": ill},
@@ -78,7 +82,7 @@ class HealthTest(base.BaseTestCase):
     def test_a_node_that_nobody_knows_of(self) -> None:
         lost = ("Unknown", "ConnectionDown", "")
         for shape in shapes.GENERATIONS:
-            machine = shapes.machine(
+            machine = core_objects.machine(
                 shape,
                 "w-1",
                 node=False,
@@ -94,7 +98,7 @@ class HealthTest(base.BaseTestCase):
     def test_a_machine_on_its_way_out_is_not_judged(self) -> None:
         ill = ("False", "NodeNotReady", "")
         for shape in shapes.GENERATIONS:
-            machine = shapes.machine(
+            machine = core_objects.machine(
                 shape,
                 "w-1",
                 old={"NodeHealthy": ill},
@@ -107,7 +111,7 @@ class HealthTest(base.BaseTestCase):
 
     def test_an_api_that_the_management_cluster_does_not_reach(self) -> None:
         for shape in WITH_NEW:
-            cluster = shapes.cluster(
+            cluster = core_objects.cluster(
                 shape, new={"RemoteConnectionProbe": ("False", "Failed", "")}
             )
             status, reason = judged(shape, cluster=cluster)
@@ -121,7 +125,7 @@ class HealthTest(base.BaseTestCase):
     def test_an_api_that_nobody_knows_of(self) -> None:
         lost = ("Unknown", "", "")
         for shape in WITH_NEW:
-            cluster = shapes.cluster(
+            cluster = core_objects.cluster(
                 shape, new={"RemoteConnectionProbe": lost}
             )
             self.assertEqual(
@@ -133,7 +137,7 @@ class HealthTest(base.BaseTestCase):
         self,
     ) -> None:
         late = ("False", "WaitingForControlPlaneProviderInitialized", "")
-        cluster = shapes.cluster(
+        cluster = core_objects.cluster(
             shapes.V1BETA1, old={"ControlPlaneInitialized": late}
         )
         self.assertEqual(
@@ -143,7 +147,7 @@ class HealthTest(base.BaseTestCase):
 
     def test_a_control_plane_that_is_not_available(self) -> None:
         for shape in WITH_NEW:
-            plane = shapes.control_plane(
+            plane = core_objects.control_plane(
                 shape,
                 new={"Available": ("False", "Down", "* etcd\n  is down")},
             )
@@ -158,7 +162,7 @@ class HealthTest(base.BaseTestCase):
     def test_an_ill_control_plane_in_the_old_set(self) -> None:
         # There Available only tells of the first start; Ready sums up.
         ill = ("False", "EtcdClusterUnhealthy", "etcd is down")
-        plane = shapes.control_plane(
+        plane = core_objects.control_plane(
             shapes.V1BETA1, old={"Ready": ill, "EtcdClusterHealthy": ill}
         )
         self.assertEqual(
@@ -182,7 +186,7 @@ class HealthTest(base.BaseTestCase):
     def test_a_group_that_is_not_available(self) -> None:
         down = ("False", "NotAvailable", "")
         for shape in shapes.GENERATIONS:
-            workers = shapes.workers(
+            workers = core_objects.workers(
                 shape,
                 group="gpu",
                 old={"Ready": down},
@@ -200,7 +204,7 @@ class HealthTest(base.BaseTestCase):
         self,
     ) -> None:
         for shape in WITH_NEW:
-            workers = shapes.workers(
+            workers = core_objects.workers(
                 shape, new={"RollingOut": ("True", "", "")}
             )
             self.assertEqual(

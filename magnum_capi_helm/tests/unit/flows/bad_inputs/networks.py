@@ -70,6 +70,17 @@ RANGES: bad_inputs.Table = {
         "separated by commas",
         template={"dns_nameserver": "192.0.2.53,dns.example.org"},
     ),
+    "pods: the zone of an IPv6 address": bad_inputs.Input(
+        "label pods_cidr='10.100.0.0/16,fd00:1::%{{x}}/56' is not allowed: "
+        "give an IPv4 network without host bits, such as 10.100.0.0/16 (/8 "
+        "to /24), for dual-stack followed by an IPv6 network (/48 to /64)",
+        labels={"pods_cidr": "10.100.0.0/16,fd00:1::%{{x}}/56"},
+    ),
+    "name servers: the zone of an IPv6 address": bad_inputs.Input(
+        "dns_nameserver='fe80::1%{{ x }} $(y)' is not allowed: give IP "
+        "addresses separated by commas",
+        template={"dns_nameserver": "192.0.2.53,fe80::1%{{ x }} $(y)"},
+    ),
 }
 
 OVERLAPS: bad_inputs.Table = {

@@ -52,6 +52,12 @@ def container(deployment: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+OLD = (
+    ": upgrade it, or choose a chart that was tested with it "
+    "('magnum-capi-helm chart list --all')"
+)
+
+
 class CompareTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -111,11 +117,11 @@ class CompareTest(base.BaseTestCase):
             ("v0.14.10", ("ok", f"found 0.14.10, which is newer{tested}")),
             (
                 "v0.14.5",
-                ("untested", f"found 0.14.5, which is older{tested}"),
+                ("untested", f"found 0.14.5, which is older{tested}{OLD}"),
             ),
             (
                 "v0.9.9",
-                ("untested", f"found 0.9.9, which is older{tested}"),
+                ("untested", f"found 0.9.9, which is older{tested}{OLD}"),
             ),
             (
                 "v0.15.0-beta.0",
@@ -224,7 +230,7 @@ class CompareTest(base.BaseTestCase):
             (
                 "untested",
                 "found 0.14.6, 0.13.0, which is older; chart 0.27.0 was "
-                "tested with 0.14.6",
+                f"tested with 0.14.6{OLD}",
             ),
             lines([*self.objects, second])["CAPO"],
         )

@@ -40,6 +40,43 @@ _ENTRY = """
 """
 _LATER = _ENTRY.replace("0.26.0", "0.27.0").replace("0.26.1", "0.27.1")
 
+#: What of an entry is replaced by what, and why that is refused.
+NO_VERSIONS = (
+    (
+        '"1.13.2"',
+        "v1.13.2",
+        "cluster_api has 'v1.13.2': give a version such as "
+        '"1.30.2", in quotes and without v',
+    ),
+    (
+        '"3.17.3"',
+        "3.17",
+        'helm has 3.17: give a version such as "1.30.2", in quotes '
+        "and without v",
+    ),
+    (
+        '["1.33", "1.35"]',
+        "[1.33, 1.35]",
+        'kubernetes has 1.33: give a version such as "1.30", in '
+        "quotes and without v",
+    ),
+    (
+        '["1.33", "1.35"]',
+        '["1.33"]',
+        "kubernetes is ['1.33']: give a list of 2 versions",
+    ),
+    (
+        '["0.26.0", "0.26.1"]',
+        "[]",
+        "charts is []: give a list of one or more versions",
+    ),
+    (
+        '["0.26.0", "0.26.1"]',
+        '"0.26.0"',
+        "charts is '0.26.0': give a list of one or more versions",
+    ),
+)
+
 
 def default_chart() -> str:
     """The version that new clusters get where nobody chose another."""
@@ -87,41 +124,7 @@ class ParseTest(base.BaseTestCase):
         )
 
     def test_what_is_no_version_is_refused_by_name(self) -> None:
-        for old, new, why in (
-            (
-                '"1.13.2"',
-                "v1.13.2",
-                "cluster_api has 'v1.13.2': give a version such as "
-                '"1.30.2", in quotes and without v',
-            ),
-            (
-                '"3.17.3"',
-                "3.17",
-                'helm has 3.17: give a version such as "1.30.2", in quotes '
-                "and without v",
-            ),
-            (
-                '["1.33", "1.35"]',
-                "[1.33, 1.35]",
-                'kubernetes has 1.33: give a version such as "1.30", in '
-                "quotes and without v",
-            ),
-            (
-                '["1.33", "1.35"]',
-                '["1.33"]',
-                "kubernetes is ['1.33']: give a list of 2 versions",
-            ),
-            (
-                '["0.26.0", "0.26.1"]',
-                "[]",
-                "charts is []: give a list of one or more versions",
-            ),
-            (
-                '["0.26.0", "0.26.1"]',
-                '"0.26.0"',
-                "charts is '0.26.0': give a list of one or more versions",
-            ),
-        ):
+        for old, new, why in NO_VERSIONS:
             with self.subTest(new):
                 self.assertEqual(
                     f"versions.yaml, entry 1: {why}",

@@ -21,60 +21,30 @@ from oslotest import base
 
 from magnum_capi_helm.records import inventory
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.records import one_cluster
 
-SCOPE = ("magnum-p1", "web-aaaaaaaaaaaa")
-ROW = inventory.Row(
-    name="web",
-    uuid="u-1",
-    project="p1",
-    status="CREATE_COMPLETE",
-    version="v1.34.2",
-    scope=SCOPE,
-    fingerprint="v1-f",
-    identity="id-a",
-    home="a",
-)
-
-
-def cluster(fingerprint: str | None = "v1-f", **meta: Any) -> dict[str, Any]:
-    """The metadata of a Cluster."""
-    annotations = {"magnum.openstack.org/intent": fingerprint}
-    if fingerprint is None:
-        annotations = {}
-    return {"metadata": {"annotations": annotations, **meta}}
-
-
-FOUND = inventory.Found(
-    cluster=cluster(), newest=view.Revision(2, "deployed"), chart="0.27.0"
-)
-A = inventory.Plane("a", "id-a", {SCOPE: FOUND})
-EMPTY_A = inventory.Plane("a", "id-a")
-SILENT_A = inventory.Plane("a", "", silence="no answer")
-B = inventory.Plane("b", "id-b", {SCOPE: FOUND})
-EMPTY_B = inventory.Plane("b", "id-b")
-SILENT_B = inventory.Plane("b", "", silence="no answer")
-ONE = inventory.Plane("", "id-a", {SCOPE: FOUND})
-
-LINE = inventory.Line(
-    name="web",
-    uuid="u-1",
-    project="p1",
-    status="CREATE_COMPLETE",
-    plane="a",
-    release="web-aaaaaaaaaaaa",
-    chart="0.27.0",
-    version="v1.34.2",
-    revision="deployed",
-    state="ok",
-)
+SCOPE = one_cluster.SCOPE
+ROW = one_cluster.ROW
+FOUND = one_cluster.FOUND
+A = one_cluster.A
+EMPTY_A = one_cluster.EMPTY_A
+SILENT_A = one_cluster.SILENT_A
+B = one_cluster.B
+EMPTY_B = one_cluster.EMPTY_B
+SILENT_B = one_cluster.SILENT_B
+ONE = one_cluster.ONE
+LINE = one_cluster.LINE
 ABSENT = "not on its management cluster"
 
 #: What differs in the release -> the state.
 RELEASES: dict[str, tuple[dict[str, Any], str]] = {
     "all is as wanted": ({}, "ok"),
-    "1.4.0 left no fingerprint": ({"cluster": cluster(None)}, "ok"),
+    "1.4.0 left no fingerprint": (
+        {"cluster": one_cluster.cluster(None)},
+        "ok",
+    ),
     "the rows want something else": (
-        {"cluster": cluster("v1-old")},
+        {"cluster": one_cluster.cluster("v1-old")},
         "drift: the rows want something else than was last applied",
     ),
     "helm failed": (
@@ -94,7 +64,11 @@ RELEASES: dict[str, tuple[dict[str, Any], str]] = {
         "drift: the Cluster object does not exist",
     ),
     "somebody deletes the Cluster": (
-        {"cluster": cluster(deletionTimestamp="2026-01-01T00:00:00Z")},
+        {
+            "cluster": one_cluster.cluster(
+                deletionTimestamp="2026-01-01T00:00:00Z"
+            )
+        },
         "drift: the Cluster object is being deleted",
     ),
 }
@@ -205,39 +179,6 @@ PLACES: dict[
         [("", "ok")],
     ),
 }
-
-#: Namespace, release, what there is of it -> project of the orphan; None: it
-#: is not this cloud's.
-STRANGERS: dict[str, tuple[str, str, inventory.Found, str | None]] = {
-    "a cluster that Magnum forgot": ("magnum-p2", SCOPE[1], FOUND, "p2"),
-    "a Cluster without a release": (
-        "magnum-p2",
-        "any",
-        inventory.Found(cluster=cluster()),
-        "p2",
-    ),
-    "a release without a Cluster": (
-        "magnum-p2",
-        SCOPE[1],
-        inventory.Found(newest=view.Revision(1, "failed")),
-        "p2",
-    ),
-    "a release that this driver did not name": (
-        "magnum-p2",
-        "some-operator",
-        inventory.Found(newest=view.Revision(1, "deployed")),
-        None,
-    ),
-    "another cloud's, whose prefix begins alike": (
-        "magnum-east-p2",
-        SCOPE[1],
-        FOUND,
-        None,
-    ),
-    "another namespace": ("default", SCOPE[1], FOUND, None),
-    "the bare prefix": ("magnum-", SCOPE[1], FOUND, None),
-}
-
 VERSIONS = {
     "openstack-cluster-0.27.0": "0.27.0",
     "openstack-cluster-0.27.1-dev.0.main.3": "0.27.1-dev.0.main.3",
@@ -273,29 +214,6 @@ class InventoryTest(base.BaseTestCase):
                     expected, [(each.plane, each.state) for each in lines]
                 )
                 self.assertEqual({"u-1"}, {each.uuid for each in lines})
-
-    def test_what_has_no_row_is_an_orphan_in_this_clouds_namespaces(
-        self,
-    ) -> None:
-        for case, (namespace, release, found, project) in STRANGERS.items():
-            with self.subTest(case):
-                there = {SCOPE: FOUND, (namespace, release): found}
-                plane = dataclasses.replace(A, found=there)
-                expected = [LINE]
-                if project is not None:
-                    expected += [
-                        inventory.Line(
-                            project=project,
-                            plane="a",
-                            release=release,
-                            chart=found.chart,
-                            revision=found.newest.status
-                            if found.newest
-                            else "",
-                            state="orphan",
-                        )
-                    ]
-                self.assertEqual(expected, self.compare(ROW, plane))
 
     def test_one_that_does_not_answer_is_told_of_once(self) -> None:
         alone = inventory.Line(plane="b", state="unreachable: no answer")

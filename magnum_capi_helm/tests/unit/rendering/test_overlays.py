@@ -21,30 +21,12 @@ from oslotest import base
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.rendering import overlays
-
-VALUES: dict[str, Any] = {
-    "kubernetesVersion": "1.34.2",
-    "clusterNetworking": {"internalNetwork": {"nodeCidr": "10.0.0.0/24"}},
-    "apiServer": {"allowedCIDRs": ["192.0.2.0/24"], "port": 6443},
-    "registryMirrors": None,
-    "controlPlane": {
-        "machineCount": 3,
-        "kubeadmConfigSpec": {
-            "files": [{"path": "/etc/proxy"}],
-            "preKubeadmCommands": ["start proxy"],
-        },
-    },
-    "nodeGroups": [{"name": "default-worker", "machineCount": 2}],
-}
-
-
-def _applied(overlay: dict[str, Any]) -> dict[str, Any]:
-    return overlays.apply(VALUES, overlay, "profile gpu")
+from magnum_capi_helm.tests.unit.rendering import overlaid
 
 
 class ApplyTest(base.BaseTestCase):
     def test_dictionaries_merge_and_single_settings_win(self) -> None:
-        found = _applied(
+        found = overlaid.applied(
             {
                 "apiServer": {"port": 443, "logLevel": 4},
                 "addons": {"metricsServer": {"enabled": False}},
@@ -52,7 +34,7 @@ class ApplyTest(base.BaseTestCase):
         )
         self.assertEqual(
             {
-                **VALUES,
+                **overlaid.VALUES,
                 "apiServer": {
                     "allowedCIDRs": ["192.0.2.0/24"],
                     "port": 443,
@@ -64,7 +46,9 @@ class ApplyTest(base.BaseTestCase):
         )
 
     def test_a_list_wins_as_a_whole(self) -> None:
-        found = _applied({"apiServer": {"allowedCIDRs": ["203.0.113.0/24"]}})
+        found = overlaid.applied(
+            {"apiServer": {"allowedCIDRs": ["203.0.113.0/24"]}}
+        )
         self.assertEqual(
             ["203.0.113.0/24"], found["apiServer"]["allowedCIDRs"]
         )
@@ -76,7 +60,7 @@ class ApplyTest(base.BaseTestCase):
             "postKubeadmCommands": ["mine after"],
             "ntp": {"servers": ["ntp.example.org"]},
         }
-        found = _applied(
+        found = overlaid.applied(
             {
                 "controlPlane": {"kubeadmConfigSpec": spec},
                 "nodeGroupDefaults": {"kubeadmConfigSpec": spec},
@@ -94,7 +78,7 @@ class ApplyTest(base.BaseTestCase):
         self.assertEqual(spec, found["nodeGroupDefaults"]["kubeadmConfigSpec"])
 
     def test_a_null_reaches_helm_which_takes_the_default_away(self) -> None:
-        found = _applied(
+        found = overlaid.applied(
             {
                 "clusterNetworking": {"internalNetwork": None},
                 "autoscaler": {"extraArgs": {"expander": None}},
@@ -107,27 +91,29 @@ class ApplyTest(base.BaseTestCase):
 
     def test_a_mapping_takes_the_place_of_a_null(self) -> None:
         mirrors = {"docker.io": ["https://mirror.example.org/v2"]}
-        found = _applied({"registryMirrors": mirrors})
+        found = overlaid.applied({"registryMirrors": mirrors})
         self.assertEqual(mirrors, found["registryMirrors"])
 
     def test_nothing_on_top_changes_nothing(self) -> None:
-        self.assertEqual(VALUES, _applied({}))
+        self.assertEqual(overlaid.VALUES, overlaid.applied({}))
 
     def test_neither_side_is_changed_nor_shared(self) -> None:
-        before = copy.deepcopy(VALUES)
+        before = copy.deepcopy(overlaid.VALUES)
         extra = {"addons": {"custom": {"one": {"kind": "Manifests"}}}}
         files = {"files": [{"path": "/etc/mine"}]}
         overlay = {**extra, "controlPlane": {"kubeadmConfigSpec": files}}
         kept = copy.deepcopy(overlay)
-        found = _applied(overlay)
+        found = overlaid.applied(overlay)
         found["addons"]["custom"]["one"]["kind"] = "other"
         found["controlPlane"]["kubeadmConfigSpec"]["files"][1]["path"] = "/"
         found["controlPlane"]["kubeadmConfigSpec"]["files"][0]["path"] = "/"
-        self.assertEqual(before, VALUES)
+        self.assertEqual(before, overlaid.VALUES)
         self.assertEqual(kept, overlay)
 
     def test_the_last_of_several_is_on_top(self) -> None:
-        first = _applied({"apiServer": {"port": 1}, "authWebhook": "a"})
+        first = overlaid.applied(
+            {"apiServer": {"port": 1}, "authWebhook": "a"}
+        )
         both = overlays.apply(first, {"apiServer": {"port": 2}}, "second")
         self.assertEqual(2, both["apiServer"]["port"])
         self.assertEqual("a", both["authWebhook"])
@@ -154,8 +140,8 @@ class AgainTest(base.BaseTestCase):
             "registryMirrors": {"a": None},
             "apiServer": {"allowedCIDRs": ["203.0.113.0/24"], "logLevel": 4},
         }
-        once = _applied(overlay)
-        self.assertEqual(once, _again(VALUES, overlay))
+        once = overlaid.applied(overlay)
+        self.assertEqual(once, _again(overlaid.VALUES, overlay))
         self.assertEqual(once, _again(once, overlay))
 
     def test_lists_get_what_is_new(self) -> None:
@@ -194,110 +180,9 @@ class AgainTest(base.BaseTestCase):
 
     def test_what_no_overlay_can_have_is_refused(self) -> None:
         error = self.assertRaises(
-            exceptions.NotConfigured, _again, VALUES, {"nodeGroups": []}
+            exceptions.NotConfigured,
+            _again,
+            overlaid.VALUES,
+            {"nodeGroups": []},
         )
         self.assertIn("nodeGroups is not theirs to set", str(error))
-
-
-class OutOfReachTest(base.BaseTestCase):
-    def _refused(self, overlay: dict[str, Any]) -> str:
-        error = self.assertRaises(exceptions.NotConfigured, _applied, overlay)
-        return str(error)
-
-    def test_names_counts_and_credentials(self) -> None:
-        rows: list[tuple[str, dict[str, Any]]] = [
-            (key, {key: "x"})
-            for key in (
-                "cloudCACert",
-                "cloudCredentialsSecretName",
-                "cloudName",
-                "clouds",
-                "controlPlaneEndpoint",
-                "global",
-                "kubernetesVersion",
-                "machineImage",
-                "machineImageId",
-                "machineSSHKeyName",
-                "nodeGroups",
-                "osDistro",
-                "projectPrefix",
-                "registryAuth",
-            )
-        ]
-        rows += [
-            (f"{machines}.{key}", {machines: {key: 1}})
-            for machines in ("controlPlane", "nodeGroupDefaults")
-            for key in (
-                "kubernetesVersion",
-                "machineCount",
-                "machineFlavor",
-                "machineImage",
-                "machineImageId",
-            )
-        ]
-        rows += [
-            (f"nodeGroupDefaults.{key}", {"nodeGroupDefaults": {key: None}})
-            for key in (
-                "autoscale",
-                "machineCountMax",
-                "machineCountMin",
-                "name",
-            )
-        ]
-        rows += [
-            ("addons.clusterName", {"addons": {"clusterName": "x"}}),
-            ("addons.global", {"addons": {"global": {}}}),
-            ("apiServer.floatingIP", {"apiServer": {"floatingIP": "x"}}),
-        ]
-        rows += [
-            (
-                f'clusterAnnotations."magnum.openstack.org/{name}"',
-                {"clusterAnnotations": {f"magnum.openstack.org/{name}": "x"}},
-            )
-            for name in ("intent", "values-profiles")
-        ]
-        for path, overlay in rows:
-            self.assertEqual(
-                f"profile gpu: {path} is not theirs to set: take it out",
-                self._refused(overlay),
-            )
-
-    def test_what_would_take_those_away_with_it(self) -> None:
-        for path, overlay in (
-            ("controlPlane", {"controlPlane": None}),
-            ("addons", {"addons": None}),
-            ("clusterAnnotations", {"clusterAnnotations": []}),
-            ("apiServer", {"apiServer": "x"}),
-            (
-                "controlPlane.kubeadmConfigSpec",
-                {"controlPlane": {"kubeadmConfigSpec": None}},
-            ),
-        ):
-            self.assertEqual(
-                f"profile gpu: {path} must be a mapping",
-                self._refused(overlay),
-            )
-
-    def test_commands_that_are_no_list(self) -> None:
-        for value in (None, "reboot", {"a": 1}):
-            self.assertEqual(
-                "profile gpu: controlPlane.kubeadmConfigSpec."
-                "preKubeadmCommands must be a list",
-                self._refused(
-                    {
-                        "controlPlane": {
-                            "kubeadmConfigSpec": {"preKubeadmCommands": value}
-                        }
-                    }
-                ),
-            )
-
-    def test_the_same_names_elsewhere_are_free(self) -> None:
-        overlay = {
-            "addons": {"custom": {"one": {"spec": {"name": "x"}}}},
-            "controlPlane": {"machineMetadata": {"machineCount": "3"}},
-            "clusterAnnotations": {"example.org/owner": "me"},
-        }
-        self.assertEqual(
-            "x", _applied(overlay)["addons"]["custom"]["one"]["spec"]["name"]
-        )

@@ -72,6 +72,8 @@ REFUSED: list[tuple[Any, Any]] = [
     (HOSTS, "a.*.example.org"),
     (HOSTS, "192.0.2.300"),
     (HOSTS, "192.0.2.0/24"),
+    (HOSTS, "fe80::1%eth0"),
+    (HOSTS, "fe80::1%{{ x }} $(y)\n- z"),
     (HOSTS, ".".join(["a" * 60] * 5)),
     (NAMESPACES, "kube_system"),
     (NAMESPACES, "a" * 64),

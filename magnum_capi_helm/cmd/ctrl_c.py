@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Ctrl-C, for a command that goes on until then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import signal
+from types import FrameType
+from typing import Any
+
+
+class CtrlC:
+    """Ends what is inside, and remembers it.
+
+    The exception alone is not enough: a library may be in the middle of
+    something where exceptions go nowhere. Only for the main thread. What runs
+    in the background of a shell ignores it, and goes on doing so.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._held = False
+        self._before: Any = None
+
+    def __enter__(self) -> CtrlC:
+        self._before = signal.getsignal(signal.SIGINT)
+        if self._before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, self._noted)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        signal.signal(signal.SIGINT, self._before)
+        return kind is not None and issubclass(kind, KeyboardInterrupt)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """What is inside is done as a whole, and then Ctrl-C ends all.
+
+        :raises KeyboardInterrupt: afterwards, when it was pressed meanwhile
+        """
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+        if self.pressed:
+            raise KeyboardInterrupt
+
+    def _noted(self, number: int, frame: FrameType | None) -> None:
+        self.pressed = True
+        if not self._held:
+            raise KeyboardInterrupt

@@ -1,0 +1,110 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What ``check`` looks at on this host, and in its cloud."""
+
+from __future__ import annotations
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import key_manager
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.delivery import sender
+from magnum_capi_helm.delivery import settings
+from magnum_capi_helm.features import networking
+from magnum_capi_helm.helm import packages
+from magnum_capi_helm.resolve import requested
+
+_ALLOWED = "kubernetes_allowed_network_drivers"
+_DEFAULT = "kubernetes_default_network_driver"
+#: Magnum's own default, in the place of which the driver takes another one.
+_FLANNEL = "flannel"
+
+
+def helm(rt: runtime.Runtime) -> str:
+    """It can be started."""
+    return rt.helm.version()
+
+
+def chart(rt: runtime.Runtime) -> str:
+    """The chart of new clusters is in the store, and helm could read it.
+
+    What was put there by hand has been opened by nobody so far.
+    """
+    wanted = requested.default_chart()
+    path = rt.charts.ensure(wanted)
+    try:
+        found = packages.read(path)
+    except exceptions.ChartUnavailable as error:
+        raise exceptions.ChartUnavailable(
+            f"{error}: remove it to have it fetched anew, or put a good one "
+            "there"
+        ) from error
+    if found.version.removeprefix("v") != wanted.version.removeprefix("v"):
+        raise exceptions.ChartUnavailable(
+            f"{path} has the chart {found.name} {found.version}: remove it, "
+            "or put the right one there"
+        )
+    return path
+
+
+def network_drivers(_: runtime.Runtime) -> str:
+    """Magnum lets templates have those that the chart has."""
+    options = conf.CONF.cluster_template
+    names = list(getattr(options, _ALLOWED))
+    default = str(getattr(options, _DEFAULT))
+    every = "all" in names
+    usable = [each for each in networking.CNIS if every or each in names]
+    set_to = f"[cluster_template] {_ALLOWED} = {','.join(names)}"
+    if not usable:
+        raise exceptions.NotConfigured(
+            f"{set_to}: Magnum refuses templates with "
+            f"{' or '.join(networking.CNIS)}, all that the chart has: set it "
+            f"to {','.join(networking.CNIS)}"
+        )
+    if not every and default not in names:
+        raise exceptions.NotConfigured(
+            f"{set_to} is without {default}, which Magnum takes for "
+            f"templates that name none, and refuses: set {_DEFAULT} to "
+            f"{usable[0]}"
+        )
+    taken = networking.CNIS[0] if default == _FLANNEL else default
+    if taken not in networking.CNIS:
+        raise exceptions.NotConfigured(
+            f"[cluster_template] {_DEFAULT} = {default}, which the driver "
+            f"refuses: set it to {usable[0]}"
+        )
+    return f"{' or '.join(usable)}; {taken} where a template names none"
+
+
+def openstack(_: runtime.Runtime) -> str:
+    """Magnum's service user can log in."""
+    user = sessions.authenticate(sessions.service_session())
+    return f"authenticated as user {user}"
+
+
+def certificates(_: runtime.Runtime) -> str:
+    """The store of certificates takes one."""
+    store = str(conf.CONF.certificates.cert_manager_type)
+    if store != "barbican":
+        return store
+    return f"barbican at {key_manager.probe(sessions.service_session())}"
+
+
+def delivery(_: runtime.Runtime) -> str:
+    """The receiver of kubeconfigs is there, and nothing is sent."""
+    if not settings.enabled():
+        return "off"
+    options = settings.read()
+    sender.probe(options)
+    return f"of the user {options.user.kind} to {options.receiver}"

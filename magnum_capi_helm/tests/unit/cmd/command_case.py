@@ -1,0 +1,87 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of the operator's commands start with."""
+
+from __future__ import annotations
+
+import io
+import json
+import pathlib
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import main
+from magnum_capi_helm.planes import home_options
+from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.flows import base as flows
+
+
+class CommandCase(base.BaseTestCase):
+    """Commands on fakes, and on Magnum's real configuration code."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack = flows.configure(self)
+        self.store = pathlib.Path(conf.CONF.capi_helm.chart_store)
+        self.plane = plane.Plane(str(self.store))
+        flows.install(self, self.plane.runtime())
+        self.out = io.StringIO()
+        self.err = io.StringIO()
+
+    def run_command(self, kind: type, *argv: str) -> int:
+        """Run one command as the application would."""
+        app = main.Application()
+        app.stdout, app.stderr = self.out, self.err
+        command = kind(app, None)
+        options = command.get_parser("test").parse_args(list(argv))
+        return int(command.run(options) or 0)
+
+    def states(self) -> dict[str, str]:
+        """What ``check -f json`` printed: state by check.
+
+        Versions have tests of their own (``test_check_versions.py``).
+        """
+        return {
+            row["Check"]: row["State"]
+            for row in json.loads(self.out.getvalue())
+            if not row["Check"].endswith("version")
+        }
+
+    def printed(self) -> str:
+        """What came out."""
+        return self.out.getvalue()
+
+    def several(self) -> dict[str, plane.Plane]:
+        """Two management clusters, b for one project's gpu templates."""
+        several: dict[str, dict[str, Any]] = {
+            "a": {},
+            "b": {"projects": ["p1"], "only_labelled": True},
+        }
+        conf.CONF.set_override("management_clusters", ["a", "b"], "capi_helm")
+        for name, options in several.items():
+            group = f"capi_helm_management_{name}"
+            conf.CONF.register_opts(home_options.OPTIONS, group=group)
+            options["kubeconfig_file"] = f"/kube/{name}"
+            for option, value in options.items():
+                conf.CONF.set_override(option, value, group)
+        runtime.reset()
+        planes = {
+            home.name: plane.Plane(str(self.store), home)
+            for home in runtime.configured()
+        }
+        for each in planes.values():
+            runtime.use(each.runtime())
+        return planes

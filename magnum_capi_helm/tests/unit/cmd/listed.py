@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of ``list`` start with, and others that run it."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from magnum_capi_helm.cmd import list as listing
+from magnum_capi_helm.cmd import main
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.flows import base
+
+CHART = {"metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}}
+
+#: What the last run said beside its table.
+ERRORS = io.StringIO()
+
+
+def run(*argv: str) -> tuple[int, list[dict[str, str]]]:
+    """Exit code and lines of the command."""
+    app = main.Application()
+    app.stdout, app.stderr = io.StringIO(), ERRORS
+    ERRORS.truncate(0)
+    ERRORS.seek(0)
+    command = listing.List(app, None)
+    words = [*argv, "-f", "json"]
+    code = command.run(command.get_parser("test").parse_args(words))
+    found: list[dict[str, str]] = json.loads(app.stdout.getvalue())
+    return int(code), found
+
+
+class ListTestCase(base.FlowTestCase):
+    """One management cluster, and a cluster that is complete."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.server.patch(kinds.CLUSTER, base.NAMESPACE, base.RELEASE, CHART)
+
+    def states(self, *argv: str) -> list[tuple[str, str]]:
+        """Release and state of each line."""
+        return [(each["Release"], each["State"]) for each in run(*argv)[1]]
+
+    def forget(self) -> None:
+        """Magnum loses the cluster, and nothing else does."""
+        for each in self.groups().values():
+            each.destroy()
+        self.row().destroy()

@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of ``metrics`` start with."""
+
+from __future__ import annotations
+
+import io
+
+from magnum_capi_helm import names
+from magnum_capi_helm.cmd import main
+from magnum_capi_helm.cmd import metrics
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.cmd import listed
+from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.metrics import promtool
+
+PREFIX = "magnum_capi_helm_"
+SECRET = names.kubeconfig(base.RELEASE)
+
+
+def run(*argv: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of the command."""
+    app = main.Application()
+    app.stdout, app.stderr = io.StringIO(), io.StringIO()
+    command = metrics.Metrics(app, None)
+    code = command.run(command.get_parser("test").parse_args(list(argv)))
+    return int(code), app.stdout.getvalue(), app.stderr.getvalue()
+
+
+def printed() -> promtool.Found:
+    """The samples that it prints, by the end of their metric's name."""
+    return {
+        name.removeprefix(PREFIX): [
+            each.removeprefix(name) for each in samples
+        ]
+        for name, samples in promtool.parsed(run()[1]).items()
+    }
+
+
+class MetricsTestCase(base.FlowTestCase):
+    """One management cluster, and a cluster that is complete."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.server.patch(
+            kinds.CLUSTER, base.NAMESPACE, base.RELEASE, listed.CHART
+        )

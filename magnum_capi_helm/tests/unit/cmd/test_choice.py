@@ -1,0 +1,105 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A cluster that is named to a command has to be of this driver."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.cmd import accept
+from magnum_capi_helm.cmd import choice
+from magnum_capi_helm.cmd import credentials
+from magnum_capi_helm.cmd import describe
+from magnum_capi_helm.cmd import diff
+from magnum_capi_helm.cmd import export
+from magnum_capi_helm.cmd import kubeconfig
+from magnum_capi_helm.cmd import main
+from magnum_capi_helm.cmd import rollback
+from magnum_capi_helm.cmd import unlock
+from magnum_capi_helm.cmd import values
+from magnum_capi_helm.tests.unit.flows import base
+
+OTHER = "11111111-2222-4333-8444-555555555555"
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (accept.Accept, "--gone --apply"),
+    (credentials.Replace, "--apply"),
+    (describe.Describe, ""),
+    (diff.Diff, ""),
+    (export.Export, "--directory /nowhere"),
+    (kubeconfig.Kubeconfig, "--stdout"),
+    (rollback.Rollback, "--apply"),
+    (unlock.Unlock, "--apply --force"),
+    (values.Values, ""),
+)
+
+
+class ChoiceTest(base.FlowTestCase):
+    def run_command(self, kind: Any, *argv: str) -> None:
+        """Run a command of any kind."""
+        app = main.Application()
+        app.stdout, app.stderr = io.StringIO(), io.StringIO()
+        command = kind(app, None)
+        command.run(command.get_parser("test").parse_args(argv))
+
+    def of_driver(self, name: str | None, distro: str = "ubuntu") -> None:
+        """A cluster of that driver, which has a stack."""
+        template = self.template(driver=name, cluster_distro=distro)
+        self.of_template(template.uuid)
+
+    def of_template(self, template: str) -> None:
+        """A cluster of that template."""
+        self.cluster(
+            name="heat",
+            uuid=OTHER,
+            cluster_template_id=template,
+            stack_id="99999999-2222-4333-8444-555555555555",
+            status="CREATE_COMPLETE",
+        ).create()
+
+    def test_one_of_another_driver_is_refused_by_every_command(self) -> None:
+        self.of_driver("k8s_fedora_coreos_v1")
+        for ref in ("heat", OTHER):
+            for kind, options in COMMANDS:
+                error = self.assertRaises(
+                    exceptions.InvalidInput,
+                    self.run_command,
+                    kind,
+                    ref,
+                    *options.split(),
+                )
+                self.assertEqual(
+                    f"cluster heat ({OTHER}) is of the driver "
+                    "k8s_fedora_coreos_v1: choose one of k8s_capi_helm_v1",
+                    str(error),
+                    kind,
+                )
+        self.assertEqual([], self.management.requests)
+
+    def test_a_driver_without_a_name_is_told_by_what_it_is_for(self) -> None:
+        self.of_driver(None, "fedora-coreos")
+        error = self.assertRaises(exceptions.InvalidInput, choice.find, "heat")
+        self.assertEqual(
+            f"cluster heat ({OTHER}) is of the driver of "
+            "vm/fedora-coreos/kubernetes: choose one of k8s_capi_helm_v1",
+            str(error),
+        )
+
+    def test_one_whose_template_names_no_driver_may_be_of_this(self) -> None:
+        self.of_driver(None)
+        self.assertEqual(OTHER, choice.find("heat").uuid)
+
+    def test_one_whose_template_is_gone_is_taken(self) -> None:
+        self.of_template("22222222-2222-4333-8444-555555555555")
+        self.assertEqual(OTHER, choice.find("heat").uuid)

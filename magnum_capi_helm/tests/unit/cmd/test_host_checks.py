@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``check``: what is wrong with a host, in one line each."""
+
+from __future__ import annotations
+
+import pathlib
+
+from oslotest import base
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.cmd import host_checks
+from magnum_capi_helm.tests.fakes import chart as fake_chart
+from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.flows import base as flows
+
+_ALLOWED = "[cluster_template] kubernetes_allowed_network_drivers ="
+
+
+class HostChecksTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        flows.configure(self)
+        self.store = pathlib.Path(conf.CONF.capi_helm.chart_store)
+        self.rt = plane.Plane(str(self.store)).runtime()
+        flows.install(self, self.rt)
+
+    def drivers(self, allowed: str, default: str) -> str:
+        """What is said of the options, well or not."""
+        for name, value in (
+            ("allowed_network_drivers", allowed.split(",")),
+            ("default_network_driver", default),
+        ):
+            option = f"kubernetes_{name}"
+            conf.CONF.set_override(option, value, "cluster_template")
+        try:
+            return host_checks.network_drivers(self.rt)
+        except exceptions.NotConfigured as error:
+            return str(error)
+
+    def test_network_drivers_of_templates(self) -> None:
+        rows = {
+            ("calico,cilium", "calico"): "calico or cilium; calico where a "
+            "template names none",
+            ("calico,cilium", "cilium"): "calico or cilium; cilium where a "
+            "template names none",
+            ("all", "calico"): "calico or cilium; calico where a template "
+            "names none",
+            # Magnum's own.
+            ("flannel,calico", "flannel"): "calico; calico where a template "
+            "names none",
+            ("flannel", "flannel"): f"{_ALLOWED} flannel: Magnum refuses "
+            "templates with calico or cilium, all that the chart has: set "
+            "it to calico,cilium",
+            ("calcio", "calico"): f"{_ALLOWED} calcio: Magnum refuses "
+            "templates with calico or cilium, all that the chart has: set "
+            "it to calico,cilium",
+            ("cilium", "flannel"): f"{_ALLOWED} cilium is without flannel, "
+            "which Magnum takes for templates that name none, and refuses: "
+            "set kubernetes_default_network_driver to cilium",
+            ("all", "weave"): "[cluster_template] "
+            "kubernetes_default_network_driver = weave, which the driver "
+            "refuses: set it to calico",
+        }
+        found = {row: self.drivers(*row) for row in rows}
+        self.assertEqual(rows, found)
+
+    def put(self, content: bytes) -> pathlib.Path:
+        """Put a chart into the store by hand; the path of it."""
+        path = self.store / "openstack-cluster-0.27.0.tgz"
+        self.store.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def test_a_chart_that_was_put_there_broken(self) -> None:
+        path = self.put(b"<html>404 Not Found</html>")
+        error = self.assertRaises(
+            exceptions.ChartUnavailable, host_checks.chart, self.rt
+        )
+        self.assertEqual(
+            f"{path} is no packaged helm chart (ReadError: not a gzip file): "
+            "remove it to have it fetched anew, or put a good one there",
+            str(error),
+        )
+
+    def test_a_chart_that_was_put_there_under_another_name(self) -> None:
+        path = self.put(
+            fake_chart.package("openstack-cluster", "0.26.1", {}, {})
+        )
+        error = self.assertRaises(
+            exceptions.ChartUnavailable, host_checks.chart, self.rt
+        )
+        self.assertEqual(
+            f"{path} has the chart openstack-cluster 0.26.1: remove it, or "
+            "put the right one there",
+            str(error),
+        )

@@ -1,0 +1,99 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``list``: what a management cluster has and Magnum does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm import conf
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.cmd import listed
+from magnum_capi_helm.tests.unit.flows import base
+
+
+class OrphansTest(listed.ListTestCase):
+    def test_what_magnum_lost_is_an_orphan(self) -> None:
+        self.forget()
+        orphan = {
+            "Name": "",
+            "UUID": "",
+            "Project": "fakeproject",
+            "Status": "",
+            "Management cluster": "",
+            "Release": base.RELEASE,
+            "Chart": "0.27.0",
+            "Kubernetes": "",
+            "Revision": "deployed",
+            "State": "orphan",
+        }
+        self.assertEqual((1, [orphan]), listed.run())
+
+    def test_what_another_region_has_is_no_orphan(self) -> None:
+        label = "magnum.openstack.org/region"
+        rows = (
+            # in the namespace, in the configuration, orphans
+            ("west", "east", 0),
+            ("west", "", 0),
+            ("east", "east", 1),
+            (None, "east", 1),
+        )
+        for owner, region, _ in rows:
+            conf.CONF.set_override("region_name", region, "capi_helm")
+            change = {"metadata": {"labels": {label: owner}}}
+            self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+            # A cluster of ours is listed wherever it is.
+            self.assertEqual([(base.RELEASE, "ok")], self.states())
+        other = "other-aaaaaaaaaaaa"
+        stray = {
+            "name": other,
+            "namespace": base.NAMESPACE,
+            "labels": {"capi.stackhpc.com/cluster": other},
+        }
+        self.server.create(kinds.CLUSTER, {"metadata": stray})
+        change = {"metadata": {"labels": {label: "west"}}}
+        self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, other)
+        self.forget()
+        for owner, region, orphans in rows:
+            conf.CONF.set_override("region_name", region, "capi_helm")
+            change = {"metadata": {"labels": {label: owner}}}
+            self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+            self.assertEqual(orphans, len(self.states()), (owner, region))
+
+    def test_a_cluster_that_is_made_meanwhile_is_no_orphan(self) -> None:
+        row, groups = self.row(), self.groups().values()
+        self.forget()
+        original = self.management.list
+
+        def made_now(*args: Any, **options: Any) -> Any:
+            self.management.list = original  # type: ignore[method-assign]
+            fields = {key: row[key] for key in row.fields if key != "id"}
+            fields.pop("cluster_template", None)
+            self.dbapi.create_cluster(fields)
+            for each in groups:
+                values = {key: each[key] for key in each.fields if key != "id"}
+                self.dbapi.create_nodegroup(values)
+            return original(*args, **options)
+
+        self.management.list = made_now  # type: ignore[method-assign]
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_orphans_alone(self) -> None:
+        self.assertEqual((0, []), listed.run("--orphans"))
+        self.forget()
+        self.assertEqual([(base.RELEASE, "orphan")], self.states("--orphans"))
+        # What nobody can see now, is not nothing.
+        self.management.unreachable()
+        self.assertEqual(1, listed.run("--orphans")[0])

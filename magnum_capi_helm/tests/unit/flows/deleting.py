@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether a cluster that is deleted is gone, and what remains of it."""
+
+from __future__ import annotations
+
+from magnum.common import exception
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.flows import base
+
+
+class DeletionTestCase(base.FlowTestCase):
+    """What polls have deleted, and what they have left."""
+
+    def gone(self) -> bool:
+        """Whether Magnum has removed the cluster's row."""
+        try:
+            self.row()
+        except exception.ClusterNotFound:
+            return True
+        return False
+
+    def finish(self) -> None:
+        """Machines and Cluster go, the polls notice."""
+        self.capi.finish()
+        self.poll()
+        self.assertTrue(self.gone(), "the row is still there")
+
+    def remains(self) -> dict[str, list[str]]:
+        """What there is on the management cluster, but namespaces."""
+        found = {
+            kind.name: self.server.names(kind)
+            for kind in kinds.ALL
+            if kind is not kinds.NAMESPACE
+        }
+        return {kind: names for kind, names in found.items() if names}

@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A cluster that is deleted, and what its workloads left behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.flows import deleting
+
+NEIGHBOUR = f"{base.RELEASE}-b"
+WEB = f"kube_service_{base.RELEASE}_default_web"
+
+
+def address(release: str = base.RELEASE) -> str:
+    """Description of a floating IP of a Service."""
+    return (
+        "Floating IP for Kubernetes external service default/web "
+        f"from cluster {release}"
+    )
+
+
+class LeftoversTestCase(deleting.DeletionTestCase):
+    """A cluster whose machines are gone, with whatever a test adds."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.there = self.openstack.workloads
+
+    def drained(self, **fields: Any) -> None:
+        """Deleted, as far as its machines go."""
+        self.created(**fields)
+        self.delete()
+        self.capi.drain()
+
+    def reason(self) -> str:
+        """What Magnum shows after one more poll."""
+        self.poll()
+        return str(self.row().status_reason)

@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A complete cluster whose credential is rotated, and Keystone over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import yaml
+
+from magnum_capi_helm import conf
+from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit.flows import base
+
+
+class RotationTestCase(base.FlowTestCase):
+    """A cluster that is complete, and Keystone over HTTP."""
+
+    keypairs: dict[tuple[str, str], str] | None = None
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        conf.CONF.set_override("app_cred_grace", 0, "capi_helm")
+        conf.CONF.set_override(
+            "app_cred_grace_without_reloader", 0, "capi_helm"
+        )
+        self.first = self.in_use()
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        found = super().catalogue(session)
+        found.keypairs = self.keypairs
+        return found
+
+    def secret(self) -> Any:
+        found = self.server.get(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
+        assert found is not None
+        return found
+
+    def in_use(self) -> str:
+        """Id of the credential that the cluster has."""
+        clouds = yaml.safe_load(
+            base64.b64decode(self.secret()["data"]["clouds.yaml"])
+        )
+        auth = clouds["clouds"]["openstack"]["auth"]
+        return str(auth["application_credential_id"])
+
+    def listed(self) -> list[dict[str, Any]]:
+        """What the ledger says."""
+        annotations = self.secret()["metadata"]["annotations"]
+        found: list[dict[str, Any]] = json.loads(
+            annotations[ledger.ANNOTATION]
+        )
+        return found
+
+    def owners(self) -> dict[str, str]:
+        """Id of each credential in Keystone -> its user."""
+        return {
+            key: each["user_id"]
+            for key, each in self.openstack.credentials.items()
+        }

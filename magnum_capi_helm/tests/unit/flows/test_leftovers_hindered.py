@@ -1,0 +1,130 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Clean-ups that OpenStack's services refuse, or do not answer."""
+
+from __future__ import annotations
+
+from keystoneauth1 import exceptions as ka_exceptions
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.flows import leftovers
+
+
+class HinderedTest(leftovers.LeftoversTestCase):
+    """Services that refuse never hold a deletion up for good."""
+
+    def test_what_cannot_be_deleted_is_given_up_in_the_end(self) -> None:
+        self.there.balancer(leftovers.WEB)
+        self.there.balancer(f"{leftovers.WEB}2")
+        self.there.refusals["DELETE", "loadbalancers"] = 403
+        self.drained()
+        self.assertIn(
+            f"still to be deleted: {leftovers.WEB}, {leftovers.WEB}2; ",
+            self.reason(),
+        )
+        self.assertIn("can't be deleted: ", self.reason())
+        refused = [each for each in self.there.requests if "DELETE" in each]
+        self.assertEqual(2, len(refused), "one request for each poll")
+        self.plane.clock.advance(570)
+        self.assertNotIn("network", self.reason())
+        self.plane.clock.advance(30)
+        self.assertIn("network still to be deleted; load", self.reason())
+        self.finish()
+        [line] = [each for each in self.warnings() if "goes on" in each]
+        self.assertIn(f"{leftovers.WEB}, {leftovers.WEB}2", line)
+        self.assertEqual(
+            {leftovers.WEB, f"{leftovers.WEB}2"}, self.there.names()
+        )
+
+    def test_the_wait_begins_anew_when_something_goes(self) -> None:
+        self.there.balancer(leftovers.WEB)
+        stuck = self.there.balancer(
+            f"{leftovers.WEB}2", provisioning_status="PENDING_X"
+        )
+        self.drained()
+        self.poll()
+        self.plane.clock.advance(570)
+        self.there.settle()
+        self.poll()
+        self.plane.clock.advance(570)
+        self.assertNotIn("network", self.reason())
+        self.plane.clock.advance(30)
+        self.assertIn("network", self.reason())
+        del self.there.things["loadbalancers"][stuck]
+        self.finish()
+        self.assertEqual([], self.warnings())
+
+    def test_a_service_that_does_not_answer_is_named(self) -> None:
+        self.there.address(
+            "192.0.2.7", leftovers.address(), "port-of-something"
+        )
+        self.drained()
+        self.openstack.stop(openstack.BALANCER)
+        waiting = self.reason()
+        self.assertIn("load balancers of Kubernetes Services can't", waiting)
+        # It may be that of a load balancer.
+        self.assertIn("still to be deleted: 192.0.2.7", waiting)
+        self.plane.clock.advance(601)
+        self.finish()
+
+    def test_a_cloud_without_octavia(self) -> None:
+        self.drained()
+        catalog = openstack.token_info(("admin",))
+        catalog["token"]["catalog"] = [
+            each
+            for each in catalog["token"]["catalog"]
+            if each["type"] != "load-balancer"
+        ]
+        self.openstack.mocker.post(
+            f"{openstack.IDENTITY}/auth/tokens",
+            json=catalog,
+            headers={"X-Subject-Token": "token"},
+            status_code=201,
+        )
+        self.finish()
+        self.assertNotIn(
+            "loadbalancers", {each[1] for each in self.there.requests}
+        )
+
+    def test_without_a_credential_magnums_user_does_it(self) -> None:
+        self.there.balancer(leftovers.WEB)
+        self.there.volume("pvc-1", cluster=base.RELEASE)
+        self.drained(labels={"volumes_policy": "delete"})
+        self.server.delete(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
+        self.poll()
+        self.there.settle()
+        self.finish()
+        self.assertEqual(set(), self.there.names())
+
+    def test_machines_without_a_credential_say_so(self) -> None:
+        self.complete()
+        self.server.delete(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
+        self.delete()
+        self.assertIn(
+            f"the Secret {base.CREDENTIALS}, without which",
+            self.reason(),
+        )
+
+    def test_a_credential_that_keystone_refuses(self) -> None:
+        self.there.balancer(leftovers.WEB)
+        self.drained()
+        refused = ka_exceptions.BadRequest("no")
+        self.openstack.mocker.post(
+            f"{openstack.IDENTITY}/auth/tokens", exc=refused
+        )
+        self.assertIn(
+            "what Kubernetes made in the project can't be deleted: Keystone",
+            self.reason(),
+        )

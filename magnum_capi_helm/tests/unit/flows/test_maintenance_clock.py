@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Limits of time while a management cluster is frozen, or away."""
+
+from __future__ import annotations
+
+import time
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import runtime
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import lease
+from magnum_capi_helm.tests.fakes import helm as fake_helm
+from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.flows import freezing
+
+
+class ClockTest(freezing.FrozenTestCase):
+    """Time in which nothing could go on does not count."""
+
+    def creating(self, minutes: float) -> None:
+        """A create with 60 minutes began that long ago."""
+        self.create()
+        self.backdate(minutes)
+
+    def away(self, minutes: float) -> None:
+        """This conductor could not read for so long, until now."""
+        rt = runtime.get()
+        rt.outages.began(time.time() - minutes * 60)
+        rt.outages.ended()
+
+    def test_a_create(self) -> None:
+        rows: tuple[tuple[float, float, float, str], ...] = (
+            # created, frozen, away: minutes ago
+            (70, 0, 0, "CREATE_FAILED"),
+            (70, 20, 0, "CREATE_IN_PROGRESS"),
+            (70, 0, 20, "CREATE_IN_PROGRESS"),
+            (90, 20, 20, "CREATE_FAILED"),
+            (70, 5, 0, "CREATE_FAILED"),
+        )
+        self.creating(0)
+        for created, frozen, away, status in rows:
+            row = self.row()
+            row.status = "CREATE_IN_PROGRESS"
+            row.save()
+            base.install(self, self.plane.runtime())
+            self.server.patch(
+                kinds.NAMESPACE,
+                "",
+                "kube-system",
+                {"metadata": {"annotations": None}},
+            )
+            self.backdate(created)
+            if frozen:
+                self.freeze(frozen)
+                self.thaw()
+            if away:
+                self.away(away)
+            self.poll()
+            self.assertEqual(status, self.row().status, (frozen, away))
+
+    def test_while_it_is_frozen(self) -> None:
+        self.creating(70)
+        self.freeze(20)
+        self.poll()
+        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+
+    def test_an_update_that_was_not_applied(self) -> None:
+        self.complete()
+        self.helm.outcomes = [fake_helm.Outcome.UNREACHABLE] * 9
+        self.resize(3)
+        self.poll()
+        limit = conf.CONF.capi_helm.operation_timeout
+        self.plane.clock.advance(limit * 60 + 60)
+        self.away(limit / 2)
+        self.poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.plane.clock.advance(limit * 60)
+        self.poll()
+        self.assertEqual("UPDATE_FAILED", self.row().status)
+
+    def test_a_deletion(self) -> None:
+        self.complete()
+        self.delete()
+        limit = conf.CONF.capi_helm.operation_timeout
+        asked = time.gmtime(time.time() - (limit + 5) * 60)
+        text = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", asked)
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"metadata": {"annotations": {lease.DELETE_MARK: text}}},
+        )
+        self.freeze(10)
+        for _ in range(2):
+            self.poll()
+            self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
+            self.thaw()

@@ -1,0 +1,196 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Four clusters, one management cluster that answers, one that does not."""
+
+from __future__ import annotations
+
+from magnum_capi_helm.metrics import cloud
+from magnum_capi_helm.records import inventory
+from magnum_capi_helm.status import view
+
+SHOP = ("magnum-p1", "shop-111111111111")
+DB = ("magnum-p1", "db-222222222222")
+NEW = ("magnum-p2", "")
+LOST = ("magnum-p2", "old-333333333333")
+
+ROWS = (
+    inventory.Row(
+        name="shop",
+        uuid="u-1",
+        project="p1",
+        status="CREATE_COMPLETE",
+        version="v1.34.2",
+        scope=SHOP,
+        fingerprint="f",
+        identity="i-a",
+        changed=1000.0,
+        refused=False,
+    ),
+    inventory.Row(
+        name='d"b',
+        uuid="u-2",
+        project="p1",
+        status="UPDATE_FAILED",
+        version="",
+        scope=DB,
+        fingerprint="f",
+        identity="i-b",
+        changed=900.5,
+        refused=True,
+    ),
+    inventory.Row(
+        name="new",
+        uuid="u-3",
+        project="p2",
+        status="CREATE_IN_PROGRESS",
+        version="",
+        scope=NEW,
+        fingerprint="",
+        changed=2000.0,
+    ),
+    inventory.Row(
+        name="newer",
+        uuid="u-4",
+        project="p2",
+        status="CREATE_IN_PROGRESS",
+        version="",
+        scope=NEW,
+        fingerprint="",
+        changed=2100.0,
+    ),
+)
+DEPLOYED = inventory.Found(
+    cluster={"metadata": {"name": "x"}},
+    newest=view.Revision(1, "deployed"),
+    chart="0.27.0",
+)
+PLANES = (
+    inventory.Plane("a", "i-a", {SHOP: DEPLOYED, LOST: DEPLOYED}),
+    inventory.Plane("b", "", silence="no answer"),
+)
+DETAILS = cloud.Details(
+    plane="a",
+    addons=(
+        cloud.Addon(SHOP, "Deployed"),
+        cloud.Addon(SHOP, "Failed"),
+        cloud.Addon(SHOP, "Deployed"),
+        cloud.Addon(LOST, "Failed"),
+    ),
+    certificates=(
+        cloud.Certificate(SHOP, "ca", 9000.0),
+        cloud.Certificate(SHOP, "control-plane", 5000.0),
+        cloud.Certificate(SHOP, "control-plane", 4000.0),
+        cloud.Certificate(LOST, "ca", 1.0),
+    ),
+    leases=(cloud.Held(SHOP, 2990.0), cloud.Held(LOST, 0.0)),
+    parts={"leases": True, "addons": False},
+)
+
+TEXT = """\
+# HELP magnum_capi_helm_management_cluster_up Whether the management cluster \
+answered.
+# TYPE magnum_capi_helm_management_cluster_up gauge
+magnum_capi_helm_management_cluster_up{management_cluster="a"} 1.0
+magnum_capi_helm_management_cluster_up{management_cluster="b"} 0.0
+# HELP magnum_capi_helm_read_success Whether that part of a management \
+cluster could be read; where it could not, its metrics are missing or \
+incomplete.
+# TYPE magnum_capi_helm_read_success gauge
+magnum_capi_helm_read_success{management_cluster="a",part="releases"} 1.0
+magnum_capi_helm_read_success{management_cluster="b",part="releases"} 0.0
+magnum_capi_helm_read_success{management_cluster="a",part="addons"} 0.0
+magnum_capi_helm_read_success{management_cluster="a",part="leases"} 1.0
+# HELP magnum_capi_helm_clusters How many clusters have that status.
+# TYPE magnum_capi_helm_clusters gauge
+magnum_capi_helm_clusters{status="CREATE_IN_PROGRESS"} 2.0
+magnum_capi_helm_clusters{status="CREATE_COMPLETE"} 1.0
+magnum_capi_helm_clusters{status="CREATE_FAILED"} 0.0
+magnum_capi_helm_clusters{status="UPDATE_IN_PROGRESS"} 0.0
+magnum_capi_helm_clusters{status="UPDATE_COMPLETE"} 0.0
+magnum_capi_helm_clusters{status="UPDATE_FAILED"} 1.0
+magnum_capi_helm_clusters{status="DELETE_IN_PROGRESS"} 0.0
+magnum_capi_helm_clusters{status="DELETE_COMPLETE"} 0.0
+magnum_capi_helm_clusters{status="DELETE_FAILED"} 0.0
+# HELP magnum_capi_helm_clusters_oldest_timestamp_seconds Of the clusters \
+with that status, when the row was written that nobody has written since for \
+the longest time.
+# TYPE magnum_capi_helm_clusters_oldest_timestamp_seconds gauge
+magnum_capi_helm_clusters_oldest_timestamp_seconds\
+{status="CREATE_IN_PROGRESS"} 2000.0
+magnum_capi_helm_clusters_oldest_timestamp_seconds\
+{status="CREATE_COMPLETE"} 1000.0
+magnum_capi_helm_clusters_oldest_timestamp_seconds\
+{status="UPDATE_FAILED"} 900.5
+# HELP magnum_capi_helm_cluster_info 1; what is known of a cluster, to be \
+joined by its UUID.
+# TYPE magnum_capi_helm_cluster_info gauge
+magnum_capi_helm_cluster_info{chart="0.27.0",management_cluster="a",\
+name="shop",project_id="p1",release="shop-111111111111",uuid="u-1",\
+version="v1.34.2"} 1.0
+magnum_capi_helm_cluster_info{chart="",management_cluster="b",\
+name="d\\"b",project_id="p1",release="db-222222222222",uuid="u-2",\
+version=""} 1.0
+magnum_capi_helm_cluster_info{chart="",management_cluster="",\
+name="new",project_id="p2",release="",uuid="u-3",version=""} 1.0
+magnum_capi_helm_cluster_info{chart="",management_cluster="",\
+name="newer",project_id="p2",release="",uuid="u-4",version=""} 1.0
+# HELP magnum_capi_helm_cluster_status_timestamp_seconds When Magnum's row of \
+a cluster was last written, and the status that it has since then.
+# TYPE magnum_capi_helm_cluster_status_timestamp_seconds gauge
+magnum_capi_helm_cluster_status_timestamp_seconds\
+{status="CREATE_COMPLETE",uuid="u-1"} 1000.0
+magnum_capi_helm_cluster_status_timestamp_seconds\
+{status="UPDATE_FAILED",uuid="u-2"} 900.5
+magnum_capi_helm_cluster_status_timestamp_seconds\
+{status="CREATE_IN_PROGRESS",uuid="u-3"} 2000.0
+magnum_capi_helm_cluster_status_timestamp_seconds\
+{status="CREATE_IN_PROGRESS",uuid="u-4"} 2100.0
+# HELP magnum_capi_helm_cluster_state 1; how rows and management cluster \
+compare: ok, drift, absent or unreachable, as the command list says.
+# TYPE magnum_capi_helm_cluster_state gauge
+magnum_capi_helm_cluster_state{state="ok",uuid="u-1"} 1.0
+magnum_capi_helm_cluster_state{state="unreachable",uuid="u-2"} 1.0
+magnum_capi_helm_cluster_state{state="ok",uuid="u-3"} 1.0
+magnum_capi_helm_cluster_state{state="ok",uuid="u-4"} 1.0
+# HELP magnum_capi_helm_orphans How many releases or Cluster objects Magnum \
+has no cluster for; missing where nobody could look.
+# TYPE magnum_capi_helm_orphans gauge
+magnum_capi_helm_orphans{management_cluster="a"} 1.0
+# HELP magnum_capi_helm_cluster_addons How many addons of a cluster are in \
+that phase.
+# TYPE magnum_capi_helm_cluster_addons gauge
+magnum_capi_helm_cluster_addons{phase="Deployed",uuid="u-1"} 2.0
+magnum_capi_helm_cluster_addons{phase="Failed",uuid="u-1"} 1.0
+# HELP magnum_capi_helm_cluster_certificate_expiry_timestamp_seconds When a \
+certificate ends: ca, the cluster's CA; kubeconfig, by which Cluster API \
+reaches it; control-plane, the first of the control plane's machines whose \
+certificates end.
+# TYPE magnum_capi_helm_cluster_certificate_expiry_timestamp_seconds gauge
+magnum_capi_helm_cluster_certificate_expiry_timestamp_seconds\
+{certificate="ca",uuid="u-1"} 9000.0
+magnum_capi_helm_cluster_certificate_expiry_timestamp_seconds\
+{certificate="control-plane",uuid="u-1"} 4000.0
+# HELP magnum_capi_helm_cluster_credential_refused 1: a health poll \
+found the cluster's application credential refused, or gone; 0: none has; \
+missing where none tries.
+# TYPE magnum_capi_helm_cluster_credential_refused gauge
+magnum_capi_helm_cluster_credential_refused{uuid="u-1"} 0.0
+magnum_capi_helm_cluster_credential_refused{uuid="u-2"} 1.0
+# HELP magnum_capi_helm_lease_renewed_timestamp_seconds When the Lease of a \
+release was last renewed by who holds it; missing where nobody does.
+# TYPE magnum_capi_helm_lease_renewed_timestamp_seconds gauge
+magnum_capi_helm_lease_renewed_timestamp_seconds{management_cluster="a",\
+namespace="magnum-p1",release="shop-111111111111",uuid="u-1"} 2990.0
+magnum_capi_helm_lease_renewed_timestamp_seconds{management_cluster="a",\
+namespace="magnum-p2",release="old-333333333333",uuid=""} 0.0
+"""

@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How a process tells what it measures: a file, and who writes it when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+import socket
+import threading
+
+import fixtures
+from oslotest import base
+
+from magnum_capi_helm.metrics import families
+from magnum_capi_helm.metrics import meter
+from magnum_capi_helm.tests.unit.metrics import meter_case
+
+
+class FileTest(meter_case.MeterCase):
+    def test_the_first_poll_begins_to_write_and_no_other(self) -> None:
+        with self.meter.helm("template"):
+            pass
+        self.assertEqual([], self.begun)
+        self.poll("health", 1.0)
+        self.poll("health", 1.0)
+        (write,) = self.begun
+        write()
+        (path,) = self.directory.iterdir()
+        self.assertEqual("magnum_capi_helm_c1_7.prom", path.name)
+        self.assertEqual(self.text(), path.read_text())
+
+    def test_without_a_directory_nothing_is_measured(self) -> None:
+        self.meter = self.made("")
+        self.poll("health", 1.0)
+        with self.meter.helm("upgrade"):
+            pass
+        self.assertEqual(([], []), (self.begun, self.meter.samples()))
+
+    def test_a_directory_that_is_gone_is_told_once_and_no_poll_minds(
+        self,
+    ) -> None:
+        self.poll("health", 1.0)
+        (write,) = self.begun
+        self.directory.rmdir()
+        write()
+        write()
+        self.poll("health", 1.0)
+        self.assertEqual(
+            1, self.log.output.count("can't be written"), self.log.output
+        )
+        self.assertIn("No such file or directory", self.log.output)
+        self.directory.mkdir()
+        write()
+        self.assertEqual(1, len(list(self.directory.iterdir())))
+
+    def test_a_host_without_threads_is_no_reason_to_fail(self) -> None:
+        def refuse(work: Callable[[], None]) -> None:
+            raise RuntimeError("can't start new thread")
+
+        self.meter = meter.Meter(str(self.directory), begin=refuse)
+        self.poll("health", 1.0)
+        self.assertEqual(["health ok"], self.outcomes())
+
+    def test_what_a_gauge_raises_ends_no_writer(self) -> None:
+        def broken() -> float:
+            raise KeyError
+
+        self.meter.gauge(families.HELM_RUNNING, (), broken)
+        self.poll("health", 1.0)
+        (write,) = self.begun
+        write()
+        self.assertIn("Metrics are not written this time", self.log.output)
+
+
+class ThreadTest(base.BaseTestCase):
+    def test_a_thread_of_its_own_writes(self) -> None:
+        directory = self.useFixture(fixtures.TempDir()).path
+        written = threading.Event()
+        made = meter.Meter(directory)
+
+        def told() -> float:
+            written.set()
+            return 1.0
+
+        made.gauge(families.HELM_TURNS, (), told)
+        with made.polling("health"):
+            pass
+        self.assertTrue(written.wait(20))
+        host, pid = socket.gethostname(), os.getpid()
+        self.assertEqual((f"{host}/{pid}",), made.samples()[-1].labels)

@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Objects of the infrastructure's and of the addons' provider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import shapes
+
+NO_HOST = "No valid host was found. There are not enough hosts available."
+#: What a tenant reads of it.
+NO_ROOM = (
+    "No valid host was found: the cloud has no room for a server of this "
+    "flavor there; choose another flavor or availability zone, or ask the "
+    "operator"
+)
+
+
+def server(
+    name: str,
+    conditions: shapes.Conditions | None = None,
+    failure: str | None = None,
+) -> view.Object:
+    """The OpenStackMachine behind the Machine ``name``."""
+    status: dict[str, Any] = {
+        "conditions": shapes.conditions(conditions or {})
+    }
+    if failure:
+        status["failureMessage"] = failure
+    return {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+        "metadata": {"name": f"server-{name}", "generation": 2},
+        "status": status,
+    }
+
+
+def network(
+    conditions: shapes.Conditions | None = None, failure: str | None = None
+) -> view.Object:
+    """The OpenStackCluster."""
+    return {
+        **server("", conditions, failure),
+        "metadata": {"name": shapes.RELEASE},
+    }
+
+
+def addon(
+    component: str, phase: str | None = "Deployed", failure: str = ""
+) -> view.Object:
+    """A HelmRelease or Manifests object; phase None: no status yet."""
+    status = {} if phase is None else {"phase": phase}
+    if failure:
+        status["failureMessage"] = failure
+    return {
+        "apiVersion": "addons.stackhpc.com/v1alpha1",
+        "metadata": {"name": f"{shapes.RELEASE}-{component}", "generation": 1},
+        "status": status,
+    }

@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A release where everything is as the rows want it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import core_objects
+from magnum_capi_helm.tests.unit.status import provider_objects
+from magnum_capi_helm.tests.unit.status import shapes
+
+REQUIRED = (
+    "MachinesReady",
+    "Ready",
+    "EtcdClusterHealthy",
+    "ControlPlaneComponentsHealthy",
+)
+
+
+def complete(shape: str, **changes: Any) -> view.View:
+    """A release where everything is as the rows want it."""
+    found: dict[str, Any] = {
+        "cluster": core_objects.cluster(shape),
+        "control_plane": core_objects.control_plane(shape),
+        "deployments": (core_objects.workers(shape),),
+        "machines": (
+            core_objects.machine(
+                shape, "cp-1", group=None, address="192.168.3.5"
+            ),
+            core_objects.machine(shape, "w-1", address="192.168.3.6"),
+            core_objects.machine(shape, "w-2", address="192.168.3.7"),
+        ),
+        "addons": (
+            provider_objects.addon("ccm-openstack"),
+            provider_objects.addon("cni-calico"),
+        ),
+        "revisions": (
+            view.Revision(1, "superseded"),
+            view.Revision(2, "deployed"),
+        ),
+    }
+    return view.View(release=shapes.RELEASE, **{**found, **changes})
+
+
+def verdict(seen: view.View, **options: Any) -> cluster_status.Verdict:
+    """On the release that the rows of all shapes are of."""
+    options.setdefault("now", shapes.NOW)
+    options.setdefault("required", REQUIRED)
+    options.setdefault("expected", shapes.ADDONS)
+    return cluster_status.verdict(seen, shapes.ROWS, **options)

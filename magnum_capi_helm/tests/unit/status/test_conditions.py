@@ -1,0 +1,126 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Conditions of both sets, what they mean, and whether they are current."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.tests.unit.status import core_objects
+from magnum_capi_helm.tests.unit.status import shapes
+
+
+class ReadersTest(base.BaseTestCase):
+    def test_the_new_set_is_found_in_each_generation_that_has_it(self) -> None:
+        found = {
+            shape: "RollingOut" in conditions.new(core_objects.workers(shape))
+            for shape in shapes.GENERATIONS
+        }
+        self.assertEqual(
+            {shapes.V1BETA1: False, shapes.BOTH: True, shapes.V1BETA2: True},
+            found,
+        )
+
+    def test_the_old_set_is_found_in_each_generation(self) -> None:
+        for shape in shapes.GENERATIONS:
+            known = conditions.old(core_objects.workers(shape))
+            self.assertEqual(
+                {"Ready", "Available", "MachineSetReady"}, set(known)
+            )
+
+    def test_without_deprecated_v1beta2_has_no_old_set(self) -> None:
+        plane = core_objects.control_plane(shapes.V1BETA2)
+        del plane["status"]["deprecated"]
+        self.assertEqual({}, conditions.old(plane))
+        self.assertIn("RollingOut", conditions.new(plane))
+
+    def test_what_is_absent_has_no_conditions(self) -> None:
+        nothing: list[Any] = [None, {}, {"status": {}}, {"status": None}]
+        for absent in nothing:
+            self.assertEqual({}, conditions.of(absent))
+
+    def test_an_empty_new_set_leaves_the_old_one(self) -> None:
+        workers = core_objects.workers(shapes.BOTH)
+        workers["status"]["v1beta2"]["conditions"] = []
+        self.assertIn("MachineSetReady", conditions.of(workers))
+
+    def test_what_sums_up_an_object_is_another_in_each_set(self) -> None:
+        found = {}
+        for shape in shapes.GENERATIONS:
+            condition = conditions.available(core_objects.workers(shape))
+            found[shape] = condition and condition.type
+        self.assertEqual(
+            {
+                shapes.V1BETA1: "Ready",
+                shapes.BOTH: "Available",
+                shapes.V1BETA2: "Available",
+            },
+            found,
+        )
+        self.assertIsNone(conditions.available({}))
+
+    def test_a_condition_without_status_is_unknown(self) -> None:
+        obj = {"status": {"conditions": [{"type": "Ready"}]}}
+        self.assertEqual(
+            {"Ready": conditions.Condition("Ready", "Unknown")},
+            conditions.of(obj),
+        )
+
+
+class PolarityTest(base.BaseTestCase):
+    def test_well_bad_or_neither(self) -> None:
+        rows = {
+            ("Available", "True"): (True, False),
+            ("Available", "False"): (False, True),
+            ("Available", "Unknown"): (False, False),
+            ("RollingOut", "True"): (False, True),
+            ("RollingOut", "False"): (True, False),
+            ("Paused", "Unknown"): (False, False),
+            **{
+                (name, "False"): (True, False)
+                for name in (
+                    "ScalingUp",
+                    "ScalingDown",
+                    "Remediating",
+                    "Deleting",
+                    "Paused",
+                    "Updating",
+                )
+            },
+        }
+        found = {}
+        for name, status in rows:
+            condition = conditions.Condition(name, status)
+            found[name, status] = (condition.well, condition.bad)
+        self.assertEqual(rows, found)
+
+
+class GenerationTest(base.BaseTestCase):
+    def test_current_means_that_the_newest_spec_was_seen(self) -> None:
+        rows: list[tuple[Any, Any, bool]] = [
+            (2, 2, True),
+            (2, 3, True),
+            (2, 1, False),
+            (2, None, False),
+            (None, None, True),
+        ]
+        for generation, observed, current in rows:
+            obj: dict[str, Any] = {"metadata": {}, "status": {}}
+            if generation is not None:
+                obj["metadata"]["generation"] = generation
+            if observed is not None:
+                obj["status"]["observedGeneration"] = observed
+            self.assertEqual(current, conditions.current(obj))

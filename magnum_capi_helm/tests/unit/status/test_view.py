@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is found in a view: machines of a group, groups, pending revisions."""
+
+from __future__ import annotations
+
+from oslotest import base
+
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import core_objects
+from magnum_capi_helm.tests.unit.status import releases
+from magnum_capi_helm.tests.unit.status import shapes
+
+
+class ViewTest(base.BaseTestCase):
+    def test_machines_belong_to_one_group_by_name(self) -> None:
+        seen = releases.complete(
+            shapes.V1BETA2,
+            machines=(
+                core_objects.machine(shapes.V1BETA2, "b"),
+                core_objects.machine(shapes.V1BETA2, "c", group=None),
+                core_objects.machine(shapes.V1BETA2, "a"),
+                core_objects.machine(shapes.V1BETA2, "d", group="gpu"),
+            ),
+        )
+        self.assertEqual(
+            [["a", "b"], ["d"], ["c"]],
+            [
+                [view.name_of(each) for each in found]
+                for found in (
+                    seen.machines_of("default-worker"),
+                    seen.machines_of("gpu"),
+                    seen.control_plane_machines(),
+                )
+            ],
+        )
+
+    def test_groups_are_known_by_the_charts_names(self) -> None:
+        seen = releases.complete(
+            shapes.V1BETA2,
+            deployments=(
+                core_objects.workers(shapes.V1BETA2),
+                core_objects.workers(shapes.V1BETA2, group="gpu"),
+            ),
+        )
+        self.assertEqual({"default-worker", "gpu"}, seen.group_names())
+
+    def test_pending_revisions(self) -> None:
+        words = {
+            "pending-install": True,
+            "pending-upgrade": True,
+            "pending-rollback": True,
+            "deployed": False,
+            "failed": False,
+            "uninstalling": False,
+        }
+        self.assertEqual(
+            words, {word: view.Revision(1, word).pending for word in words}
+        )

@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is derived from options: interface, labels' defaults, runs of helm."""
+
+from __future__ import annotations
+
+import os
+from unittest import mock
+
+from oslo_config import fixture
+from oslotest import base
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import features
+from magnum_capi_helm import labels
+
+
+class InterfaceTest(base.BaseTestCase):
+    def test_both_spellings_of_an_interface(self) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        for given in ("internal", "internalURL"):
+            config.config(group="capi_helm", app_cred_interface_type=given)
+            self.assertEqual("internal", conf.interface())
+
+
+class LabelDefaultsTest(base.BaseTestCase):
+    def test_every_cluster_label_is_an_option_and_no_other(self) -> None:
+        self.assertEqual(
+            {
+                label.name
+                for label in features.LABELS
+                if label.scope is not labels.Scope.TEMPLATE
+            },
+            set(conf.label_defaults()),
+        )
+
+    def test_the_operators_option_is_the_default_of_the_label(self) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        config.config(group="capi_helm_cluster_labels", octavia_provider="ovn")
+        self.assertEqual("ovn", conf.label_defaults()["octavia_provider"])
+
+
+class HelmProcessesTest(base.BaseTestCase):
+    """How many there are at once, on hosts and with workers of all kinds."""
+
+    def test_each_worker_has_its_share_of_the_processors(self) -> None:
+        for configured, processors, workers, expected in (
+            (0, 2, None, 2),
+            (0, 64, None, 2),
+            (0, 1, 1, 2),
+            (0, 8, 1, 8),
+            (0, 8, 2, 4),
+            (1, 8, 1, 1),
+            (20, 2, None, 20),
+        ):
+            config = self.useFixture(fixture.Config(conf.CONF))
+            config.config(group="capi_helm", max_helm_processes=configured)
+            config.config(group="conductor", workers=workers)
+            host = mock.patch.object(
+                os, "sched_getaffinity", return_value=range(processors)
+            )
+            with host:
+                self.assertEqual(expected, conf.helm_processes())

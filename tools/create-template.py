@@ -135,11 +135,11 @@ def read(path: str, changes: Sequence[str]) -> dict[str, Any]:
     """The fields of a file, some of them changed.
 
     :param changes: ``FIELD=VALUE``, or ``labels.NAME=VALUE``
-    :raises WrongInput: it can't be read
+    :raises WrongInput: it can't be read, or a label has no value
     """
     try:
         fields = yaml.safe_load(pathlib.Path(path).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise WrongInput(f"{path} can't be read: {error}") from error
     if not isinstance(fields, dict):
         raise WrongInput(f"{path}: give the fields of a cluster template")
@@ -152,6 +152,14 @@ def read(path: str, changes: Sequence[str]) -> dict[str, Any]:
             fields["labels"] = {**(fields.get("labels") or {}), label: value}
         else:
             fields[name] = value
+    labels = fields.get("labels")
+    for label, value in labels.items() if isinstance(labels, dict) else ():
+        # An empty text switches a default off; nothing at all is forgotten.
+        if value is None:
+            raise WrongInput(
+                f"{path}: label {label} has no value: give one, or '' to "
+                "switch off a default"
+            )
     return fields
 
 

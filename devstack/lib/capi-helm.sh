@@ -109,14 +109,21 @@ function configure_capi_helm {
 }
 
 function create_capi_helm_image {
-    local file=$CAPI_HELM_IMAGE
+    local file=$CAPI_HELM_IMAGE status
     if [[ -z $CAPI_HELM_IMAGE ]]; then
         echo "CAPI_HELM_IMAGE is empty: there will be no image or template"
         return
     fi
-    if openstack --os-cloud "$CAPI_HELM_CLOUD" image show \
-        "$CAPI_HELM_IMAGE_NAME" >/dev/null 2>&1; then
+    status=$(openstack --os-cloud "$CAPI_HELM_CLOUD" image show \
+        "$CAPI_HELM_IMAGE_NAME" --format value --column status 2>/dev/null) ||
+        status=""
+    if [[ $status == active ]]; then
         return
+    fi
+    if [[ -n $status ]]; then
+        # What an upload leaves that broke off.
+        openstack --os-cloud "$CAPI_HELM_CLOUD" image delete \
+            "$CAPI_HELM_IMAGE_NAME"
     fi
     if [[ $CAPI_HELM_IMAGE == *://* ]]; then
         _capi_helm_tool fetch \
@@ -172,5 +179,6 @@ function clean_capi_helm {
         sudo rm -f /usr/local/bin/helm
     fi
     rm -f "$MAGNUM_CONF_DIR/capi-management.kubeconfig"
-    rm -rf "$CAPI_HELM_DATA_DIR" "$CAPI_HELM_CHART_STORE"
+    # A chart store elsewhere is its owner's, who may have filled it.
+    rm -rf "$CAPI_HELM_DATA_DIR"
 }

@@ -1,0 +1,234 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The plugin in each phase of DevStack: every command that it runs."""
+
+from __future__ import annotations
+
+import stat
+
+from magnum_capi_helm.tests.scripts.devstack import commands
+from magnum_capi_helm.tests.scripts.devstack import plugin
+from magnum_capi_helm.tests.scripts.tools import stubs
+
+
+class PluginTest(plugin.PluginTestCase):
+    def test_stack_with_a_k3s_of_its_own(self) -> None:
+        self.assertEqual(
+            [
+                "setup_develop ROOT",
+                *commands.K3S,
+                *commands.installer(f"{commands.DATA}/admin.kubeconfig"),
+                *commands.CONFIGURED,
+                *commands.IMAGE,
+                *commands.TEMPLATE,
+            ],
+            self.stack(),
+        )
+        admin = self.path / "data" / "magnum-capi-helm" / "admin.kubeconfig"
+        self.assertEqual("an administrator\n", admin.read_text())
+        self.assertEqual(0o600, stat.S_IMODE(admin.stat().st_mode))
+
+    def test_stack_with_a_management_cluster_that_is_given(self) -> None:
+        self.given()
+        self.assertEqual(
+            [
+                "setup_develop ROOT",
+                *commands.installer("T/given"),
+                *commands.CONFIGURED,
+                *commands.IMAGE,
+                *commands.TEMPLATE,
+            ],
+            self.stack(),
+        )
+
+    def test_the_driver_is_no_administrator_there(self) -> None:
+        self.given()
+        (self.path / "given").write_text("an administrator")
+        self.stack()
+        used = self.path / "magnum" / "capi-management.kubeconfig"
+        self.assertIn("token: secret-token", used.read_text())
+        self.assertEqual(0o600, stat.S_IMODE(used.stat().st_mode))
+
+    def test_stack_where_cluster_api_is_already(self) -> None:
+        self.given()
+        (self.path / "given").write_text("whoever")
+        self.settings["CAPI_HELM_INSTALL_COMPONENTS"] = "False"
+        self.assertEqual(
+            [
+                "setup_develop ROOT",
+                *commands.CONFIGURED,
+                *commands.IMAGE,
+                *commands.TEMPLATE,
+            ],
+            self.stack(),
+        )
+        used = self.path / "magnum" / "capi-management.kubeconfig"
+        self.assertEqual("whoever", used.read_text())
+
+    def test_stack_with_another_chart(self) -> None:
+        self.given()
+        self.settings["CAPI_HELM_CHART_VERSION"] = "0.23.0"
+        found = self.stack()
+        self.assertIn(
+            f"{commands.CONF} capi_helm default_helm_chart_version 0.23.0",
+            found,
+        )
+        self.assertIn("--infrastructure openstack:v0.11.3", str(found))
+
+    def test_without_an_image_there_is_no_template(self) -> None:
+        del self.settings["CAPI_HELM_IMAGE"]
+        self.assertEqual([], self.phase("stack", "test-config"))
+        self.assertEqual(
+            "CAPI_HELM_IMAGE is empty: there will be no image or template\n",
+            self.done.stdout,
+        )
+        self.assertEqual([], self.phase("unstack")[1:])
+
+    def test_an_image_may_be_fetched(self) -> None:
+        url = "https://images.example.org/ubuntu.qcow2"
+        self.settings["CAPI_HELM_IMAGE"] = url
+        found = self.phase("stack", "test-config")
+        self.assertEqual(
+            f"{commands.CURL}/images/ubuntu.qcow2.part {url}", found[1]
+        )
+        self.assertIn(
+            f"--file {commands.DATA}/cache/images/ubuntu.qcow2", found[2]
+        )
+
+    def test_an_image_that_is_there_is_not_made_again(self) -> None:
+        self.stubs.answer("openstack", "echo active")
+        self.assertEqual(
+            [commands.IMAGE[0], *commands.TEMPLATE],
+            self.phase("stack", "test-config"),
+        )
+
+    def test_an_image_that_was_not_uploaded_whole_is_made_again(self) -> None:
+        self.stubs.answer("openstack", "echo queued")
+        self.assertEqual(
+            [
+                commands.IMAGE[0],
+                f"{commands.ADMIN} image delete capi-v1.34.2",
+                *commands.IMAGE[1:],
+                *commands.TEMPLATE,
+            ],
+            self.phase("stack", "test-config"),
+        )
+
+    def test_a_helm_is_installed_where_there_is_none(self) -> None:
+        self.given()
+        # That in the archive is a copy of it.
+        (self.path / "bin" / "helm").rename(self.path / "helm")
+        self.stubs.answer("tar", stubs.TAR.replace("bin/helm", "helm"))
+        self.phase("stack", "install")
+        found = self.phase("stack", "install")
+        self.assertEqual(
+            f"sudo install -m 0755 {commands.DATA}/cache/helm/v3.17.3/helm "
+            "/usr/local/bin/helm",
+            found[-1],
+        )
+        self.assertEqual(
+            "sudo rm -f /usr/local/bin/helm", self.phase("clean")[-1]
+        )
+
+    def test_unstack_and_clean_remove_what_was_made(self) -> None:
+        self.stack()
+        self.assertEqual(
+            [
+                f"{commands.ADMIN} coe cluster template delete k8s-small",
+                f"{commands.ADMIN} image delete capi-v1.34.2",
+                "sudo k3s-killall.sh",
+            ],
+            self.phase("unstack"),
+        )
+        self.assertEqual(["sudo k3s-uninstall.sh"], self.phase("clean"))
+        left = sorted(path.name for path in (self.path / "data").iterdir())
+        self.assertEqual([], left)
+        used = self.path / "magnum" / "capi-management.kubeconfig"
+        self.assertFalse(used.exists())
+
+    def test_clean_leaves_a_chart_store_elsewhere(self) -> None:
+        store = self.path / "charts"
+        store.mkdir()
+        (store / "filled-beforehand.tgz").touch()
+        self.settings["CAPI_HELM_CHART_STORE"] = str(store)
+        self.stack()
+        self.phase("clean")
+        self.assertEqual(
+            ["filled-beforehand.tgz"], [path.name for path in store.iterdir()]
+        )
+        self.assertEqual([], list((self.path / "data").iterdir()))
+
+    def test_unstack_goes_on_when_magnum_is_stopped(self) -> None:
+        self.stubs.answer("openstack", "exit 1")
+        self.assertEqual("sudo k3s-killall.sh", self.phase("unstack")[-1])
+        self.assertEqual(0, self.done.returncode)
+
+    def test_of_a_given_management_cluster_only_the_user_is_removed(
+        self,
+    ) -> None:
+        self.given()
+        self.stack()
+        self.phase("unstack")
+        self.assertEqual(
+            [
+                "kubectl --kubeconfig T/given delete --ignore-not-found "
+                "--filename "
+                "ROOT/magnum_capi_helm/management/permissions.yaml"
+            ],
+            self.phase("clean"),
+        )
+
+    def test_without_magnum_nothing_is_done(self) -> None:
+        self.stubs.answer("is_service_enabled", "exit 1")
+        self.assertEqual([], self.phase("stack", "install"))
+
+    def test_bad_settings_are_refused_before_anything(self) -> None:
+        for name, value, why in (
+            (
+                "CAPI_HELM_KUBECONFIG",
+                "/nowhere",
+                "there is no file /nowhere that can be read",
+            ),
+            (
+                "CAPI_HELM_CHECKSUMS",
+                "/nowhere",
+                "there is no file /nowhere that can be read",
+            ),
+            (
+                "CAPI_HELM_IMAGE",
+                "/nowhere",
+                "CAPI_HELM_IMAGE: there is no /nowhere",
+            ),
+            (
+                "CAPI_HELM_IMAGE_KUBE_VERSION",
+                "1.34",
+                "CAPI_HELM_IMAGE_KUBE_VERSION is '1.34': give that of the "
+                "image, such as v1.34.2",
+            ),
+            (
+                "CAPI_HELM_TEMPLATE",
+                "huge",
+                "CAPI_HELM_TEMPLATE: there is no "
+                "ROOT/samples/templates/huge.yaml",
+            ),
+        ):
+            with self.subTest(name):
+                kept = dict(self.settings)
+                self.settings[name] = value
+                found = self.phase("stack", "pre-install")
+                self.settings = kept
+                self.assertEqual(1, self.done.returncode)
+                self.assertEqual(
+                    f"{why}\n", self.stubs.plain(self.done.stderr)
+                )
+                self.assertEqual(["die"], [c.split()[0] for c in found])

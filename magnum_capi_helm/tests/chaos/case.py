@@ -15,14 +15,10 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import pathlib
 import re
 from typing import Any
-import urllib.parse
-
-import pymysql
 
 from magnum_capi_helm import names
 from magnum_capi_helm.tests.chaos import conductors
@@ -30,12 +26,15 @@ from magnum_capi_helm.tests.chaos import keystone
 from magnum_capi_helm.tests.chaos import processes
 from magnum_capi_helm.tests.chaos import proxy
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import database
+from magnum_capi_helm.tests.functional import magnum_api
+from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional import walk_agreement
 
 #: Seconds for helm. What a dead helm leaves is waited for so long.
 HELM_SECONDS = 60
-RESULTS = base.LAB / "chaos.jsonl"
-WANDERED = base.LAB / "chaos-wandered.txt"
+RESULTS = programs.LAB / "chaos.jsonl"
+WANDERED = programs.LAB / "chaos-wandered.txt"
 
 
 class HighlyAvailableCase(base.LabCase):
@@ -43,9 +42,9 @@ class HighlyAvailableCase(base.LabCase):
 
     def setUp(self) -> None:
         super().setUp()
-        base.refuse_in_company("three conductors")
+        programs.refuse_in_company("three conductors")
         self.between = self._before_kubernetes()
-        self.identity = keystone.Proxy(base.KEYSTONE)
+        self.identity = keystone.Proxy(magnum_api.KEYSTONE)
         self.addCleanup(self.identity.close)
         self.conductors = conductors.Conductors(lambda: self.between.port)
         self._start()
@@ -57,7 +56,7 @@ class HighlyAvailableCase(base.LabCase):
 
     def _before_kubernetes(self) -> proxy.Proxy:
         found, self.kubeconfig = before_kubernetes(
-            self, base.LAB / "driver-kubeconfig"
+            self, programs.LAB / "driver-kubeconfig"
         )
         return found
 
@@ -78,8 +77,8 @@ class HighlyAvailableCase(base.LabCase):
         base.write_override(sections)
         self.addCleanup(base.OVERRIDE.unlink)
         # The cleanups before it delete clusters, through the conductors.
-        self.addCleanup(base.lab, "down", "--ha")
-        base.lab("up", "--ha")
+        self.addCleanup(programs.lab, "down", "--ha")
+        programs.lab("up", "--ha")
         self.addCleanup(self.settle)
 
     def settle(self) -> None:
@@ -107,41 +106,28 @@ class HighlyAvailableCase(base.LabCase):
 
     def certificates(self) -> int:
         """How many certificates and keys Magnum's database has."""
-        with self._database() as database, database.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM x509keypair")
-            row: Any = cursor.fetchone()
-            return int(row[0])
-
-    def _database(self) -> Any:
-        path = base.LAB / "cloud" / "magnum" / "ha.conf"
-        options = configparser.ConfigParser(interpolation=None)
-        options.read(path)
-        url = urllib.parse.urlsplit(options["database"]["connection"])
-        return pymysql.connect(
-            host=url.hostname or "",
-            port=url.port or 0,
-            user=url.username or "",
-            password=url.password or "",
-            database=url.path.removeprefix("/"),
-        )
+        (found,) = database.rows("SELECT count(*) AS all_ FROM x509keypair")
+        return int(found["all_"])
 
     def assert_nothing_left(self) -> None:
         """No helm of the conductors, and no temporary file."""
         self.until(lambda: not self.helms(), 60, "a helm is left")
-        folder = base.LAB / "temporary"
+        folder = programs.LAB / "temporary"
         files = [str(e) for e in folder.rglob("*") if not e.is_dir()]
         self.assertEqual([], files)
 
     def helms(self) -> list[str]:
         """helm processes that are there."""
-        return [processes.command(e) for e in processes.helms(str(base.LAB))]
+        return [
+            processes.command(e) for e in processes.helms(str(programs.LAB))
+        ]
 
 
 def before_kubernetes(
     test: base.LabCase, kubeconfig: pathlib.Path
 ) -> tuple[proxy.Proxy, pathlib.Path]:
     """A proxy before the management cluster, and a kubeconfig of it."""
-    pki = base.LAB / "pki"
+    pki = programs.LAB / "pki"
     text = kubeconfig.read_text()
     (server,) = re.findall(r"server: (\S+)", text)
     found = proxy.Proxy(
@@ -151,7 +137,7 @@ def before_kubernetes(
         ),
     )
     test.addCleanup(found.close)
-    path = base.LAB / "faults.kubeconfig"
+    path = programs.LAB / "faults.kubeconfig"
     path.touch(0o600)
     path.write_text(text.replace(server, found.url))
     test.addCleanup(path.unlink)

@@ -25,7 +25,7 @@ import threading
 
 from magnum_capi_helm.tests.chaos import faults
 from magnum_capi_helm.tests.chaos import processes
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 NAMES = tuple(f"magnum-conductor-{number}" for number in (1, 2, 3))
 #: Seconds after which a service manager starts again what died.
@@ -100,7 +100,7 @@ class Conductors:
 
     def kill_helms(self) -> None:
         """SIGKILL for each helm."""
-        for pid in processes.helms(str(base.LAB)):
+        for pid in processes.helms(str(programs.LAB)):
             self.helms += 1
             _signal(pid, signal.SIGKILL)
 
@@ -109,17 +109,12 @@ class Conductors:
         # The lab takes one order at a time.
         with self._lab:
             command, *options = self._again
-            base.lab(command, name, *options)
+            programs.lab(command, name, *options)
 
-    def stop(self, name: str) -> None:
-        """One that runs."""
+    def restart(self, service: str, *options: str) -> None:
+        """One of them, or a service that they need."""
         with self._lab:
-            base.lab("stop", name)
-
-    def restart(self, service: str) -> None:
-        """A service that they need."""
-        with self._lab:
-            base.lab("restart", service)
+            programs.lab("restart", service, *options)
 
     def recover(self) -> None:
         """Wait until all are there again."""

@@ -45,6 +45,7 @@ class Ending:
 
     :param status: of the cluster, or "gone"
     :param left: what nobody will remove, with the row gone
+    :param met: whether the driver took that step, and the fault hit it
     """
 
     driver: str
@@ -55,3 +56,4 @@ class Ending:
     reason: str = ""
     seconds: float = 0.0
     left: list[str] = dataclasses.field(default_factory=list)
+    met: bool = False

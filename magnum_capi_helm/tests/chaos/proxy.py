@@ -259,7 +259,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             )
 
     def _tell(self, answer: faults.Answer) -> None:
-        self.send_response(answer.status)
+        # Not the proxy's own date: the API has sent one.
+        self.send_response_only(answer.status)
         for name, value in answer.headers:
             if name.lower() not in {*_BETWEEN_TWO, "content-length"}:
                 self.send_header(name, value)

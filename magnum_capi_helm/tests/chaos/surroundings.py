@@ -18,10 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
-import os
 import pathlib
 import re
-import subprocess
 import time
 import uuid
 
@@ -29,15 +27,14 @@ from magnum_capi_helm.tests.chaos import conductors
 from magnum_capi_helm.tests.chaos import faults
 from magnum_capi_helm.tests.chaos import processes
 from magnum_capi_helm.tests.chaos import proxy
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 #: Seconds that something is missing.
 MISSING = 40.0
 CLOCK = 300
-_STORE = base.LAB / "chart-store"
-_HELM = base.LAB / "bin" / "helm"
+_STORE = programs.LAB / "chart-store"
+_HELM = programs.LAB / "bin" / "helm"
 _ACCOUNT = "magnum-capi-helm"
-_CLOCKS = "/usr/lib/*/faketime/libfaketime.so.1"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,12 +92,12 @@ def chart_store_damaged(_: Place) -> Iterator[None]:
 def chart_store_full(_: Place) -> Iterator[None]:
     """There is no chart in it, and no room for one; root alone can."""
     options = ["-t", "tmpfs", "-o", "size=8k", "tmpfs", str(_STORE)]
-    base.run("mount", *options)
+    programs.run("mount", *options)
     try:
         yield
         time.sleep(MISSING)
     finally:
-        base.run("umount", "--lazy", str(_STORE))
+        programs.run("umount", "--lazy", str(_STORE))
 
 
 @contextlib.contextmanager
@@ -142,9 +139,9 @@ def _token(name: str) -> str:
 
 
 def _kubectl(*words: str) -> str:
-    return base.run(
-        str(base.LAB / "bin" / "kubectl"),
-        f"--kubeconfig={base.LAB / 'kubeconfig'}",
+    return programs.run(
+        str(programs.LAB / "bin" / "kubectl"),
+        f"--kubeconfig={programs.LAB / 'kubeconfig'}",
         f"--namespace={_ACCOUNT}",
         *words,
     )
@@ -181,27 +178,15 @@ def all_killed(place: Place) -> Iterator[None]:
 @contextlib.contextmanager
 def clock_off(place: Place) -> Iterator[None]:
     """The clock of one conductor is minutes ahead."""
-    (library,) = pathlib.Path("/").glob(_CLOCKS.removeprefix("/"))
     name = conductors.NAMES[0]
-    [pid] = conductors.processes_of(name)
-    folder = pathlib.Path("/proc") / str(pid)
-    argv = (folder / "cmdline").read_text().split("\0")[:-1]
-    pairs = (folder / "environ").read_text().split("\0")[:-1]
-    env = dict(each.split("=", 1) for each in pairs)
-    place.conductors.stop(name)
-    env |= {"LD_PRELOAD": str(library), "FAKETIME": f"+{CLOCK}s"}
-    with subprocess.Popen(
-        argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as other:
-        try:
-            time.sleep(MISSING / 2)
-            yield
-            # So long that it polls what goes on.
-            time.sleep(MISSING)
-        finally:
-            os.kill(other.pid, 9)
-            other.wait()
-            place.conductors.start(name)
+    place.conductors.restart(name, "--clock", str(CLOCK))
+    try:
+        time.sleep(MISSING / 2)
+        yield
+        # So long that it polls what goes on.
+        time.sleep(MISSING)
+    finally:
+        place.conductors.restart(name)
 
 
 #: As the table says them.

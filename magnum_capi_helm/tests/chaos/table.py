@@ -40,6 +40,8 @@ KEPT = _PAGES / "faults-measured.jsonl"
 TABLES = _PAGES / "faults-measured.inc"
 #: Characters of a reason.
 _LONGEST = 120
+#: Names of what is left.
+_MOST = 3
 _HEAD = """\
 .. Written by "python3 -m magnum_capi_helm.tests.chaos.table".
 """
@@ -125,7 +127,10 @@ def _around(cells: Sequence[endings.Cell]) -> Iterable[str]:
     yield ""
     yield from _row(["What happens", "Done after, s", "The user reads"])
     for each in cells:
-        yield from _row([each.step, f"{each.seconds:.0f}", each.reason])
+        read = ", ".join(f"``{one}``" for one in each.reason.split(" | "))
+        yield from _row(
+            [each.step, f"{each.seconds:.0f}", read if each.reason else ""]
+        )
     yield ""
 
 
@@ -149,10 +154,14 @@ def _ending(found: endings.Ending | None) -> str:
     if found is None:
         return ""
     text = f"``{found.status}`` after {found.seconds:.0f} s"
-    if found.reason:
-        text += f": {found.reason[:_LONGEST]}"
+    if not found.met:
+        text += ", and did not come to this step"
+    if reason := " ".join(found.reason.split()):
+        text += f": ``{reason[:_LONGEST].rstrip()}``"
     if found.left:
-        text += f"; left behind: {', '.join(found.left)}"
+        text += f"; left behind: {', '.join(found.left[:_MOST])}"
+    if more := len(found.left[_MOST:]):
+        text += f" and {more} more"
     return text
 
 
@@ -174,9 +183,13 @@ def _row(words: Sequence[str]) -> Iterable[str]:
 def main() -> None:
     """Add what is new, and write the tables."""
     cells, ended = read(KEPT, *_NEW)
-    lines = [json.dumps(vars(each)) for each in (*cells, *ended)]
+    # Where the lab was is nobody's affair.
+    lines = [
+        json.dumps(vars(each)).replace(f"{_CHECKOUT}/", "")
+        for each in (*cells, *ended)
+    ]
     KEPT.write_text("".join(f"{each}\n" for each in lines))
-    TABLES.write_text(tables(cells, ended))
+    TABLES.write_text(tables(*read(KEPT)))
     if _WANDERED.exists():
         (_PAGES / "faults-wandered.txt").write_text(_WANDERED.read_text())
 

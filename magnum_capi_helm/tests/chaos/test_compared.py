@@ -38,11 +38,13 @@ from magnum_capi_helm.tests.chaos import endings
 from magnum_capi_helm.tests.chaos import proxy
 from magnum_capi_helm.tests.chaos import steps
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
-RESULTS = base.LAB / "chaos-compared.jsonl"
+RESULTS = programs.LAB / "chaos-compared.jsonl"
 #: Seconds after which nothing more is expected of an operation.
 PATIENCE = 300
 _PREDECESSOR = "1.4.0"
+_DELETED = ("DELETE_COMPLETE", "DELETE_FAILED")
 #: Operation, number of its step, fault.
 _ROWS = (
     ("create", 0, "500"),
@@ -77,7 +79,7 @@ class ComparedCase(base.LabCase):
         with RESULTS.open("a") as stream:
             for _, ending in found:
                 print(ending, flush=True)
-                stream.write(f"{json.dumps(dataclasses.asdict(ending))}\\n")
+                stream.write(f"{json.dumps(dataclasses.asdict(ending))}\n")
         return [ending for _, ending in found]
 
     def _meet(self, row: tuple[str, int, str]) -> tuple[str, endings.Ending]:
@@ -88,11 +90,13 @@ class ComparedCase(base.LabCase):
         (column,) = [e for e in columns.COLUMNS if e.name == name]
         fault = column.make(self.conductors, self.between)
 
-        def arm() -> None:
-            self.between.when(step.asks(lambda: rf"{called}-\\w{{12}}"), fault)
+        def arm() -> proxy.Rule:
+            return self.between.when(
+                step.asks(lambda: rf"{called}-\w{{12}}"), fault
+            )
 
         if operation == "create":
-            arm()
+            rule = arm()
         body = {
             "name": called,
             "cluster_template_id": self.template_,
@@ -105,11 +109,13 @@ class ComparedCase(base.LabCase):
         began = time.monotonic()
         self._wait(uuid, ending)
         if operation == "delete":
-            arm()
+            rule = arm()
             began = time.monotonic()
             self._send("DELETE", uuid)
-            self._wait(uuid, ending)
+            # Its row says what it said before, for a moment.
+            self._wait(uuid, ending, _DELETED)
         ending.seconds = round(time.monotonic() - began)
+        ending.met = rule.hit.is_set()
         return uuid, ending
 
     def _send(self, method: str, uuid: str) -> Any:
@@ -154,8 +160,7 @@ class ComparedCase(base.LabCase):
         waiting = dataclasses.replace(ending)
         for _ in range(3):
             self._send("DELETE", uuid)
-            # Its row says what it said before, for a moment.
-            self._wait(uuid, waiting, ("DELETE_COMPLETE", "DELETE_FAILED"))
+            self._wait(uuid, waiting, _DELETED)
             if waiting.status == "gone":
                 break
         else:
@@ -177,7 +182,7 @@ class SameTest(ComparedCase):
     def setUp(self) -> None:
         super().setUp()
         self.between, kubeconfig = case.before_kubernetes(
-            self, base.LAB / "driver-kubeconfig"
+            self, programs.LAB / "driver-kubeconfig"
         )
         self.conductors = conductors.Conductors(lambda: self.between.port)
         self.configure(kubeconfig_file=str(kubeconfig), helm_timeout="60")
@@ -186,6 +191,7 @@ class SameTest(ComparedCase):
         for each in self.live():
             self.assertRegex(each.status, "gone|_COMPLETE|_FAILED", str(each))
             self.assertEqual([], each.left, str(each))
+            self.assertTrue(each.met, str(each))
 
 
 class PredecessorTest(ComparedCase):
@@ -202,17 +208,17 @@ class PredecessorTest(ComparedCase):
             lambda: self.between.port, ("restart", "--driver", _PREDECESSOR)
         )
         # The last of its configuration files.
-        options = base.LAB / "cloud" / "magnum" / "predecessor.conf"
+        options = programs.LAB / "cloud" / "magnum" / "predecessor.conf"
         text = options.read_text()
         self.addCleanup(options.write_text, text)
         options.write_text(
-            text.replace(str(base.LAB / "kubeconfig"), str(kubeconfig))
+            text.replace(str(programs.LAB / "kubeconfig"), str(kubeconfig))
         )
-        base.lab("restart", "magnum", "--driver", _PREDECESSOR)
+        programs.lab("restart", "magnum", "--driver", _PREDECESSOR)
 
     def tearDown(self) -> None:
         # Before what is left is deleted, which 1.4.0 may not be able to.
-        base.lab("restart", "magnum")
+        programs.lab("restart", "magnum")
         super().tearDown()
 
     def _administrator(self) -> pathlib.Path:
@@ -232,7 +238,7 @@ class PredecessorTest(ComparedCase):
             self._kubectl("create", *each)
             self.addCleanup(self._kubectl, "delete", *each[:2])
         token = self._kubectl("create", "token", name, "--duration=4h")
-        known = yaml.safe_load((base.LAB / "kubeconfig").read_text())
+        known = yaml.safe_load((programs.LAB / "kubeconfig").read_text())
         (user,) = known["users"]
         user["user"] = {"token": token.strip()}
         found = pathlib.Path(self.useFixture(fixtures.TempDir()).path, "admin")
@@ -241,9 +247,9 @@ class PredecessorTest(ComparedCase):
         return found
 
     def _kubectl(self, *words: str) -> str:
-        return base.run(
-            str(base.LAB / "bin" / "kubectl"),
-            f"--kubeconfig={base.LAB / 'kubeconfig'}",
+        return programs.run(
+            str(programs.LAB / "bin" / "kubectl"),
+            f"--kubeconfig={programs.LAB / 'kubeconfig'}",
             *words,
         )
 

@@ -22,6 +22,7 @@ from magnum_capi_helm.tests.chaos import case
 from magnum_capi_helm.tests.chaos import faults
 from magnum_capi_helm.tests.chaos import proxy
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _RECORD = "sh.helm.release.v1."
 _COMPLETE, _FAILED = "CREATE_COMPLETE", "CREATE_FAILED"
@@ -100,7 +101,7 @@ class FaultsTest(base.LabCase):
     def _between(self) -> proxy.Proxy:
         """A proxy between Magnum and the management cluster."""
         between, kubeconfig = case.before_kubernetes(
-            self, base.LAB / "driver-kubeconfig"
+            self, programs.LAB / "driver-kubeconfig"
         )
         self.configure(
             kubeconfig_file=str(kubeconfig),

@@ -28,7 +28,7 @@ from typing import Any
 
 from magnum_capi_helm.tests.chaos import case
 from magnum_capi_helm.tests.chaos import weather
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import walk
 from magnum_capi_helm.tests.functional import walk_requests
 
@@ -98,7 +98,10 @@ class WanderingTest(case.HighlyAvailableCase):
             request.method,
             request.path,
             request.body,
-            {"OpenStack-API-Version": request.version or base.MICROVERSION},
+            {
+                "OpenStack-API-Version": request.version
+                or magnum_api.MICROVERSION
+            },
         )
         code = answer.status_code
         # With the database away Magnum can't know what is right.

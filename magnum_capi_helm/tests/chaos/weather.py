@@ -24,8 +24,8 @@ from magnum_capi_helm.tests.chaos import columns
 from magnum_capi_helm.tests.chaos import conductors
 from magnum_capi_helm.tests.chaos import faults
 from magnum_capi_helm.tests.chaos import proxy
-from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import beside
+from magnum_capi_helm.tests.functional import programs
 
 _METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
 #: Seconds of a conductor's sleep: shorter and longer than a Lease lasts.
@@ -118,5 +118,5 @@ class Weather(beside.Beside):
 
 def _empty_chart_store() -> None:
     """What is fetched again when it is not there."""
-    for path in (base.LAB / "chart-store").rglob("*.tgz"):
+    for path in (programs.LAB / "chart-store").rglob("*.tgz"):
         path.write_bytes(path.read_bytes()[:1000])

@@ -25,6 +25,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.chaos import orders
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import walk_agreement
 
 #: Seconds between two looks: a crowd looks, and conductors answer.
@@ -42,7 +43,7 @@ class Scene:
     :param left_of: what there is of a cluster whose row is gone
     """
 
-    magnum: base.Magnum
+    magnum: magnum_api.Magnum
     agreement: walk_agreement.Agreement
     templates: tuple[str, str]
     unique: Callable[[str], str]

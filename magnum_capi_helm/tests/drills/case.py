@@ -16,9 +16,7 @@ from __future__ import annotations
 import time
 
 from magnum_capi_helm.tests.functional import base
-
-#: What the last run of each drill said.
-RECORDS = base.LAB / "drills"
+from magnum_capi_helm.tests.functional import records
 
 
 class DrillCase(base.LabCase):
@@ -29,9 +27,8 @@ class DrillCase(base.LabCase):
 
     def setUp(self) -> None:
         super().setUp()
-        RECORDS.mkdir(exist_ok=True)
-        self._record = RECORDS / f"{self.record}.txt"
-        self._record.write_text("")
+        records.write(self.record, "")
+        self._record = records.DIRECTORY / f"{self.record}.txt"
         self._began = time.monotonic()
 
     def tell(self, text: str) -> None:

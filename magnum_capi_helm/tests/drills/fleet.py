@@ -25,7 +25,7 @@ from typing import Any
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.drills import case
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 #: Seconds that a command for a whole fleet may take.
 _LONGEST = 1800.0
@@ -84,8 +84,8 @@ class FleetCase(case.DrillCase):
         """
         self.tell(f"$ magnum-capi-helm {' '.join(words)}")
         done = subprocess.run(
-            base.command_line(*words, "-f", "json"),
-            cwd=base.CHECKOUT,
+            programs.command_line(*words, "-f", "json"),
+            cwd=programs.CHECKOUT,
             env=environment(),
             capture_output=True,
             text=True,
@@ -147,7 +147,7 @@ class FleetCase(case.DrillCase):
 def environment() -> dict[str, str]:
     """Of a command, without what libraries say of each other."""
     quiet = {"PYTHONWARNINGS": "ignore"}
-    return {**os.environ, **base.command_path(), **quiet}
+    return {**os.environ, **programs.command_path(), **quiet}
 
 
 def _name(line: dict[str, str]) -> str:

@@ -21,13 +21,11 @@ import subprocess
 import sys
 from typing import Any
 
-import psycopg2
-import psycopg2.extras
-
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import database
+from magnum_capi_helm.tests.functional import programs
 
 #: What the polls of 1.4.0 write, whoever else looks.
 _POLLED = frozenset(
@@ -43,7 +41,7 @@ def command(
     :param others: configuration files beside Magnum's own
     :returns: its exit code, the lines of its table, and its summary
     """
-    home = base.LAB / "cloud" / "magnum"
+    home = programs.LAB / "cloud" / "magnum"
     done = subprocess.run(
         [
             sys.executable,
@@ -54,10 +52,10 @@ def command(
             *words,
             *("-f", "json"),
         ],
-        cwd=base.CHECKOUT,
+        cwd=programs.CHECKOUT,
         env={
             **os.environ,
-            "PATH": f"{base.LAB / 'bin'}:{os.environ['PATH']}",
+            "PATH": f"{programs.LAB / 'bin'}:{os.environ['PATH']}",
         },
         capture_output=True,
         text=True,
@@ -112,40 +110,31 @@ class Looks:
 
     def helm(self, *words: str) -> str:
         """What the lab's helm prints."""
-        return base.run(
-            str(base.LAB / "bin" / "helm"),
+        return programs.run(
+            str(programs.LAB / "bin" / "helm"),
             *words,
             f"--namespace={self._namespace}",
-            env={"KUBECONFIG": str(base.LAB / "kubeconfig")},
+            env={"KUBECONFIG": str(programs.LAB / "kubeconfig")},
         )
 
 
 def rows(uuids: list[str]) -> list[dict[str, Any]]:
     """The rows of clusters and their nodegroups, but what polls write."""
     queries = (
-        "SELECT * FROM cluster WHERE uuid = ANY(%s) ORDER BY uuid",
-        "SELECT * FROM nodegroup WHERE cluster_id = ANY(%s) ORDER BY uuid",
+        "SELECT * FROM cluster WHERE uuid IN :uuids ORDER BY uuid",
+        "SELECT * FROM nodegroup WHERE cluster_id IN :uuids ORDER BY uuid",
     )
-    found: list[dict[str, Any]] = []
-    with (
-        psycopg2.connect(base.magnum_database()) as database,
-        database.cursor(
-            cursor_factory=psycopg2.extras.RealDictCursor
-        ) as cursor,
-    ):
-        for query in queries:
-            cursor.execute(query, (uuids,))
-            found += map(dict, cursor.fetchall())
     return [
         {key: value for key, value in row.items() if key not in _POLLED}
-        for row in found
+        for query in queries
+        for row in database.rows(query, uuids=uuids)
     ]
 
 
 def kubectl(*words: str, path: pathlib.Path | None = None) -> str:
     """What the lab's kubectl prints, as its administrator."""
-    return base.run(
-        str(base.LAB / "bin" / "kubectl"),
+    return programs.run(
+        str(programs.LAB / "bin" / "kubectl"),
         *words,
-        env={"KUBECONFIG": str(path or base.LAB / "kubeconfig")},
+        env={"KUBECONFIG": str(path or programs.LAB / "kubeconfig")},
     )

@@ -17,7 +17,7 @@ from __future__ import annotations
 import pathlib
 import shutil
 
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 #: Whoever is a client of the API server, the first to be stopped first.
 _CLIENTS = (
@@ -29,13 +29,13 @@ _CLIENTS = (
     "kube-controller-manager",
 )
 _STORE = ("kube-apiserver", "etcd")
-_DATA = base.LAB / "etcd" / "data"
+_DATA = programs.LAB / "etcd" / "data"
 
 
 def save(directory: pathlib.Path) -> None:
     """What etcd has, while nobody writes."""
     for name in _STORE:
-        base.lab("stop", name)
+        programs.lab("stop", name)
     shutil.copytree(_DATA, directory)
     _start()
 
@@ -43,18 +43,18 @@ def save(directory: pathlib.Path) -> None:
 def lose() -> None:
     """All at once, and the disk."""
     for name in _STORE:
-        base.lab("stop", name, "--kill")
+        programs.lab("stop", name, "--kill")
     shutil.rmtree(_DATA)
 
 
 def restore(directory: pathlib.Path) -> None:
     """The backup in its place; who has seen what is gone, starts anew."""
     for name in _CLIENTS:
-        base.lab("stop", name)
+        programs.lab("stop", name)
     shutil.copytree(directory, _DATA)
     _start()
     for name in reversed(_CLIENTS):
-        base.lab("start", name)
+        programs.lab("start", name)
 
 
 def mend(directory: pathlib.Path) -> None:
@@ -65,4 +65,4 @@ def mend(directory: pathlib.Path) -> None:
 
 def _start() -> None:
     for name in reversed(_STORE):
-        base.lab("start", name)
+        programs.lab("start", name)

@@ -22,16 +22,16 @@ from typing import Any
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.drills import case
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _OVER = ("UPDATE_COMPLETE", "UPDATE_FAILED")
 
 
 def kubectl(*words: str, seconds: float = 120) -> str:
     """What kubectl prints, as the management cluster's administrator."""
-    return base.run(
-        str(base.LAB / "bin" / "kubectl"),
-        f"--kubeconfig={base.LAB / 'kubeconfig'}",
+    return programs.run(
+        str(programs.LAB / "bin" / "kubectl"),
+        f"--kubeconfig={programs.LAB / 'kubeconfig'}",
         *words,
         seconds=seconds,
     )
@@ -40,7 +40,7 @@ def kubectl(*words: str, seconds: float = 120) -> str:
 def failing(*words: str) -> str:
     """What a command of the driver's prints that exits with another than 0."""
     try:
-        found = base.command(*words)
+        found = programs.command(*words)
     except AssertionError as error:
         return str(error)
     raise AssertionError(f"{words} exits with 0: {found}")
@@ -114,7 +114,9 @@ class PlaneCase(case.DrillCase):
     def unlisted(self, target: str) -> None:
         """``check --target`` exits with 0 and names nobody."""
         command = ("check", "--target", target)
-        self.assertEqual("[]", base.command(*command, "-f", "json").strip())
+        self.assertEqual(
+            "[]", programs.command(*command, "-f", "json").strip()
+        )
         self.tell(f"$ magnum-capi-helm {' '.join(command)}: nothing is listed")
 
     def deleted(self, cluster: str) -> None:
@@ -138,12 +140,12 @@ class PlaneCase(case.DrillCase):
 
     def history(self, release: str) -> list[str]:
         """Revision, status, chart, description of each revision."""
-        text = base.run(
-            str(base.LAB / "bin" / "helm"),
+        text = programs.run(
+            str(programs.LAB / "bin" / "helm"),
             "history",
             release,
             f"--namespace={self.namespace}",
-            f"--kubeconfig={base.LAB / 'kubeconfig'}",
+            f"--kubeconfig={programs.LAB / 'kubeconfig'}",
             "--output=json",
         )
         return [

@@ -20,12 +20,11 @@ from __future__ import annotations
 import re
 import textwrap
 
-from magnum_capi_helm.tests.drills import case
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional import records
 
-PAGES = base.CHECKOUT / "doc" / "source" / "admin" / "drills"
 _LOGGED = re.compile(r"^\S+ +(audit: |cluster \S+: |release \S+ in |/)")
-_FOLDER = re.compile(rf"/tmp/\w+/\w+|{re.escape(str(base.LAB))}")
+_FOLDER = re.compile(rf"/tmp/\w+/\w+|{re.escape(str(programs.LAB))}")
 _PROJECT = re.compile(r"\bmagnum-[0-9a-f]{32}\b")
 #: Characters of what was said at once, and of a line.
 _LONGEST = 300
@@ -51,9 +50,9 @@ def shown(record: str) -> str:
 
 def main() -> None:
     """Copy each record."""
-    PAGES.mkdir(exist_ok=True)
-    for each in sorted(case.RECORDS.glob("*.txt")):
-        (PAGES / each.name).write_text(shown(each.read_text()))
+    records.PAGES.mkdir(exist_ok=True)
+    for each in sorted(records.DIRECTORY.glob("*.txt")):
+        (records.PAGES / each.name).write_text(shown(each.read_text()))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from magnum_capi_helm.tests.drills import case
 from magnum_capi_helm.tests.drills import looks
 from magnum_capi_helm.tests.drills import troubles
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _UUID = re.compile(r"\b[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\b")
 _DONE = ("UPDATE_COMPLETE", "UPDATE_FAILED")
@@ -98,13 +99,13 @@ class SwapCase(case.DrillCase):
         for each in options:
             sections |= each
         base.write_override(sections)
-        base.lab("restart", "magnum", "--driver", "1.4.0")
+        programs.lab("restart", "magnum", "--driver", "1.4.0")
         self._predecessor_runs = True
 
     def _restart_ours(self) -> None:
         """Whatever happened, this driver cleans up."""
         if self._predecessor_runs:
-            base.lab("restart", "magnum")
+            programs.lab("restart", "magnum")
             self._predecessor_runs = False
 
     def _begin(self, name: str, template: str, **fields: Any) -> None:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import functools
 import os
-import secrets
 import signal
 import time
 from typing import Any
@@ -29,36 +28,24 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.chaos import case as chaos
 from magnum_capi_helm.tests.chaos import conductors
 from magnum_capi_helm.tests.chaos import processes
-from magnum_capi_helm.tests.drills import case
 from magnum_capi_helm.tests.drills import looks
 from magnum_capi_helm.tests.drills import mixing
-from magnum_capi_helm.tests.drills import mixing_walk
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.drills import mixing_case
+from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional import walk_requests
 
-SEED = int(os.environ.get("WALK_SEED") or secrets.randbelow(10**6))
 MINUTES = float(os.environ.get("MIXTURE_MINUTES") or 10)
 PACE = 5.0
-SETTLED = 600
 #: helm's own time-out, which 1.4.0 gives it, and a margin.
 _GIVEN_UP = 330
-FORGOTTEN = conductors.NAMES[-1]
 OTHERS = conductors.NAMES[:-1]
 _GOING_ON = "_IN_PROGRESS"
 
 
-class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
+class MixtureTest(mixing_case.MixingCase):
     """Two conductors with this driver, and one with 1.4.0."""
 
     record = "mixture"
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.prefix = self.unique("mix")
-        self.model = mixing_walk.Model(SEED, self.template(), self.prefix)
-        self.witness = mixing.Witness(self.plane, self.namespace, self.prefix)
-        self.addCleanup(self._sweep)
-        base.lab("restart", FORGOTTEN, "--driver", "1.4.0")
 
     def test_a_host_that_was_forgotten(self) -> None:
         self.tell(
@@ -71,13 +58,15 @@ class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
         self._tell_machines()
         self._ask_again()
         self._delete()
-        self.assertEqual([], self.agreement.wrong, f"WALK_SEED={SEED}")
+        self.assertEqual(
+            [], self.agreement.wrong, f"WALK_SEED={mixing_case.SEED}"
+        )
 
     # A revision of 1.4.0 that nobody ends
 
     def _pending_is_waited_for(self) -> None:
         for each in OTHERS:
-            base.lab("stop", each)
+            programs.lab("stop", each)
         request = self.model.first()
         made = self.magnum.call(request.method, request.path, request.body)
         self.model.learn(request, 202, made)
@@ -85,15 +74,15 @@ class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
         self.until(lambda: self._shown(uuid), 60)
         row = self.until_status(uuid, ("CREATE_COMPLETE",))
         release = row["stack_id"]
-        self._resize(uuid, 3)
+        self.resize_workers(uuid, 3)
         self.until(lambda: self._frozen(release), 60, "no helm was caught")
         began = time.monotonic()
         stuck = self._pending(release)
-        base.lab("stop", FORGOTTEN, "--kill")
-        self._end_helms()
+        programs.lab("stop", mixing_case.FORGOTTEN, "--kill")
+        self.end_helms()
         for each in OTHERS:
-            base.lab("start", each)
-        self._resize(uuid, 2)
+            programs.lab("start", each)
+        self.resize_workers(uuid, 2)
         self.until(lambda: self._pending(release) != stuck, 200)
         waited = time.monotonic() - began
         self.assertGreater(waited, _GIVEN_UP)
@@ -105,12 +94,7 @@ class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
             f"given up, {waited:.0f} s later (helm_timeout is "
             f"{chaos.HELM_SECONDS} s), and is UPDATE_COMPLETE"
         )
-        base.lab("restart", FORGOTTEN, "--driver", "1.4.0")
-
-    def _resize(self, uuid: str, count: int) -> None:
-        self.model.sized(uuid, count)
-        path = f"/clusters/{uuid}/actions/resize"
-        self.magnum.call("POST", path, {"node_count": count})
+        programs.lab("restart", mixing_case.FORGOTTEN, "--driver", "1.4.0")
 
     def _pending(self, release: str) -> int:
         """The revision that is pending; 0: none."""
@@ -121,7 +105,7 @@ class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
         """Stop the helm of 1.4.0 where its revision is pending."""
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            found = processes.helms(str(base.LAB))
+            found = processes.helms(str(programs.LAB))
             if found and self._pending(release):
                 mixing.signal_all(found, signal.SIGSTOP)
                 if self._pending(release):
@@ -131,11 +115,8 @@ class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
         # It was too fast: once more.
         for cluster in self.model.living:
             self.until_status(cluster.uuid, ("UPDATE_COMPLETE",))
-            self._resize(cluster.uuid, 3)
+            self.resize_workers(cluster.uuid, 3)
         return False
-
-    def _end_helms(self) -> None:
-        mixing.signal_all(processes.helms(str(base.LAB)), signal.SIGKILL)
 
     # The walk
 
@@ -176,7 +157,10 @@ class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
         endings: dict[str, int] = {}
         for cluster in self.model.clusters:
             if cluster.deleted:
-                self.until(functools.partial(self.gone, cluster.uuid), SETTLED)
+                self.until(
+                    functools.partial(self.gone, cluster.uuid),
+                    mixing_case.SETTLED,
+                )
                 continue
             row = self._row_at_rest(cluster)
             end = row["status"]
@@ -195,7 +179,9 @@ class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
             states = [last, *groups.values()]
             return not any(e["status"].endswith(_GOING_ON) for e in states)
 
-        self.until(settled, SETTLED, f"settled: {cluster.uuid} {last}")
+        self.until(
+            settled, mixing_case.SETTLED, f"settled: {cluster.uuid} {last}"
+        )
         return last
 
     # Machines
@@ -249,13 +235,13 @@ class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
 
     def _ask_again(self) -> None:
         """A resize to its own count, and all agrees."""
-        base.lab("restart", FORGOTTEN)
+        programs.lab("restart", mixing_case.FORGOTTEN)
         self.tell("the forgotten conductor runs this driver, too")
         living = self.model.living
         for cluster in living:
             self._row_at_rest(cluster)
             workers = self.magnum.nodegroups(cluster.uuid)["default-worker"]
-            self._resize(cluster.uuid, workers["node_count"])
+            self.resize_workers(cluster.uuid, workers["node_count"])
             self.until_status(cluster.uuid, ("UPDATE_IN_PROGRESS",), 120)
         for cluster in living:
             row = self._row_at_rest(cluster)
@@ -274,7 +260,9 @@ class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
             cluster.deleted = True
         leases = 0
         for cluster in self.model.clusters:
-            self.until(functools.partial(self.gone, cluster.uuid), SETTLED)
+            self.until(
+                functools.partial(self.gone, cluster.uuid), mixing_case.SETTLED
+            )
         self.assert_nothing_left()
         for release in self.witness.writers:
             left = self.left_of(release)
@@ -289,14 +277,3 @@ class MixtureTest(case.DrillCase, chaos.HighlyAvailableCase):
             f"all {len(self.model.clusters)} clusters are deleted: {leases} "
             "Leases are left of those that 1.4.0 deleted, and nothing else"
         )
-
-    def _sweep(self) -> None:
-        """Delete what is still there, whatever happened."""
-        self._end_helms()
-        for each in conductors.NAMES:
-            base.lab("restart", each)
-        there = [e for e in self.model.clusters if not self.gone(e.uuid)]
-        for cluster in there:
-            self.magnum.send("DELETE", cluster.path, None, {})
-        for cluster in there:
-            self.until(functools.partial(self.gone, cluster.uuid), SETTLED)

@@ -24,7 +24,7 @@ from keystoneauth1 import exceptions as ka_exceptions
 
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.drills import planes
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _FROM, _TO = "1.13", "1.14"
 _MANAGERS = ("capi-core", "capi-bootstrap", "capi-kcp")
@@ -89,8 +89,10 @@ class PlaneUpgradeTest(planes.PlaneCase):
         self.until_status(self.web, ("UPDATE_IN_PROGRESS",), 120)
         self.tell("web is being resized from 1 to 3, new is being made")
         words = ("freeze", "--reason", _REASON, "--apply")
-        self.addCleanup(base.command, "thaw", "--apply")
-        found = json.loads(base.command(*words, "-f", "json", seconds=600))[0]
+        self.addCleanup(programs.command, "thaw", "--apply")
+        found = json.loads(
+            programs.command(*words, "-f", "json", seconds=600)
+        )[0]
         self.since = time.monotonic()
         self.assertEqual("frozen", found["State"])
         self.assertEqual("nobody", found["Still at work"])
@@ -137,7 +139,7 @@ class PlaneUpgradeTest(planes.PlaneCase):
 
     def _upgraded(self) -> None:
         for name in _MANAGERS:
-            base.lab("stop", name)
+            programs.lab("stop", name)
         self.tell("Cluster API's managers are stopped")
         self._watch(_AWAY)
         before = self._generations()
@@ -170,7 +172,7 @@ class PlaneUpgradeTest(planes.PlaneCase):
 
     def _thawed(self) -> None:
         frozen = time.monotonic() - self.since
-        base.command("thaw", "--apply")
+        programs.command("thaw", "--apply")
         self.tell(f"$ magnum-capi-helm thaw --apply, after {frozen:.0f} s")
         began = time.monotonic()
         everyone = (self.shop, self.web, self.new)
@@ -219,11 +221,11 @@ class PlaneUpgradeTest(planes.PlaneCase):
 
     def _managers(self, release: str) -> None:
         """Those of this release, and its CRDs before."""
-        base.lab("up", "--cluster-api", release, seconds=_LONGEST)
+        programs.lab("up", "--cluster-api", release, seconds=_LONGEST)
 
     def _versions(self) -> str:
         """What the managers say that they are."""
-        logs = [base.LAB / "log" / f"{name}.log" for name in _MANAGERS]
+        logs = [programs.LAB / "log" / f"{name}.log" for name in _MANAGERS]
         found = {
             _VERSION.findall(each.read_text(errors="replace"))[-1]
             for each in logs

@@ -26,7 +26,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.tests.drills import fleet
 from magnum_capi_helm.tests.drills import plane_backup
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _MISSING = "nothing is concluded from that"
 #: Seconds: several polls of each kind.
@@ -134,7 +134,7 @@ class RestoreTest(fleet.FleetCase):
         self.tell(f"  all UNKNOWN, no status changes: {reason}")
 
     def _restore(self) -> None:
-        base.lab("stop", "magnum")
+        programs.lab("stop", "magnum")
         self.tell("the conductors are stopped")
         plane_backup.restore(self.files / "etcd")
         self.tell("etcd is restored; API server and providers start")
@@ -177,7 +177,7 @@ class RestoreTest(fleet.FleetCase):
         self.tell("  nothing is left of it")
 
     def _polls_conclude_nothing(self) -> None:
-        base.lab("start", "magnum")
+        programs.lab("start", "magnum")
         self.tell("the conductors are started")
         until = time.monotonic() + _LONG
         while time.monotonic() < until:
@@ -235,11 +235,11 @@ class RestoreTest(fleet.FleetCase):
     def _ran(self, program: str, *words: str) -> None:
         """A command on the project's namespace."""
         self.tell(f"$ {program} -n {self.namespace} {' '.join(words)}")
-        base.run(
-            str(base.LAB / "bin" / program),
+        programs.run(
+            str(programs.LAB / "bin" / program),
             "-n",
             self.namespace,
             *words,
-            env={"KUBECONFIG": str(base.LAB / "kubeconfig")},
+            env={"KUBECONFIG": str(programs.LAB / "kubeconfig")},
             seconds=300,
         )

@@ -30,6 +30,7 @@ from magnum_capi_helm.tests.drills import authorities
 from magnum_capi_helm.tests.drills import fleet
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import beside
+from magnum_capi_helm.tests.functional import programs
 
 _COUNT, _BATCH, _AT_A_TIME = fleet.size(20), 5, 4
 #: Those that get the new CA first.
@@ -93,8 +94,8 @@ class RolloutTest(fleet.FleetCase):
         """Kill it, with all that it started; which clusters were done."""
         self.tell(f"$ magnum-capi-helm {' '.join(order)}")
         command = subprocess.Popen(
-            base.command_line(*order),
-            cwd=base.CHECKOUT,
+            programs.command_line(*order),
+            cwd=programs.CHECKOUT,
             env=fleet.environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

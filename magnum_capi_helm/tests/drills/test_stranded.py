@@ -23,7 +23,7 @@ from magnum_capi_helm import packed
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.drills import planes
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _OLD, _NEW = (
     f"infrastructure.cluster.x-k8s.io/{each}"
@@ -46,8 +46,8 @@ def serve(*, served: bool) -> str:
     done = subprocess.run(
         ["bash", "-ec", SERVE % str(served).lower()],
         env={
-            "PATH": f"{base.LAB / 'bin'}:/usr/bin:/bin",
-            "KUBECONFIG": str(base.LAB / "kubeconfig"),
+            "PATH": f"{programs.LAB / 'bin'}:/usr/bin:/bin",
+            "KUBECONFIG": str(programs.LAB / "kubeconfig"),
         },
         capture_output=True,
         text=True,

@@ -28,6 +28,7 @@ from magnum_capi_helm.tests.drills import looks
 from magnum_capi_helm.tests.drills import swap_case
 from magnum_capi_helm.tests.drills import troubles
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 
 class SwapTest(swap_case.SwapCase):
@@ -72,7 +73,7 @@ class SwapTest(swap_case.SwapCase):
 
     def _swap(self) -> None:
         base.write_override(swap_case.ALWAYS | swap_case.NOW)
-        base.lab("restart", "magnum")
+        programs.lab("restart", "magnum")
         self.say(
             "swapped; new clusters get chart 0.27.0 and root volumes of "
             "40 GB, where 1.4.0 gave 0.26.1 and 20 GB"

@@ -23,7 +23,7 @@ from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
 
 from magnum_capi_helm.tests.drills import looks
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 #: A chart of another time, and the API version that its objects are of.
 OLD_CHART, OLD_API = "0.10.1", "v1alpha7"
@@ -33,7 +33,7 @@ _CRDS = tuple(
     f"{plural}.{_GROUP}"
     for plural in ("openstackclusters", "openstackmachinetemplates")
 )
-_CHARTS = base.LAB / "charts"
+_CHARTS = programs.LAB / "charts"
 _PACKAGE = _CHARTS / f"openstack-cluster-{OLD_CHART}.tgz"
 
 
@@ -42,11 +42,11 @@ def offer_old_chart() -> None:
     with tempfile.TemporaryDirectory() as directory:
         source = f"{directory}/openstack-cluster"
         shutil.copytree(
-            base.CHECKOUT / "lab" / "chart" / "openstack-cluster", source
+            programs.CHECKOUT / "lab" / "chart" / "openstack-cluster", source
         )
-        found = base.run("grep", "-rl", f"{_GROUP}/{_NOW_API}", source)
+        found = programs.run("grep", "-rl", f"{_GROUP}/{_NOW_API}", source)
         change = f"s#{_GROUP}/{_NOW_API}#{_GROUP}/{OLD_API}#"
-        base.run("sed", "-i", change, *found.split())
+        programs.run("sed", "-i", change, *found.split())
         _helm("package", source, "--version", OLD_CHART, "-d", str(_CHARTS))
     _index()
 
@@ -54,7 +54,7 @@ def offer_old_chart() -> None:
 def take_old_chart() -> None:
     """No such chart any more."""
     _PACKAGE.unlink(missing_ok=True)
-    for kept in (base.LAB / "chart-store").rglob(f"*{OLD_CHART}*"):
+    for kept in (programs.LAB / "chart-store").rglob(f"*{OLD_CHART}*"):
         if kept.is_file():
             kept.unlink()
     _index()
@@ -65,7 +65,7 @@ def _index() -> None:
 
 
 def _helm(*words: str) -> None:
-    base.run(str(base.LAB / "bin" / "helm"), *words)
+    programs.run(str(programs.LAB / "bin" / "helm"), *words)
 
 
 def serve_old_api() -> None:

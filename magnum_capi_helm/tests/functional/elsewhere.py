@@ -21,6 +21,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _PORT, _OTHER_PORT = "16443", "16543"
 #: What is said of each cluster then.
@@ -39,8 +40,8 @@ class ElsewhereCase(base.LabCase):
         )
         self.addCleanup(server.wait)
         self.addCleanup(server.terminate)
-        kubeconfig = base.LAB / "elsewhere.kubeconfig"
-        text = (base.LAB / "kubeconfig").read_text()
+        kubeconfig = programs.LAB / "elsewhere.kubeconfig"
+        text = (programs.LAB / "kubeconfig").read_text()
         kubeconfig.write_text(text.replace(_PORT, _OTHER_PORT))
         self.addCleanup(kubeconfig.unlink)
         other = client.Client(
@@ -52,7 +53,7 @@ class ElsewhereCase(base.LabCase):
 
     def _command(self) -> list[str]:
         """The lab's own one: another port, another corner of etcd."""
-        record = (base.LAB / "run" / "kube-apiserver.pid").read_text()
+        record = (programs.LAB / "run" / "kube-apiserver.pid").read_text()
         running = pathlib.Path("/proc", record.split()[0], "cmdline")
         words = running.read_text().rstrip("\0").split("\0")
         return [

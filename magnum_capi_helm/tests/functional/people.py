@@ -26,6 +26,7 @@ import yaml
 
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import magnum_api
 
 #: With which rotations came.
 ROTATION = "container-infra 1.12"
@@ -36,7 +37,7 @@ class Keystone:
     """Keystone for its admin."""
 
     def __init__(self) -> None:
-        admin = base.keystone_session("admin")
+        admin = magnum_api.keystone_session("admin")
         self._api = adapter.Adapter(admin, service_type="identity")
 
     def get(self, path: str) -> Any:
@@ -109,18 +110,20 @@ class PeopleCase(base.LabCase):
         )
         return made
 
-    def as_user(self, user: str) -> base.Magnum:
+    def as_user(self, user: str) -> magnum_api.Magnum:
         """Magnum for who has logged in with a password."""
         return magnum(
             v3.Password(
-                auth_url=base.KEYSTONE,
+                auth_url=magnum_api.KEYSTONE,
                 user_id=user,
                 password=PASSWORD,
                 project_id=self.project,
             )
         )
 
-    def as_credential(self, user: str, unrestricted: bool) -> base.Magnum:
+    def as_credential(
+        self, user: str, unrestricted: bool
+    ) -> magnum_api.Magnum:
         """Magnum for who has logged in with an application credential."""
         keystone = self.as_user(user).session
         api = adapter.Adapter(keystone, service_type="identity")
@@ -135,7 +138,7 @@ class PeopleCase(base.LabCase):
         ).json()["application_credential"]
         return magnum(
             v3.ApplicationCredential(
-                auth_url=base.KEYSTONE,
+                auth_url=magnum_api.KEYSTONE,
                 application_credential_id=made["id"],
                 application_credential_secret=made["secret"],
             )
@@ -143,14 +146,14 @@ class PeopleCase(base.LabCase):
 
     def shared_template(self, **fields: Any) -> str:
         """A template that users of any project may use."""
-        self.magnum = magnum(base.keystone_session("admin").auth)
+        self.magnum = magnum(magnum_api.keystone_session("admin").auth)
         return self.template(public=True, keypair_id=None, **fields)
 
-    def keypair(self, magnum: base.Magnum, name: str) -> None:
+    def keypair(self, magnum: magnum_api.Magnum, name: str) -> None:
         """A keypair of a user, made by Nova."""
         nova(magnum).post("/os-keypairs", json={"keypair": {"name": name}})
 
-    def keypairs(self, magnum: base.Magnum) -> dict[str, str]:
+    def keypairs(self, magnum: magnum_api.Magnum) -> dict[str, str]:
         """Public keys of a user, by name."""
         found = nova(magnum).get("/os-keypairs").json()["keypairs"]
         return {
@@ -158,7 +161,7 @@ class PeopleCase(base.LabCase):
             for each in found
         }
 
-    def rotate(self, magnum: base.Magnum, cluster: str) -> None:
+    def rotate(self, magnum: magnum_api.Magnum, cluster: str) -> None:
         """``openstack coe credential rotate``."""
         magnum.session.request(
             f"/credentials/{cluster}",
@@ -187,12 +190,12 @@ class PeopleCase(base.LabCase):
         self.assertEqual([], self.left_of(release))
 
 
-def magnum(auth: Any) -> base.Magnum:
+def magnum(auth: Any) -> magnum_api.Magnum:
     """Magnum for who logs in like this."""
-    return base.Magnum(session.Session(auth))
+    return magnum_api.Magnum(session.Session(auth))
 
 
-def nova(magnum: base.Magnum) -> adapter.Adapter:
+def nova(magnum: magnum_api.Magnum) -> adapter.Adapter:
     """Nova for the same user."""
     return adapter.Adapter(magnum.session, service_type="compute")
 
@@ -210,7 +213,7 @@ def login(data: str) -> tuple[str, str]:
 def user_of(login: tuple[str, str]) -> str:
     """Whom Keystone lets in with a cluster's credential."""
     auth = v3.ApplicationCredential(
-        auth_url=base.KEYSTONE,
+        auth_url=magnum_api.KEYSTONE,
         application_credential_id=login[0],
         application_credential_secret=login[1],
     )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import stat
 from typing import Any
 
 from cryptography import x509
@@ -24,18 +25,12 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509 import oid
 import fixtures
 from keystoneauth1 import exceptions as ka_exceptions
-import psycopg2
 import requests
 import yaml
 
 from magnum_capi_helm.tests.functional import base
-
-_REFERENCES = (
-    "ca_cert_ref",
-    "magnum_cert_ref",
-    "etcd_ca_cert_ref",
-    "front_proxy_ca_cert_ref",
-)
+from magnum_capi_helm.tests.functional import database
+from magnum_capi_helm.tests.functional import programs
 
 
 class CertificatesCase(base.LabCase):
@@ -49,25 +44,6 @@ class CertificatesCase(base.LabCase):
         super().setUp()
         self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.plain = ""
-
-    # The store
-
-    def query(self, text: str, *words: Any) -> list[Any]:
-        """Rows of Magnum's database."""
-        connection = psycopg2.connect(base.magnum_database())
-        self.addCleanup(connection.close)
-        with connection, connection.cursor() as cursor:
-            cursor.execute(text, words)
-            return list(cursor.fetchall())
-
-    def references(self, cluster: str) -> tuple[str, ...]:
-        """What Magnum remembers of a cluster's certificates."""
-        fields = ", ".join(_REFERENCES)
-        found = self.query(
-            f"SELECT {fields} FROM cluster WHERE uuid = %s",  # noqa: S608
-            cluster,
-        )
-        return tuple(found[0])
 
     # The authority
 
@@ -148,13 +124,14 @@ class CertificatesCase(base.LabCase):
         self._three_authorities(cluster)
         self._clients(cluster)
         config = self._kubeconfig(cluster)
+        self._operators_kubeconfig(cluster)
         self._refused_rotation(cluster)
         self.assertEqual(2, len(self._kubectl(config)))
 
     def _leave(self, cluster: str) -> None:
         """A deleted cluster has four certificates, and then none."""
         name = (self.magnum.find(cluster) or {})["name"]
-        self.assertEqual(set(self.references(cluster)), self.stored(name))
+        self.assertEqual(set(database.references(cluster)), self.stored(name))
         self.delete(cluster)
         self.assertEqual(set(), self.stored(name))
 
@@ -183,7 +160,7 @@ class CertificatesCase(base.LabCase):
 
     def _kubeconfig(self, cluster: str) -> pathlib.Path:
         """``openstack coe cluster config``, and kubectl with it."""
-        clouds = yaml.safe_load((base.LAB / "clouds.yaml").read_text())
+        clouds = yaml.safe_load((programs.LAB / "clouds.yaml").read_text())
         auth = clouds["clouds"]["demo"]["auth"]
         environment = {
             **{f"OS_{name.upper()}": word for name, word in auth.items()},
@@ -191,22 +168,43 @@ class CertificatesCase(base.LabCase):
             # The client looks for whose syntax to print, and tox hides it.
             "SHELL": "/bin/sh",
         }
-        openstack = base.LAB / "venv" / "bin" / "openstack"
+        openstack = programs.LAB / "venv" / "bin" / "openstack"
         words = ("coe", "cluster", "config", cluster, "--dir", str(self.home))
-        base.run(str(openstack), *words, env=environment)
+        programs.run(str(openstack), *words, env=environment)
         config = self.home / "config"
         self.assertEqual(2, len(self._kubectl(config)))
         return config
 
+    def _operators_kubeconfig(self, cluster: str) -> None:
+        """``magnum-capi-helm kubeconfig``, and kubectl with it."""
+        path, log = self.home / "operators", self.home / "log"
+        words = ("kubeconfig", cluster)
+        taken = ("--log-file", str(log), *words, "--file", str(path))
+        programs.command(*taken)
+        self.assertEqual(0o600, stat.S_IMODE(path.stat().st_mode))
+        self.assertEqual(2, len(self._kubectl(path)))
+        self.assertRegex(
+            log.read_text(),
+            f"audit: cluster {cluster}: accepted: kubeconfig, user \\S+@",
+        )
+        self.assertNotIn("PRIVATE", log.read_text())
+        refused = self.assertRaises(AssertionError, programs.command, *taken)
+        self.assertIn(
+            f"--file {path} exists: give another one, or --force",
+            str(refused),
+        )
+        printed = programs.command(*words, "--stdout")
+        self.assertEqual(path.read_text(), printed)
+
     def _kubectl(self, config: pathlib.Path) -> list[Any]:
-        kubectl = str(base.LAB / "bin" / "kubectl")
+        kubectl = str(programs.LAB / "bin" / "kubectl")
         words = ("get", "nodes", "--output=json")
-        output = base.run(kubectl, f"--kubeconfig={config}", *words)
+        output = programs.run(kubectl, f"--kubeconfig={config}", *words)
         found: list[Any] = json.loads(output)["items"]
         return found
 
     def _refused_rotation(self, cluster: str) -> None:
-        made, pem = self.references(cluster), self.authority(cluster)
+        made, pem = database.references(cluster), self.authority(cluster)
         refused = self.assertRaises(
             ka_exceptions.BadRequest,
             self.magnum.call,
@@ -214,25 +212,20 @@ class CertificatesCase(base.LabCase):
             f"/certificates/{cluster}",
         )
         self.assertIn("create a new cluster", str(refused))
-        self.assertEqual(made, self.references(cluster))
+        self.assertEqual(made, database.references(cluster))
         self.assertEqual(pem, self.authority(cluster))
-        # Magnum itself calls a refused rotation a failed update; the health
-        # poll finds that nothing is wrong.
-        healed = self.until_status(cluster, ("UPDATE_COMPLETE",), 120)
-        self.assertIsNone(healed["status_reason"])
+        # Magnum itself calls a refused rotation a failed update.
+        self.assertIsNone(self.healed(cluster)["status_reason"])
 
 
 class DatabaseTest(CertificatesCase):
     """x509keypair, Magnum's store in its own database."""
 
     def stored(self, name: str) -> set[str]:
-        rows = self.query("SELECT uuid, certificate FROM x509keypair")
         wanted = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, name)])
-        return {
-            uuid
-            for uuid, pem in rows
-            if x509.load_pem_x509_certificate(pem.encode()).issuer == wanted
-        }
+        return database.issued(
+            lambda pem: x509.load_pem_x509_certificate(pem).issuer == wanted
+        )
 
     def test_a_cluster_leaves_no_certificate(self) -> None:
         self.live()

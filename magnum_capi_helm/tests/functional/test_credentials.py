@@ -21,14 +21,20 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 import functools
+import json
+import os
+import subprocess
 from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
+import yaml
 
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import people
+from magnum_capi_helm.tests.functional import programs
 
 
 class RotationTest(people.PeopleCase):
@@ -44,12 +50,7 @@ class RotationTest(people.PeopleCase):
         found = self.admin_view(cluster)
         before = self.in_use(found)
 
-        # Another key of that name would be in no machine so far.
-        self.keypair(heir, "key-of-a-cluster")
-        refusal = self.assertRaises(
-            ka_exceptions.BadRequest, self.rotate, heir, cluster
-        )
-        self.assertIn("key-of-a-cluster", refusal.message)
+        self._refused_with_another_key(cluster, heir)
         self.assertEqual(before, self.in_use(found))
         people.nova(heir).delete("/os-keypairs/key-of-a-cluster")
 
@@ -75,6 +76,16 @@ class RotationTest(people.PeopleCase):
         self.until(lambda: self.refused(cluster), 150, "a dead credential")
         self.keystone.delete(f"/users/{second}")
         self.leaves_nothing(cluster, found["stack_id"])
+
+    def _refused_with_another_key(
+        self, cluster: str, heir: magnum_api.Magnum
+    ) -> None:
+        """Another key of that name would be in no machine so far."""
+        self.keypair(heir, "key-of-a-cluster")
+        refusal = self.assertRaises(
+            ka_exceptions.BadRequest, self.rotate, heir, cluster
+        )
+        self.assertIn("key-of-a-cluster", refusal.message)
 
     def refused(self, cluster: str) -> bool:
         """Whether the health says that the credential is dead."""
@@ -107,6 +118,73 @@ class RotationTest(people.PeopleCase):
             )
 
         return read
+
+
+class ReplaceTest(people.PeopleCase):
+    """``credentials replace``, by an operator who logs in as a member."""
+
+    def test_a_credential_whose_user_is_gone_is_replaced(self) -> None:
+        first, heir = self.user(), self.user()
+        cluster = self.cluster(self.shared_template(), self.as_user(first))
+        self.until_status(cluster, ("CREATE_COMPLETE",))
+        found = self.admin_view(cluster)
+        before = self.in_use(found)
+        dead = (cluster, "--dead")
+        works = ("nothing to do", "it works")
+        self.assertEqual(works, self.replace(heir, *dead))
+
+        self.keystone.delete(f"/users/{first}")
+        self.assertRaises(ka_exceptions.NotFound, people.user_of, before)
+        stranger = self.keystone.post(
+            "user", name=self.unique("user"), password=people.PASSWORD
+        )
+        self.addCleanup(self.keystone.delete, f"/users/{stranger}")
+        result, why = self.replace(stranger, *dead)
+        self.assertEqual("refused", result)
+        self.assertIn("log in as a user who has a role in it", why)
+        result, what = self.replace(heir, *dead)
+        self.assertEqual("would change", result)
+        self.assertIn(f"a new one of user {heir} (member, reader)", what)
+        self.assertEqual(before, self.in_use(found))
+
+        self.assertEqual("changed", self.replace(heir, *dead, "--apply")[0])
+        after = self.in_use(found)
+        self.assertEqual(heir, people.user_of(after))
+        self.assertEqual(heir, self.admin_view(cluster)["user_id"])
+        self.assertEqual(works, self.replace(heir, *dead, "--apply"))
+        self.assertEqual(after, self.in_use(found))
+        self.leaves_nothing(cluster, found["stack_id"])
+
+    def replace(self, user: str, *words: str) -> tuple[str, str]:
+        """Result and detail of the one line that it prints."""
+        auth = {
+            "auth_url": magnum_api.KEYSTONE,
+            "user_id": user,
+            "password": people.PASSWORD,
+        }
+        clouds = yaml.safe_dump({"clouds": {"someone": {"auth": auth}}})
+        [path] = self.create_tempfiles([("clouds", clouds)], ".yaml")
+        done = subprocess.run(
+            programs.command_line(
+                *("credentials", "replace", "--os-cloud", "someone"),
+                *("-f", "json", *words),
+            ),
+            cwd=programs.CHECKOUT,
+            env={
+                **os.environ,
+                **programs.command_path(),
+                "OS_CLIENT_CONFIG_FILE": path,
+            },
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        self.assertTrue(done.stdout, done.stderr)
+        [line] = json.loads(done.stdout)
+        self.assertEqual(line["Result"] == "refused", bool(done.returncode))
+        self.assertNotIn(people.PASSWORD, done.stdout + done.stderr)
+        return line["Result"], line["Detail"]
 
 
 class CallersTest(people.PeopleCase):

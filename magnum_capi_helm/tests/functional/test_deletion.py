@@ -23,6 +23,7 @@ from keystoneauth1 import exceptions as ka_exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import magnum_api
 
 _CINDER = "cinder.csi.openstack.org/cluster"
 
@@ -153,7 +154,7 @@ class Project:
         # No cinder-volume runs in the lab: an administrator says that it is
         # there. Without a host the API itself deletes it.
         admin = adapter.Adapter(
-            base.keystone_session("admin"), service_type="block-storage"
+            magnum_api.keystone_session("admin"), service_type="block-storage"
         )
         admin.post(
             f"/volumes/{made['id']}/action",

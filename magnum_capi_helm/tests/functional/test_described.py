@@ -26,6 +26,7 @@ from keystoneauth1 import adapter
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _PROFILE = """
 nodeGroupDefaults:
@@ -85,7 +86,7 @@ class DescribedTest(base.LabCase):
     def _profile(self, text: str) -> str:
         """The name of a new profile."""
         name = self.unique("patient")
-        path = base.LAB / "profiles" / f"{name}.yaml"
+        path = programs.LAB / "profiles" / f"{name}.yaml"
         path.write_text(text)
         self.addCleanup(path.unlink)
         return name

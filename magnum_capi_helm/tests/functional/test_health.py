@@ -28,6 +28,7 @@ from typing import Any
 
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 #: The lab's Magnum looks every twenty seconds, or when it comes to it.
 A_POLL = 100
@@ -122,7 +123,7 @@ class HealthTest(base.LabCase):
             config = pathlib.Path(folder) / "config"
             config.write_bytes(base64.b64decode(secret["data"]["value"]))
             done = subprocess.run(
-                [str(base.LAB / "bin" / "kubectl"), *words],
+                [str(programs.LAB / "bin" / "kubectl"), *words],
                 env={**os.environ, "KUBECONFIG": str(config)},
                 input=given,
                 capture_output=True,

@@ -26,15 +26,11 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509 import oid
-import psycopg2
 
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
-
-_REFERENCES = (
-    "SELECT ca_cert_ref, magnum_cert_ref, etcd_ca_cert_ref, "
-    "front_proxy_ca_cert_ref FROM cluster WHERE uuid = %s"
-)
+from magnum_capi_helm.tests.functional import database
+from magnum_capi_helm.tests.functional import programs
 
 
 class LifeTest(base.LabCase):
@@ -51,8 +47,8 @@ class LifeTest(base.LabCase):
         self.assertEqual(3, len(self._ready_nodes(made)))
         self._assert_no_more_rights_than_the_user(cluster)
         self._assert_own_service_account_key(made["stack_id"])
-        certificates = _certificates_of(cluster)
-        self.assertEqual(4, _certificate_rows(certificates))
+        certificates = database.references(cluster)
+        self.assertEqual(4, len(database.stored(certificates)))
 
         self.assertEqual(3, self.resize(cluster, 3)["node_count"])
         self.assertEqual(4, len(self._ready_nodes(made)))
@@ -73,7 +69,7 @@ class LifeTest(base.LabCase):
         self.delete(cluster)
         self.assertEqual([], self.left_of(made["stack_id"]))
         self.assertEqual([], self.credentials_of(cluster))
-        self.assertEqual(0, _certificate_rows(certificates))
+        self.assertEqual([], database.stored(certificates))
 
     def _assert_no_more_rights_than_the_user(self, cluster: str) -> None:
         (credential,) = self.credentials_of(cluster)
@@ -101,7 +97,7 @@ class LifeTest(base.LabCase):
                 env={
                     "HOME": directory,
                     "KUBECONFIG": str(config),
-                    "PATH": f"{base.LAB / 'bin'}:{os.environ['PATH']}",
+                    "PATH": f"{programs.LAB / 'bin'}:{os.environ['PATH']}",
                 },
                 capture_output=True,
                 text=True,
@@ -120,19 +116,7 @@ class LifeTest(base.LabCase):
     ) -> pathlib.Path:
         """As ``openstack coe cluster config`` makes it."""
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        subject = x509.Name(
-            [
-                x509.NameAttribute(oid.NameOID.COMMON_NAME, "admin"),
-                x509.NameAttribute(
-                    oid.NameOID.ORGANIZATION_NAME, "system:masters"
-                ),
-            ]
-        )
-        request = (
-            x509.CertificateSigningRequestBuilder()
-            .subject_name(subject)
-            .sign(key, hashes.SHA256())
-        )
+        request = _request(key)
         pem = serialization.Encoding.PEM
         signed = self.magnum.call(
             "POST",
@@ -159,6 +143,23 @@ class LifeTest(base.LabCase):
             json.dumps(_document(cluster["api_address"], directory))
         )
         return config
+
+
+def _request(key: rsa.RSAPrivateKey) -> x509.CertificateSigningRequest:
+    """For a certificate of an administrator of the cluster."""
+    subject = x509.Name(
+        [
+            x509.NameAttribute(oid.NameOID.COMMON_NAME, "admin"),
+            x509.NameAttribute(
+                oid.NameOID.ORGANIZATION_NAME, "system:masters"
+            ),
+        ]
+    )
+    return (
+        x509.CertificateSigningRequestBuilder()
+        .subject_name(subject)
+        .sign(key, hashes.SHA256())
+    )
 
 
 def _document(server: str, directory: pathlib.Path) -> dict[str, Any]:
@@ -193,25 +194,3 @@ def _condition(node: dict[str, Any], kind: str) -> dict[str, Any]:
         if each["type"] == kind:
             return dict(each)
     return {}
-
-
-def _certificates_of(cluster: str) -> list[str]:
-    """UUIDs of the rows of a cluster's certificates."""
-    with (
-        psycopg2.connect(base.magnum_database()) as database,
-        database.cursor() as cursor,
-    ):
-        cursor.execute(_REFERENCES, (cluster,))
-        return list(cursor.fetchone())
-
-
-def _certificate_rows(uuids: list[str]) -> int:
-    """How many of them are in Magnum's table of certificates."""
-    with (
-        psycopg2.connect(base.magnum_database()) as database,
-        database.cursor() as cursor,
-    ):
-        cursor.execute(
-            "SELECT count(*) FROM x509keypair WHERE uuid = ANY(%s)", (uuids,)
-        )
-        return int(cursor.fetchone()[0])

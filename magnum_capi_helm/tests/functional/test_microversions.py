@@ -19,6 +19,7 @@ from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
 
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import magnum_api
 
 #: Fields that a version of the API has, and the one before has not.
 _CLUSTER_ID = "1.13"
@@ -38,9 +39,11 @@ class MicroversionsTest(base.LabCase):
         [found] = self.magnum.session.get(root).json()["versions"]
         self.newest = str(found["max_version"])
 
-    def at(self, version: str) -> base.Magnum:
+    def at(self, version: str) -> magnum_api.Magnum:
         """A client that asks for one version of the API."""
-        return base.Magnum(self.magnum.session, f"container-infra {version}")
+        return magnum_api.Magnum(
+            self.magnum.session, f"container-infra {version}"
+        )
 
     def supported(self, version: str) -> bool:
         """Whether this Magnum has the version."""

@@ -20,6 +20,7 @@ from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import magnum_api
 
 
 class RefusalsTest(base.LabCase):
@@ -68,7 +69,7 @@ class RefusalsTest(base.LabCase):
         )
         self.assertIn("Unable to find flavor nonesuch", str(refused))
 
-    def _restricted_user(self) -> base.Magnum:
+    def _restricted_user(self) -> magnum_api.Magnum:
         """The demo user, logged in with a restricted credential."""
         user = self.magnum.session.get_user_id()
         url = f"/users/{user}/application_credentials"
@@ -82,8 +83,8 @@ class RefusalsTest(base.LabCase):
         ).json()["application_credential"]
         self.addCleanup(keystone.delete, f"{url}/{made['id']}")
         auth = v3.ApplicationCredential(
-            base.KEYSTONE,
+            magnum_api.KEYSTONE,
             application_credential_id=made["id"],
             application_credential_secret=made["secret"],
         )
-        return base.Magnum(session.Session(auth))
+        return magnum_api.Magnum(session.Session(auth))

@@ -20,7 +20,7 @@ from magnum_capi_helm import names
 from magnum_capi_helm import packed
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional import test_resize
 
 
@@ -33,7 +33,7 @@ class RescueTest(test_resize.ResizeCase):
         newest = self._age("infrastructure.cluster.x-k8s.io/", "v1alpha7")
         # Its exit code says that there is something to do.
         found = self.assertRaises(
-            AssertionError, base.command, "check", "--target", "now"
+            AssertionError, programs.command, "check", "--target", "now"
         )
         self.assertIn(self.release, str(found))
         self.ask(2)

@@ -33,6 +33,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests import data
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _VALUES = pathlib.Path(data.__file__).parent / "values"
 
@@ -118,8 +119,8 @@ class TemplatesTest(base.LabCase):
             input=text,
             env={
                 **os.environ,
-                "KUBECONFIG": str(base.LAB / "kubeconfig"),
-                "PATH": f"{base.LAB / 'bin'}:{os.environ['PATH']}",
+                "KUBECONFIG": str(programs.LAB / "kubeconfig"),
+                "PATH": f"{programs.LAB / 'bin'}:{os.environ['PATH']}",
             },
             capture_output=True,
             text=True,

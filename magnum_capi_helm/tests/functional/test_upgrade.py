@@ -22,6 +22,7 @@ from keystoneauth1 import exceptions as ka_exceptions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _OLD = "ubuntu-v1.34.2"
 _NEW = "ubuntu-v1.35.1"
@@ -106,7 +107,7 @@ class UpgradeTest(base.LabCase):
         )
         # What is wanted is what is there: the next change rolls nothing.
         self.assertEqual(
-            [], json.loads(base.command("diff", self.uuid, "-f", "json"))
+            [], json.loads(programs.command("diff", self.uuid, "-f", "json"))
         )
         self._refused(self.old, "can't go back to an older chart")
         older = self.template(image_id=_OLD)
@@ -136,7 +137,7 @@ class UpgradeTest(base.LabCase):
             120,
         )
         self.assertEqual(bad, self._cluster_shown()["cluster_template_id"])
-        base.command("rollback", self.uuid, "--apply")
+        programs.command("rollback", self.uuid, "--apply")
         self._complete()
         self.assertEqual(
             self.new, self._cluster_shown()["cluster_template_id"]

@@ -25,10 +25,10 @@ import time
 
 from cryptography import x509
 from keystoneauth1 import exceptions as ka_exceptions
-import psycopg2
 
 from magnum_capi_helm import names
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import database
 from magnum_capi_helm.tests.functional import walk
 from magnum_capi_helm.tests.functional import walk_agreement
 from magnum_capi_helm.tests.functional import walk_requests
@@ -176,15 +176,7 @@ class WalkTest(base.LabCase):
 
     def _certificates(self) -> list[str]:
         """What Magnum stores for clusters of this walk."""
-        with (
-            psycopg2.connect(base.magnum_database()) as database,
-            database.cursor() as cursor,
-        ):
-            cursor.execute("SELECT uuid, certificate FROM x509keypair")
-            rows = cursor.fetchall()
-        return [
-            uuid for uuid, pem in rows if self.prefix in _issuer(pem.encode())
-        ]
+        return list(database.issued(lambda pem: self.prefix in _issuer(pem)))
 
     def _sweep(self) -> None:
         """Delete what is still there, whatever happened."""

@@ -18,19 +18,17 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import tempfile
 from typing import Any
 
 from keystoneauth1 import adapter
-import psycopg2
 import yaml
 
-from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import database
+from magnum_capi_helm.tests.functional import programs
+from magnum_capi_helm.tests.functional.alone import swapping
 
 _PREDECESSOR = "1.4.0"
 
@@ -89,14 +87,7 @@ _OPTIONS = {
 }
 
 
-_REFERENCES = (
-    "SELECT ca_cert_ref, magnum_cert_ref, etcd_ca_cert_ref, "
-    "front_proxy_ca_cert_ref FROM cluster WHERE uuid = %s"
-)
-_CERTIFICATES = "SELECT uuid FROM x509keypair WHERE uuid IN %s"
-
-
-class AdoptionTest(base.LabCase):
+class AdoptionTest(swapping.SwapCase):
     """One Magnum, one database, one driver after the other."""
 
     swapped = False
@@ -106,7 +97,7 @@ class AdoptionTest(base.LabCase):
         self._swap()
         new = self._begin_another()
         self._assert_finished()
-        self.assertEqual([], self._diff())
+        self.assertEqual([], self.diff())
         self._resize_the_group_that_1_4_0_made()
         self._add_and_remove_a_group()
         self._rotate()
@@ -121,7 +112,7 @@ class AdoptionTest(base.LabCase):
         """A cluster to which 1.4.0 has just begun to add a group."""
         # Before the clusters' own clean-up, and therefore after it.
         self.addCleanup(self._restore)
-        base.lab("restart", "magnum", "--driver", _PREDECESSOR)
+        programs.lab("restart", "magnum", "--driver", _PREDECESSOR)
         self.uuid = self.cluster(
             self.template(name=self.unique("Old")),
             name=self.unique("Old_Web"),
@@ -135,13 +126,13 @@ class AdoptionTest(base.LabCase):
         self.assertFalse(made["stack_id"].endswith(self.uuid[-12:]))
         self.release = str(made["stack_id"])
         self.fields = made
-        self._add("worker_b")
-        self.until(lambda: self._revision() == "2", 60)
+        self.add("worker_b")
+        self.until(lambda: self.revision() == "2", 60)
 
     def _restore(self) -> None:
         """This driver, where no other options are taken back anyway."""
         if not self.swapped:
-            base.lab("restart", "magnum")
+            programs.lab("restart", "magnum")
 
     def _swap_back(self, new: str) -> None:
         """1.4.0 polls and deletes what this driver made."""
@@ -150,7 +141,7 @@ class AdoptionTest(base.LabCase):
         body = {"node_count": 2}
         self.magnum.call("POST", f"/clusters/{new}/actions/resize", body)
         self.until_status(new, ("UPDATE_IN_PROGRESS",), 120)
-        base.lab("restart", "magnum", "--driver", _PREDECESSOR)
+        programs.lab("restart", "magnum", "--driver", _PREDECESSOR)
         done = self.until_status(new, ("UPDATE_COMPLETE", "UPDATE_FAILED"))
         self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
         self.delete(new)
@@ -164,10 +155,10 @@ class AdoptionTest(base.LabCase):
 
     def _swap(self) -> None:
         """Start this driver on the options of 1.4.0, with no chart stored."""
-        self.secrets = self._secrets()
-        self.values = self._values()
-        self.made_from = self._made_from()
-        self.machines = self._machines()
+        self.old_secrets = self.secrets()
+        self.old_values = self.values()
+        self.old_made_from = self.made_from()
+        self.old_machines = self.machines()
         store = tempfile.mkdtemp(prefix="charts-")
         self.addCleanup(shutil.rmtree, store)
         ours = {"chart_store": store}
@@ -179,7 +170,9 @@ class AdoptionTest(base.LabCase):
     def _begin_another(self) -> str:
         """A cluster of this driver; the options are heard by those."""
         template = self.template(labels={"capi_helm_chart_version": "0.27.0"})
-        values = yaml.safe_load(base.command("values", "--template", template))
+        values = yaml.safe_load(
+            programs.command("values", "--template", template)
+        )
         self.assertEqual(
             {"size": 20, "type": "Volume", "volumeType": "ssd"},
             values["etcd"]["blockDevice"],
@@ -205,28 +198,28 @@ class AdoptionTest(base.LabCase):
         for group in groups.values():
             self.assertEqual("CREATE_COMPLETE", group["status"])
             self.assertEqual(1, len(group["node_addresses"]))
-        self.assertEqual("2", self._revision())
-        self.machines |= self._machines()
-        self.assertEqual(3, len(self.machines))
+        self.assertEqual("2", self.revision())
+        self.old_machines |= self.machines()
+        self.assertEqual(3, len(self.old_machines))
 
     def _resize_the_group_that_1_4_0_made(self) -> None:
         self.resize(self.uuid, 2, "worker_b")
-        self._assert_same_machines(one_more=True)
-        self.assertEqual(self.secrets, self._secrets())
-        self._assert_release_has_one_more_machine("worker-b")
+        self.assert_same_machines(one_more=True)
+        self.assertEqual(self.old_secrets, self.secrets())
+        self.assert_release_has_one_more_machine("worker-b")
 
     def _add_and_remove_a_group(self) -> None:
-        self._add("worker-c")
-        self._until_updated()
-        self._assert_same_machines(one_more=True, groups=1)
+        self.add("worker-c")
+        self.until_updated()
+        self.assert_same_machines(one_more=True, groups=1)
         path = f"/clusters/{self.uuid}/nodegroups/worker-c"
         self.magnum.call("DELETE", path)
         self.until(
             lambda: "worker-c" not in self.magnum.nodegroups(self.uuid), 180
         )
-        self._until_updated()
-        self._assert_same_machines(one_more=True)
-        self.assertEqual([], self._diff())
+        self.until_updated()
+        self.assert_same_machines(one_more=True)
+        self.assertEqual([], self.diff())
 
     def _assert_healthy(self) -> None:
         """The health poll likes it; nothing else of the row has changed."""
@@ -264,20 +257,20 @@ class AdoptionTest(base.LabCase):
             },
         )
         api.patch(f"/credentials/{self.uuid}")
-        self._until_updated()
-        secrets = self._secrets()
+        self.until_updated()
+        secrets = self.secrets()
         self.assertNotEqual(
-            self.secrets.pop("cloud-credentials"),
+            self.old_secrets.pop("cloud-credentials"),
             secrets.pop("cloud-credentials"),
         )
-        self.assertEqual(self.secrets, secrets)
+        self.assertEqual(self.old_secrets, secrets)
         ids = {each["id"] for each in self.credentials_of(self.uuid)}
         self.assertTrue(ids - {old["id"]}, ids)
-        self._assert_same_machines(one_more=True)
+        self.assert_same_machines(one_more=True)
 
     def _upgrade(self) -> None:
         """All machines are replaced, by those of another template."""
-        machines = self._machines()
+        machines = self.machines()
         new = self.template(
             image_id="ubuntu-v1.35.1",
             labels={"capi_helm_chart_version": "0.27.0"},
@@ -287,128 +280,19 @@ class AdoptionTest(base.LabCase):
             f"/clusters/{self.uuid}/actions/upgrade",
             {"cluster_template": new, "max_batch_size": 1},
         )
-        self._until_updated()
+        self.until_updated()
         found = self.magnum.find(self.uuid) or {}
         self.assertEqual("v1.35.1", found["coe_version"])
         self.assertEqual(new, found["cluster_template_id"])
-        self.assertEqual(len(machines), len(self._machines()))
-        self.assertEqual(set(), machines & self._machines())
+        self.assertEqual(len(machines), len(self.machines()))
+        self.assertEqual(set(), machines & self.machines())
 
     def _delete(self) -> None:
         """No trace is left, in any service."""
-        references = self._rows(_REFERENCES, self.uuid)[0]
-        self.assertEqual(4, len(self._rows(_CERTIFICATES, references)))
+        references = database.references(self.uuid)
+        self.assertEqual(4, len(database.stored(references)))
         self.assertNotEqual([], self.credentials_of(self.uuid))
         self.delete(self.uuid)
         self.assertEqual([], self.left_of(self.release))
         self.assertEqual([], self.credentials_of(self.uuid))
-        self.assertEqual([], self._rows(_CERTIFICATES, references))
-
-    # Helpers
-
-    def _add(self, name: str) -> None:
-        """A nodegroup; its row comes a moment later."""
-        body = {"name": name, "flavor_id": "m1.worker", "node_count": 1}
-        path = f"/clusters/{self.uuid}/nodegroups"
-        self.magnum.call("POST", path, body)
-        self.until(lambda: name in self.magnum.nodegroups(self.uuid), 30)
-
-    def _until_updated(self) -> None:
-        done = self.until_status(
-            self.uuid, ("UPDATE_COMPLETE", "UPDATE_FAILED")
-        )
-        self.assertEqual("UPDATE_COMPLETE", done["status"], str(done))
-
-    def _diff(self) -> Any:
-        return json.loads(base.command("diff", self.uuid, "-f", "json"))
-
-    def _owned(self, kind: kinds.Kind) -> list[client.Object]:
-        selector = f"cluster.x-k8s.io/cluster-name={self.release}"
-        return self.plane.list(kind, self.namespace, selector)
-
-    def _machines(self) -> set[str]:
-        """UIDs of the machines: a new one has another."""
-        return {each["metadata"]["uid"] for each in self._owned(kinds.MACHINE)}
-
-    def _made_from(self) -> dict[str, Any]:
-        """What machines are made from, the names of templates included."""
-        found = {
-            each["metadata"]["name"]: each["spec"]["template"]["spec"]
-            for each in self._owned(kinds.MACHINE_DEPLOYMENT)
-        }
-        for each in self._owned(kinds.CONTROL_PLANE):
-            found[each["metadata"]["name"]] = {
-                key: each["spec"][key]
-                for key in ("kubeadmConfigSpec", "machineTemplate", "version")
-            }
-        return found
-
-    def _assert_same_machines(
-        self, *, one_more: bool, groups: int = 0
-    ) -> None:
-        """All are there that were, made from what they were made from."""
-        machines, made_from = self._machines(), self._made_from()
-        self.assertLess(self.machines, machines)
-        self.assertEqual(len(self.machines) + one_more + groups, len(machines))
-        self.assertEqual(
-            self.made_from, {name: made_from[name] for name in self.made_from}
-        )
-        self.assertEqual(len(self.made_from) + groups, len(made_from))
-
-    def _secrets(self) -> dict[str, Any]:
-        """What 1.4.0's Secrets hold."""
-        found = {}
-        for component in ("cloud-credentials", "ca", "etcd", "proxy", "sa"):
-            name = f"{self.release}-{component}"
-            secret = self.plane.get(kinds.SECRET, self.namespace, name)
-            assert secret is not None, name
-            found[component] = secret["data"]
-        return found
-
-    def _assert_release_has_one_more_machine(self, group: str) -> None:
-        """And nothing else is new in it, not even the chart."""
-        self.assertEqual("openstack-cluster-0.27.0", self._listed()["chart"])
-        values = self._values()
-        stamp = values.pop("clusterAnnotations")
-        self.assertEqual(["magnum.openstack.org/intent"], list(stamp))
-        (grown,) = (
-            each for each in values["nodeGroups"] if each["name"] == group
-        )
-        grown["machineCount"] -= 1
-        self.assertEqual(self.values, values)
-
-    def _values(self) -> dict[str, Any]:
-        """The values that the release was installed with."""
-        words = ("get", "values", self.release, "--output", "json")
-        return dict(json.loads(self._helm(*words)))
-
-    def _listed(self) -> dict[str, str]:
-        """The release in ``helm list``."""
-        words = ("list", "--all", "--filter", self.release, "-o", "json")
-        (found,) = json.loads(self._helm(*words))
-        return dict(found)
-
-    def _revision(self) -> str:
-        """The newest revision, once it is deployed."""
-        found = self._listed()
-        return found["revision"] if found["status"] == "deployed" else ""
-
-    def _helm(self, *words: str) -> str:
-        """What the lab's helm prints."""
-        return subprocess.run(
-            [base.LAB / "bin" / "helm", *words, "-n", self.namespace],
-            env={**os.environ, "KUBECONFIG": str(base.LAB / "kubeconfig")},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        ).stdout
-
-    def _rows(self, query: str, argument: object) -> list[Any]:
-        """What Magnum's database says."""
-        with (
-            psycopg2.connect(base.magnum_database()) as database,
-            database.cursor() as cursor,
-        ):
-            cursor.execute(query, (argument,))
-            return list(cursor.fetchall())
+        self.assertEqual([], database.stored(references))

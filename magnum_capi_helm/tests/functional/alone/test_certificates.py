@@ -20,7 +20,8 @@ from keystoneauth1 import session
 from keystoneauth1.identity import v3
 import yaml
 
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import database
+from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional import test_certificates
 
 
@@ -48,16 +49,16 @@ class BarbicanTest(test_certificates.CertificatesCase):
         known = {
             each["container_ref"]: each for each in self.found("containers")
         }
-        rows = self.query("SELECT magnum_cert_ref FROM cluster")
-        used = {ref for (ref,) in rows}
-        clients = self.query(
-            "SELECT magnum_cert_ref FROM cluster WHERE name = %s", name
-        )
+        rows = database.rows("SELECT name, magnum_cert_ref FROM cluster")
+        used = {each["magnum_cert_ref"] for each in rows}
+        clients = {
+            each["magnum_cert_ref"] for each in rows if each["name"] == name
+        }
         return {
             ref
             for ref, each in known.items()
             if each["name"] == name
-            or (ref,) in clients
+            or ref in clients
             or (each["name"] == "Magnum-Conductor" and ref not in used)
         }
 
@@ -69,7 +70,7 @@ class BarbicanTest(test_certificates.CertificatesCase):
 
 def _service_user() -> session.Session:
     """Magnum's own, who owns what Magnum puts into Barbican."""
-    clouds = yaml.safe_load((base.LAB / "clouds.yaml").read_text())["clouds"]
-    auth = dict(clouds["admin"]["auth"])
+    known = yaml.safe_load((programs.LAB / "clouds.yaml").read_text())
+    auth = dict(known["clouds"]["admin"]["auth"])
     auth.update(username="magnum", project_name="service")
     return session.Session(v3.Password(**auth))

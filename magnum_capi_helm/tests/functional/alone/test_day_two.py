@@ -24,6 +24,7 @@ from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 #: Seconds that a command may wait for machines.
 _LONGEST = 600
@@ -69,13 +70,13 @@ class DayTwoTest(base.LabCase):
     def _line(self, *words: str) -> dict[str, str]:
         """The one line that a command prints."""
         (found,) = json.loads(
-            base.command(*words, "-f", "json", seconds=_LONGEST)
+            programs.command(*words, "-f", "json", seconds=_LONGEST)
         )
         line: dict[str, str] = found
         return line
 
     def _measured(self) -> None:
-        text = base.command("metrics")
+        text = programs.command("metrics")
         found = {
             sample.labels.get("uuid"): sample.labels
             for family in parser.text_string_to_metric_families(text)
@@ -85,25 +86,25 @@ class DayTwoTest(base.LabCase):
         self.assertEqual(self.release, found[self.uuid]["release"])
 
     def _strands_nobody(self) -> None:
-        found = base.command(
+        found = programs.command(
             "check", "--target", "capi=1.14,capo=0.14", "-f", "json"
         )
         self.assertEqual([], json.loads(found))
 
     def _is_frozen_and_thawed(self) -> None:
-        base.command("freeze", "--reason", "etcd moves", "--apply")
-        self.addCleanup(base.command, "thaw", "--apply")
+        programs.command("freeze", "--reason", "etcd moves", "--apply")
+        self.addCleanup(programs.command, "thaw", "--apply")
         path = f"/clusters/{self.uuid}/actions/resize"
         self.magnum.call("POST", path, {"node_count": 2})
         refused = self.until_status(self.uuid, ("UPDATE_FAILED",))
         self.assertIn("etcd moves", refused["status_reason"])
-        base.command("thaw", "--apply")
+        programs.command("thaw", "--apply")
         done = self.until_status(self.uuid, ("UPDATE_COMPLETE",))
         self.assertEqual(1, done["node_count"])
 
     def _what_is_lost_comes_back(self) -> None:
         folder = self.useFixture(fixtures.TempDir()).path
-        base.command("export", self.uuid, "--directory", folder)
+        programs.command("export", self.uuid, "--directory", folder)
         lost = (kinds.SECRET, self.namespace, names.intent(self.release))
         before = self._data(*lost)
         self.plane.delete(*lost)

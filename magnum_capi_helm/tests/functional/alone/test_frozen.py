@@ -21,6 +21,7 @@ from magnum_capi_helm import features
 from magnum_capi_helm import labels
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.unit.features import rows
 
 #: Other options than the defaults, for the whole of [capi_helm] that could
@@ -59,7 +60,7 @@ class FrozenTest(base.LabCase):
     def _diff(self, cluster: str) -> list[dict[str, Any]]:
         """What ``magnum-capi-helm diff`` finds."""
         found: list[dict[str, Any]] = json.loads(
-            base.command("diff", cluster, "-f", "json")
+            programs.command("diff", cluster, "-f", "json")
         )
         return found
 

@@ -18,6 +18,7 @@ import re
 from typing import Any
 
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 #: What the driver logs of an operation that got through.
 DONE = re.compile(
@@ -34,23 +35,13 @@ class HelmsTest(base.LabCase):
         newer = self.template(image_id="ubuntu-v1.35.1")
         # The first one may have to fetch the chart.
         self.cluster(template)
-        self.until(lambda: list((base.LAB / "chart-store").glob("*.tgz")), 60)
-        base.lab("stop", "charts")
-        self.addCleanup(base.lab, "start", "charts")
+        store = programs.LAB / "chart-store"
+        self.until(lambda: list(store.glob("*.tgz")), 60)
+        programs.lab("stop", "charts")
+        self.addCleanup(programs.lab, "start", "charts")
         logged = len(base.magnum_log())
 
-        cluster = self.cluster(template)
-        made = self.until_status(cluster, ("CREATE_COMPLETE",))
-        self.resize(cluster, 2)
-        groups = f"/clusters/{cluster}/nodegroups"
-        more = {"name": "more", "flavor_id": "m1.worker", "node_count": 1}
-        self._changed(cluster, "POST", groups, more)
-        bound = [{"path": "/max_node_count", "op": "add", "value": 7}]
-        self._changed(cluster, "PATCH", f"{groups}/more", bound)
-        self._changed(cluster, "DELETE", f"{groups}/more")
-        upgrade = {"cluster_template": newer, "max_batch_size": 1}
-        path = f"/clusters/{cluster}/actions/upgrade"
-        self._changed(cluster, "POST", path, upgrade)
+        made = self._live(template, newer)
 
         self.assertRegex(
             base.magnum_log()[logged:],
@@ -76,6 +67,22 @@ class HelmsTest(base.LabCase):
             ],
             done,
         )
+
+    def _live(self, template: str, newer: str) -> dict[str, Any]:
+        """A cluster that has been changed once in each way."""
+        cluster = self.cluster(template)
+        made = self.until_status(cluster, ("CREATE_COMPLETE",))
+        self.resize(cluster, 2)
+        groups = f"/clusters/{cluster}/nodegroups"
+        more = {"name": "more", "flavor_id": "m1.worker", "node_count": 1}
+        self._changed(cluster, "POST", groups, more)
+        bound = [{"path": "/max_node_count", "op": "add", "value": 7}]
+        self._changed(cluster, "PATCH", f"{groups}/more", bound)
+        self._changed(cluster, "DELETE", f"{groups}/more")
+        upgrade = {"cluster_template": newer, "max_batch_size": 1}
+        path = f"/clusters/{cluster}/actions/upgrade"
+        self._changed(cluster, "POST", path, upgrade)
+        return made
 
     def _changed(
         self, cluster: str, method: str, path: str, body: Any = None

@@ -20,6 +20,7 @@ from typing import Any
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 _SILENT = "the management cluster b https://"
 
@@ -41,7 +42,9 @@ class ManagementClustersTest(base.LabCase):
                 },
                 **{
                     f"capi_helm_management_{name}": {
-                        "kubeconfig_file": str(base.LAB / kubeconfigs[name]),
+                        "kubeconfig_file": str(
+                            programs.LAB / kubeconfigs[name]
+                        ),
                         "availability_zones": zone,
                     }
                     for name, zone in (("a", "az1"), ("b", "az2"))
@@ -85,11 +88,11 @@ class ManagementClustersTest(base.LabCase):
 
         begun = self.in_zone(template, "az2")
         self.until(lambda: self.found(begun)["stack_id"], 60)
-        base.lab("stop", "kube-apiserver-b")
+        programs.lab("stop", "kube-apiserver-b")
         self._the_others_work(template, here)
         self._its_own_wait(template, there, begun)
 
-        base.lab("start", "kube-apiserver-b")
+        programs.lab("start", "kube-apiserver-b")
         done = self.until_status(begun, ("CREATE_COMPLETE",))
         self.assertIsNone(done["status_reason"])
         self.until(lambda: self.health(there) == "HEALTHY", 180)
@@ -137,7 +140,7 @@ class ManagementClustersTest(base.LabCase):
     def _not_ok(self) -> str:
         """What fails, says ``check``, line by line."""
         try:
-            text = base.command("check", "-f", "json")
+            text = programs.command("check", "-f", "json")
         except AssertionError as error:
             text = str(error)
         found, _ = json.JSONDecoder().raw_decode(text[text.index("[") :])

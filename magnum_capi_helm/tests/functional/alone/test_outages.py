@@ -20,6 +20,7 @@ from typing import Any
 
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 NOISE = re.compile(r" (WARNING|ERROR) (magnum_capi_helm|urllib3|requests)")
 
@@ -50,8 +51,8 @@ class OutagesTest(base.LabCase):
         living = self.cluster(template)
         self.until_status(living, ("CREATE_COMPLETE",))
         release = self.release_of(living)
-        elsewhere = base.LAB / "nowhere.kubeconfig"
-        text = (base.LAB / "kubeconfig").read_text()
+        elsewhere = programs.LAB / "nowhere.kubeconfig"
+        text = (programs.LAB / "kubeconfig").read_text()
         elsewhere.write_text(text.replace(":16443", ":16444"))
         self.addCleanup(elsewhere.unlink)
         self.configure(kubeconfig_file=str(elsewhere))
@@ -81,14 +82,14 @@ class OutagesTest(base.LabCase):
             lambda: self.plane.get(kinds.CLUSTER, self.namespace, release), 30
         )
         logged = len(base.magnum_log())
-        base.lab("stop", "kube-apiserver")
-        self.addCleanup(base.lab, "up")
+        programs.lab("stop", "kube-apiserver")
+        self.addCleanup(programs.lab, "up")
         stopped = time.monotonic()
         seen = set()
         while time.monotonic() < stopped + 60:
             seen.add((self.magnum.find(cluster) or {})["status"])
             time.sleep(1)
-        base.lab("start", "kube-apiserver")
+        programs.lab("start", "kube-apiserver")
         self.assertEqual({"CREATE_IN_PROGRESS"}, seen)
         new = base.magnum_log()[logged:]
         lines = [
@@ -107,8 +108,8 @@ class OutagesTest(base.LabCase):
         cluster = self.cluster(self.template())
         release = self.release_of(cluster)
         self.until(lambda: self._revisions(release), 60)
-        base.lab("stop", "magnum", "--kill")
-        base.lab("start", "magnum")
+        programs.lab("stop", "magnum", "--kill")
+        programs.lab("start", "magnum")
         done = self.until_status(cluster, ("CREATE_COMPLETE", "CREATE_FAILED"))
         self.assertEqual("CREATE_COMPLETE", done["status"])
         self.assertEqual(1, len(self.credentials_of(cluster)))

@@ -32,6 +32,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import beside
 from magnum_capi_helm.tests.functional import people
+from magnum_capi_helm.tests.functional import programs
 
 #: A token of Keystone's.
 _TOKEN = re.compile(r"gAAAA[\w-]{60,}")
@@ -135,7 +136,7 @@ class SecretsTest(base.LabCase):
     def _secrets(self, release: str) -> dict[str, str]:
         """A part of each secret that nothing else would contain."""
         kubeconfig = yaml.safe_load(
-            (base.LAB / "driver-kubeconfig").read_text()
+            (programs.LAB / "driver-kubeconfig").read_text()
         )
         found = {
             "the driver's token": kubeconfig["users"][0]["user"]["token"],
@@ -168,7 +169,7 @@ def _shown(secrets: dict[str, str], texts: dict[str, str]) -> list[str]:
 
 def _printed(*words: str) -> str:
     try:
-        return base.command(*words)
+        return programs.command(*words)
     except AssertionError as error:
         # A difference or a finding is an exit code, too.
         return str(error)
@@ -195,7 +196,7 @@ def _canaries(key: str, value: str) -> Iterator[str]:
 def _readable_by_all(since: float) -> dict[str, str]:
     """Files made since then that every user of the host could read."""
     found = {}
-    for top in (pathlib.Path(tempfile.gettempdir()), base.LAB / "cloud"):
+    for top in (pathlib.Path(tempfile.gettempdir()), programs.LAB / "cloud"):
         for path in top.rglob("*"):
             try:
                 info = path.stat()

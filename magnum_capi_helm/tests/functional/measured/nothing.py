@@ -24,7 +24,7 @@ import contextlib
 import pathlib
 import shutil
 
-from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional.measured import nothing_driver
 
 _NAME = "lab_nothing"
@@ -35,8 +35,8 @@ _REAL = "k8s_capi_helm_v1"
 @contextlib.contextmanager
 def installed() -> Iterator[dict[str, str]]:
     """In the lab's environment; yields the options of [drivers] for it."""
-    found = base.run(
-        str(base.LAB / "venv" / "bin" / "python"),
+    found = programs.run(
+        str(programs.LAB / "venv" / "bin" / "python"),
         "-c",
         "import sysconfig; print(sysconfig.get_path('purelib'))",
     )

@@ -28,6 +28,8 @@ from keystoneauth1 import exceptions as ka_exceptions
 
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import beside
+from magnum_capi_helm.tests.functional import magnum_api
+from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional.measured import nothing
 from magnum_capi_helm.tests.functional.measured import nothing_driver
 
@@ -46,7 +48,7 @@ RAN = re.compile(
 class _Watcher(beside.Beside):
     """Somebody who lists all clusters, again and again."""
 
-    def __init__(self, magnum: base.Magnum) -> None:
+    def __init__(self, magnum: magnum_api.Magnum) -> None:
         super().__init__(0.2)
         self._magnum = magnum
         self._began = time.monotonic()
@@ -165,7 +167,7 @@ class PredecessorCrowdTest(CrowdCase):
 
     def use_driver(self) -> None:
         """Until the configuration is another one."""
-        base.lab("restart", "magnum", "--driver", "1.4.0")
+        programs.lab("restart", "magnum", "--driver", "1.4.0")
 
     def test_how_long_lists_take(self) -> None:
         self.live({})
@@ -204,9 +206,8 @@ def _status_of_magnum() -> str:
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().split(b"\0")
-            if any(str(base.LAB).encode() in word for word in words) and any(
-                word.endswith(b"magnum_all.py") for word in words
-            ):
+            ours = any(str(programs.LAB).encode() in word for word in words)
+            if ours and any(word.endswith(b"magnum_all.py") for word in words):
                 return (process / "status").read_text()
         except OSError:
             continue

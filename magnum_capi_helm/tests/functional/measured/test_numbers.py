@@ -29,6 +29,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.tests.functional import base
+from magnum_capi_helm.tests.functional import programs
 
 DONE = re.compile(
     r"^\S+ \S+ (\d+) INFO .*(created|resized) release .*"
@@ -48,6 +49,7 @@ class _Counted:
         self._inner = inner
         self.server = inner.server
         self.requests = 0
+        self.ends = inner.ends
 
     def request(
         self, method: str, version: str, url: str = "", **options: Any
@@ -121,12 +123,12 @@ class NumbersTest(base.LabCase):
             [
                 "test",
                 "--config-file",
-                str(base.LAB / "cloud" / "magnum" / "magnum.conf"),
+                str(programs.LAB / "cloud" / "magnum" / "magnum.conf"),
             ]
         )
         runtime.reset()
         self.addCleanup(runtime.reset)
-        path = str(base.LAB / "driver-kubeconfig")
+        path = str(programs.LAB / "driver-kubeconfig")
         counted = _Counted(connection.Connection(path, (3.05, 10.0)))
         management = client.Client(lambda: counted)
         runtime.use(runtime.build(management))

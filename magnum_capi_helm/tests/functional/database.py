@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Rows of the lab's Magnum, from whichever database it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import configparser
+from typing import Any
+
+import sqlalchemy
+
+from magnum_capi_helm.tests.functional import programs
+
+
+def url() -> str:
+    """Where SQLAlchemy finds it."""
+    options = configparser.RawConfigParser(strict=False)
+    options.read(programs.configuration())
+    return options["database"]["connection"]
+
+
+def rows(statement: str, **values: Any) -> Sequence[dict[str, Any]]:
+    """What a SELECT finds, a dictionary for each row.
+
+    :param statement: has ``:name`` for each value; ``IN :name`` for a list
+    """
+    wanted = sqlalchemy.text(statement).bindparams(
+        *(
+            sqlalchemy.bindparam(name, value, expanding=True)
+            if isinstance(value, list)
+            else sqlalchemy.bindparam(name, value)
+            for name, value in values.items()
+        )
+    )
+    engine = sqlalchemy.create_engine(url())
+    try:
+        with engine.connect() as connection:
+            return [
+                dict(each) for each in connection.execute(wanted).mappings()
+            ]
+    finally:
+        engine.dispose()
+
+
+def references(cluster: str) -> list[str]:
+    """Which certificates Magnum has stored for a cluster: its four."""
+    (found,) = rows(
+        "SELECT ca_cert_ref, magnum_cert_ref, etcd_ca_cert_ref,"
+        " front_proxy_ca_cert_ref FROM cluster WHERE uuid = :cluster",
+        cluster=cluster,
+    )
+    return list(found.values())
+
+
+def stored(certificates: Sequence[str]) -> list[str]:
+    """Which of them are in Magnum's own table of certificates."""
+    found = rows(
+        "SELECT uuid FROM x509keypair WHERE uuid IN :wanted",
+        wanted=list(certificates),
+    )
+    return [each["uuid"] for each in found]
+
+
+def issued(issuer: Callable[[bytes], bool]) -> set[str]:
+    """Certificates in that table that somebody's own authority signed.
+
+    :param issuer: whether a certificate's PEM is of that authority
+    """
+    return {
+        each["uuid"]
+        for each in rows("SELECT uuid, certificate FROM x509keypair")
+        if issuer(each["certificate"].encode())
+    }

@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Magnum's and Keystone's REST APIs, for one of the lab's users."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from keystoneauth1 import adapter
+from keystoneauth1 import exceptions as ka_exceptions
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+import yaml
+
+from magnum_capi_helm.tests.functional import programs
+
+#: The newest version that every supported Magnum serves.
+MICROVERSION = "container-infra 1.10"
+KEYSTONE = "http://127.0.0.1:5000/v3"
+
+
+def keystone_session(cloud: str) -> session.Session:
+    """A session of one of the lab's users, logged in with a password."""
+    known = yaml.safe_load((programs.LAB / "clouds.yaml").read_text())
+    return session.Session(v3.Password(**known["clouds"][cloud]["auth"]))
+
+
+class Magnum:
+    """Magnum's REST API for one user."""
+
+    def __init__(
+        self, keystone: session.Session, version: str = MICROVERSION
+    ) -> None:
+        self.session = keystone
+        self._api = adapter.Adapter(
+            keystone,
+            service_type="container-infra",
+            additional_headers={"OpenStack-API-Version": version},
+        )
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """The decoded answer; HTTP errors raise keystoneauth's."""
+        answer = self._api.request(path, method, json=body)
+        return answer.json() if answer.content else None
+
+    def send(
+        self, method: str, path: str, body: Any, headers: dict[str, str]
+    ) -> Any:
+        """The answer, whatever it is."""
+        return self._api.request(
+            path, method, json=body, headers=headers, raise_exc=False
+        )
+
+    def newest(self) -> tuple[int, ...]:
+        """The newest microversion that it serves."""
+        answer = self.send("GET", "/clusters", None, {})
+        found = answer.headers["OpenStack-API-Maximum-Version"]
+        _, _, number = found.partition(" ")
+        return tuple(map(int, number.split(".")))
+
+    def find(self, cluster: str) -> dict[str, Any] | None:
+        """A cluster, or None when it is gone."""
+        try:
+            found: dict[str, Any] = self.call("GET", f"/clusters/{cluster}")
+        except ka_exceptions.NotFound:
+            return None
+        return found
+
+    def nodegroups(self, cluster: str) -> dict[str, dict[str, Any]]:
+        """The nodegroups of a cluster, by name."""
+        path = f"/clusters/{cluster}/nodegroups"
+        listed = self.call("GET", path)["nodegroups"]
+        found = {}
+        for each in listed:
+            # One that is deleted in between is gone.
+            with contextlib.suppress(ka_exceptions.NotFound):
+                found[each["name"]] = self.call(
+                    "GET", f"{path}/{each['uuid']}"
+                )
+        return found

@@ -1,0 +1,136 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Programs that the tests run on the lab, and where its files are.
+
+Tests run side by side, and only those in the packages of ``ALONE`` may control
+services.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+
+CHECKOUT = pathlib.Path(__file__).parents[3]
+LAB = pathlib.Path(os.environ.get("LAB_DIR") or CHECKOUT / ".lab")
+#: Tests in these packages run one after the other, and nothing beside them.
+ALONE = (
+    f"{__package__}.alone.",
+    f"{__package__}.measured.",
+    "magnum_capi_helm.tests.chaos.",
+    "magnum_capi_helm.tests.drills.",
+)
+
+
+class Running:
+    """The test that this process runs: it runs one at a time."""
+
+    module = ""
+
+
+def refuse_in_company(what: str) -> None:
+    """Fail when other tests may run beside this one.
+
+    :param what: what would disturb them
+    """
+    if not Running.module.startswith(ALONE):
+        raise AssertionError(
+            f"{what} disturbs the tests beside {Running.module}: "
+            f"move it into {' or '.join(ALONE)}"
+        )
+
+
+def run(
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    seconds: float = 120,
+) -> str:
+    """What a program prints; it must end well.
+
+    :param env: beside, or in the place of, the environment of the tests
+    """
+    done = subprocess.run(
+        words,
+        cwd=CHECKOUT,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+    if done.returncode:
+        raise AssertionError(f"{words}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def lab(*words: str, seconds: float = 180) -> str:
+    """``python3 -m lab``: control a service of the lab."""
+    refuse_in_company(f"lab {' '.join(words)}")
+    return run(
+        sys.executable,
+        "-m",
+        "lab",
+        *words,
+        env={"LAB_DIR": str(LAB)},
+        seconds=seconds,
+    )
+
+
+def configuration() -> list[pathlib.Path]:
+    """The files of the Magnum that runs; what the last one says counts."""
+    names = ["magnum.conf"]
+    # There as long as its own programs run, in the place of one process.
+    if (LAB / "run" / "rabbitmq.pid").exists():
+        names.append("ha.conf")
+    return [LAB / "cloud" / "magnum" / name for name in names]
+
+
+def older_magnum() -> str:
+    """Which older Magnum runs as its own programs; empty: the lab's own."""
+    if len(configuration()) > 1:
+        with contextlib.suppress(FileNotFoundError):
+            return (LAB / "magnum").read_text().strip()
+    return ""
+
+
+def _python() -> str:
+    """Ours, or that of the older Magnum that runs: rows differ."""
+    older = LAB / f"magnum-{older_magnum()}" / "bin" / "python"
+    return str(older) if older.exists() else sys.executable
+
+
+def command_line(*words: str) -> list[str]:
+    """``magnum-capi-helm`` on the configuration of the lab."""
+    files = configuration()
+    return [
+        _python(),
+        "-m",
+        "magnum_capi_helm.cmd.main",
+        *(f"--config-file={path}" for path in files),
+        f"--config-dir={files[0].with_name('conf.d')}",
+        *words,
+    ]
+
+
+def command_path() -> dict[str, str]:
+    """Where it finds helm."""
+    return {"PATH": f"{LAB / 'bin'}:{os.environ['PATH']}"}
+
+
+def command(*words: str, seconds: float = 120) -> str:
+    """What ``magnum-capi-helm`` prints."""
+    return run(*command_line(*words), env=command_path(), seconds=seconds)

@@ -1,0 +1,32 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What tests say for a page of the documentation."""
+
+from __future__ import annotations
+
+from magnum_capi_helm.tests.functional import programs
+
+#: What the last run of each said.
+DIRECTORY = programs.LAB / "drills"
+PAGES = programs.CHECKOUT / "doc" / "source" / "admin" / "drills"
+
+
+def write(name: str, text: str) -> None:
+    """What a test has to say, in the place of what it said before."""
+    DIRECTORY.mkdir(exist_ok=True)
+    (DIRECTORY / f"{name}.txt").write_text(text)
+
+
+def page(name: str) -> str:
+    """What the page shows of it; empty: nothing yet."""
+    path = PAGES / f"{name}.txt"
+    return path.read_text() if path.exists() else ""

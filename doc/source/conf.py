@@ -23,9 +23,11 @@ extensions = [
     "oslo_config.sphinxconfiggen",
     "oslo_config.sphinxext",
     "chart_reference",
+    "compatibility_reference",
     "label_reference",
     "layer_reference",
     "metric_reference",
+    "migration_reference",
     "reason_reference",
 ]
 
@@ -41,6 +43,9 @@ openstackdocs_use_storyboard = False
 openstackdocs_bug_project = "magnum"
 openstackdocs_bug_tag = "capi-helm"
 version = release = ""
+
+# A reference that leads nowhere is a warning, and so an error.
+nitpicky = True
 
 config_generator_config_file = [
     (

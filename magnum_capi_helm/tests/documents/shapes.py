@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether what is printed looks like what the page shows.
+
+Names, times and numbers differ. What does not are the columns of a table.
+"""
+
+from __future__ import annotations
+
+_RULE, _ROW = "+-", "|"
+
+
+def columns(text: str) -> list[str]:
+    """The names of a table's columns, without spaces; none: no table.
+
+    A narrow table has a name on several lines.
+    """
+    lines = iter(text.splitlines())
+    for line in lines:
+        if line.startswith(_RULE):
+            break
+    rows = []
+    for line in lines:
+        if not line.startswith(_ROW):
+            break
+        rows.append([cell.strip() for cell in line.strip(_ROW).split(_ROW)])
+    cells = zip(*rows, strict=False)
+    return ["".join(parts).replace(" ", "") for parts in cells]
+
+
+def differ(shown: str, printed: str) -> str:
+    """What a reader would wonder at; empty: nothing.
+
+    A command that finds nothing prints no table.
+    """
+    wanted, found = columns(shown), columns(printed)
+    if not wanted or not found or wanted == found:
+        return ""
+    return f"the page shows the columns {wanted}, printed are {found}"

@@ -1,0 +1,146 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""All texts of the product, and whether a quotation is one of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+import functools
+import math
+import pathlib
+import re
+
+import magnum_capi_helm
+
+_ROOT = pathlib.Path(magnum_capi_helm.__file__).parent
+_DOCUMENTED = (
+    ast.Module,
+    ast.ClassDef,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+)
+#: What a text leaves open: {name} of str.format, %s of the log.
+_HOLE = re.compile(r"\{\w*\}|%(?:\.\d)?[sdf]")
+_OPEN = "\0"
+#: What a quotation leaves out, and where one text may end in another.
+_JOINT = re.compile(r"=?\.\.\.|: |; | \(|\)")
+#: A quotation of fewer letters would be found anywhere.
+_LETTERS = 6
+#: How many letters of a quotation, or which part of a short one, have to
+#: stand in the code.
+_ENOUGH = 12
+_SHARE = 0.4
+#: Words that one hole is filled with, at most.
+_FILLED = 8
+#: What belongs to the sentence and not to the word.
+_PUNCTUATION = ",.;:'\"`()?"
+#: A word that stands for another one: a name, a number.
+_STANDS_FOR = re.compile(r"[A-Z][A-Z_]*|v?\d[\d-]*|v[XY]")
+
+
+def _constants(tree: ast.AST) -> Iterator[str]:
+    """Texts of a module, documentation aside; ``\\0`` for what is open."""
+    passed = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node):
+            passed.add(id(node.body[0].value))  # type: ignore[attr-defined]
+        elif isinstance(node, ast.JoinedStr):
+            passed.update(id(part) for part in node.values)
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else _OPEN
+                for part in node.values
+            )
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in passed
+        ):
+            yield _HOLE.sub(_OPEN, node.value)
+
+
+@functools.cache
+def _texts() -> tuple[tuple[str, ...], ...]:
+    """The words of every text of the product."""
+    found = {
+        tuple(_words(text))
+        for path in sorted(_ROOT.rglob("*.py"))
+        if "tests" not in path.relative_to(_ROOT).parts
+        for text in _constants(ast.parse(path.read_text()))
+    }
+    return tuple(words for words in found if words)
+
+
+def _words(text: str) -> list[str]:
+    stripped = (word.strip(_PUNCTUATION) for word in text.split())
+    return [word for word in stripped if word]
+
+
+def parts(quotation: str) -> list[str]:
+    """What of a quotation must stand in one text of the code."""
+    flat = re.sub(r"\s+", " ", quotation)
+    return [
+        part.strip(" ,")
+        for part in _JOINT.split(flat)
+        if sum(map(str.islower, part)) >= _LETTERS
+    ]
+
+
+def known(part: str) -> bool:
+    """Whether the code has a text that could read like this.
+
+    A hole stands for some words, but enough of the letters have to be the
+    code's own.
+    """
+    wanted = tuple(_words(part))
+    least = min(_ENOUGH, _SHARE * sum(map(_letters, wanted)))
+    own = set(wanted)
+    return any(
+        _literal(wanted, text[start:]) >= least
+        for text in _texts()
+        if not own.isdisjoint(text) or _within(text)
+        for start in range(len(text))
+    )
+
+
+def _letters(word: str) -> int:
+    return sum(map(str.islower, word))
+
+
+def _within(text: tuple[str, ...]) -> bool:
+    """Whether a hole is a part of a word."""
+    return any(_OPEN in word and _letters(word) for word in text)
+
+
+def _literal(wanted: tuple[str, ...], text: tuple[str, ...]) -> float:
+    """How many letters are the text's own if it reads so from its start.
+
+    Minus infinity: it does not read so.
+    """
+    if not wanted:
+        return 0
+    if not text:
+        # What follows a text may be a name.
+        left = all(map(_STANDS_FOR.fullmatch, wanted))
+        return 0 if left else -math.inf
+    word, rest = text[0], text[1:]
+    if _OPEN in word and not _letters(word):
+        return max(
+            _literal(wanted[count:], rest)
+            for count in range(min(_FILLED, len(wanted)) + 1)
+        )
+    # A quotation may end before the value of an option.
+    pattern = re.escape(word).replace(f"={re.escape(_OPEN)}", "(?:=.*)?")
+    pattern = pattern.replace(re.escape(_OPEN), ".*")
+    if not re.fullmatch(pattern, wanted[0]):
+        return -math.inf
+    return _letters(word) + _literal(wanted[1:], rest)

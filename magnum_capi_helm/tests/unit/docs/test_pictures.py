@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Pictures of the documentation: small, shown, and told in words."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+from oslotest import base
+
+_SOURCE = pathlib.Path(__file__).parents[4] / "doc" / "source"
+#: Bytes: who reads on a slow line waits for them, and git keeps each for ever.
+_LARGEST = 100_000
+_SHOWN = re.compile(r"^\.\. image:: (\S+)\n((?:   .*\n)*)", re.MULTILINE)
+
+
+def _shown() -> dict[pathlib.Path, str]:
+    """Picture -> the options that a page shows it with."""
+    found = {}
+    for page in _SOURCE.rglob("*.rst"):
+        for name, options in _SHOWN.findall(page.read_text()):
+            folder = _SOURCE if name.startswith("/") else page.parent
+            found[folder / name.lstrip("/")] = options
+    return found
+
+
+class PicturesTest(base.BaseTestCase):
+    def test_each_is_shown_and_each_that_is_shown_is_there(self) -> None:
+        self.assertEqual(set(_SOURCE.rglob("*.png")), set(_shown()))
+
+    def test_each_of_the_users_guide_is_small(self) -> None:
+        pictures = (_SOURCE / "user").rglob("*.png")
+        sizes = {path.name: path.stat().st_size for path in pictures}
+        self.assertGreater(len(sizes), 3)
+        self.assertEqual(
+            {},
+            {name: size for name, size in sizes.items() if size > _LARGEST},
+        )
+
+    def test_who_does_not_see_it_is_told_what_it_shows(self) -> None:
+        silent = [
+            path.name
+            for path, options in _shown().items()
+            if ":alt: " not in options
+        ]
+        self.assertEqual([], silent)

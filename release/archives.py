@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The archives of a release: how they are built, and what is in them."""
+
+from __future__ import annotations
+
+import configparser
+import dataclasses
+import pathlib
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+CHECKOUT = pathlib.Path(__file__).parents[1]
+PACKAGE = "magnum_capi_helm"
+#: Long enough for a slow package index.
+_BUILD_SECONDS = 900
+
+
+@dataclasses.dataclass(frozen=True)
+class Archives:
+    """The two files that a release uploads."""
+
+    sdist: pathlib.Path
+    wheel: pathlib.Path
+
+
+def build(into: pathlib.Path) -> Archives:
+    """Build the source archive, and from it the wheel, as a release does.
+
+    :param into: directory for the two files; made if it is not there
+    :raises subprocess.CalledProcessError: the build failed; what it said is
+        on standard error
+    """
+    command = [sys.executable, "-m", "build", "--outdir", str(into), "."]
+    subprocess.run(
+        command,
+        cwd=CHECKOUT,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        timeout=_BUILD_SECONDS,
+    )
+    (sdist,) = into.glob("*.tar.gz")
+    (wheel,) = into.glob("*.whl")
+    return Archives(sdist, wheel)
+
+
+def of_git() -> set[str]:
+    """Paths of all files that git has, relative to the checkout."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"],
+        cwd=CHECKOUT,
+        check=True,
+        stdout=subprocess.PIPE,
+        timeout=60,
+    )
+    return set(listed.stdout.decode().rstrip("\0").split("\0"))
+
+
+def of_sdist(sdist: pathlib.Path) -> set[str]:
+    """Paths of all files of a source archive, without its one folder."""
+    with tarfile.open(sdist) as archive:
+        names = [each.name for each in archive if each.isfile()]
+    return {name.partition("/")[2] for name in names}
+
+
+def of_wheel(wheel: pathlib.Path) -> set[str]:
+    """Paths of all files of a wheel, but for those that describe it."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    return {name for name in names if ".dist-info/" not in name}
+
+
+def entry_points(wheel: pathlib.Path) -> dict[str, dict[str, str]]:
+    """What a wheel offers to others: group -> name -> object."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (
+            each
+            for each in archive.namelist()
+            if each.endswith(".dist-info/entry_points.txt")
+        )
+        text = archive.read(name).decode()
+    parser = configparser.ConfigParser(delimiters=["="])
+    # Names may have capitals.
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(text)
+    return {group: dict(parser[group]) for group in parser.sections()}

@@ -51,6 +51,14 @@ class VersionsTest(unittest.TestCase):
             self.assertIn(module, required)
 
 
+def _result(
+    code: int, failed: int, tests: tuple[str, ...]
+) -> test_command.Result:
+    return test_command.Result(
+        "functional", code, 7, failed, failures=tests, tests=tests
+    )
+
+
 class StestrTest(unittest.TestCase):
     def test_all_runs_are_counted(self) -> None:
         text = (
@@ -85,6 +93,44 @@ class StestrTest(unittest.TestCase):
         )
         self.assertEqual(
             ("the command doc8 README.rst",), test_command.failures(text)
+        )
+
+    def test_a_few_failed_tests_are_run_again(self) -> None:
+        one = ("a.B.test_bad",)
+        four = tuple(f"a.B.test_{n}" for n in range(4))
+        cases = {
+            "nothing failed": (_result(0, 0, ()), False),
+            "a test failed": (_result(1, 1, one), True),
+            "a broken command": (_result(1, 0, ()), False),
+            "a test without a name": (_result(1, 2, one), False),
+            "too many": (_result(1, 4, four), False),
+        }
+        for name, (result, expected) in cases.items():
+            with self.subTest(name):
+                self.assertIs(expected, test_command.worth_another_try(result))
+
+    def test_what_passes_the_second_time_is_named(self) -> None:
+        first = _result(1, 1, ("a.B.test_bad",))
+        again = test_command.Result("again", 0)
+        result = test_command.together(first, again)
+        self.assertEqual(
+            (0, 8, 0, ("a.B.test_bad",)),
+            (result.code, result.passed, result.failed, result.unsteady),
+        )
+
+    def test_what_fails_twice_has_failed(self) -> None:
+        first = _result(1, 1, ("a.B.test_bad",))
+        again = test_command.Result("again", 1, failures=("the command x",))
+        result = test_command.together(first, again)
+        self.assertEqual(
+            (1, 7, 1, ("a.B.test_bad", "the command x"), ()),
+            (
+                result.code,
+                result.passed,
+                result.failed,
+                result.failures,
+                result.unsteady,
+            ),
         )
 
     def test_nothing_was_run(self) -> None:

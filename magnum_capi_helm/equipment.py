@@ -78,6 +78,12 @@ class Runtime:
     behind: waits.FirstSeen = dataclasses.field(
         default_factory=waits.FirstSeen
     )
+    #: What became of requests that were refused, or took too long.
+    failures: waits.FirstSeen = dataclasses.field(
+        default_factory=waits.FirstSeen
+    )
+    #: Seconds for which a failure is told, though nothing is wrong any more.
+    telling: float = 30.0
     #: Looks at the clusters' credentials.
     rounds: waits.Rounds = dataclasses.field(default_factory=waits.Rounds)
     #: Seconds for which a call whose caller waits, waits for a Lease.

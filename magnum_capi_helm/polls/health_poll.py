@@ -54,6 +54,8 @@ def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
     :raises CapiHelmError: it could not be read
     """
     scope = operation.scope_of(cluster)
+    # Since when it says what it says, whatever that is.
+    polling.told(rt, cluster)
     with origin.doubted(rt, cluster):
         sighting = rt.health_snapshots.get(scope)
     looks = (rows.shows(cluster), sighting.version)

@@ -148,7 +148,8 @@ def _decide(
     look = _buried(looks.at(rt, row, not_before=time.monotonic()))
     done = look.verdict.complete and look.upgraded and not look.drifted
     if done and not look.undecided:
-        _complete(look)
+        if told(look.rt, row):
+            _complete(look)
     elif not row.status.endswith("_COMPLETE"):
         _go_on(look, hold)
     outcome.copy_outcome(row, cluster)
@@ -163,6 +164,18 @@ def _buried(look: looks.Look) -> looks.Look:
     )
     left = [each for each in look.nodegroups if each.uuid not in gone]
     return dataclasses.replace(look, nodegroups=left)
+
+
+def told(rt: runtime.Runtime, cluster: Any) -> bool:
+    """Whether a failure, if it is one, was there to be read for a while.
+
+    Of a refused request there is nothing to be done: the cluster is as it is
+    wanted. A poll that comes right after the refusal would take its reason
+    away, and nobody would know that the request came to nothing.
+    """
+    text = (cluster.status, cluster.status_reason)
+    age = rt.failures.age(operation.scope_of(cluster), text)
+    return not rows.failed(cluster.status) or age >= rt.telling
 
 
 def _complete(look: looks.Look) -> None:

@@ -99,6 +99,8 @@ class Plane:
             backoff=waits.Backoff(self.clock),
             pending=waits.FirstSeen(self.clock),
             behind=waits.FirstSeen(self.clock),
+            failures=waits.FirstSeen(self.clock),
+            telling=0.0,
             rounds=waits.Rounds(self.clock, lambda: 1.0),
             patience=0.0,
             long_patience=0.0,

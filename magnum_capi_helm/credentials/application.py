@@ -93,9 +93,14 @@ def allowed_roles(
         sorted(
             role
             for role in has
-            if role != _ADMIN and (not configured or role in configured)
+            if not _is_admin(role) and (not configured or role in configured)
         )
     )
+
+
+def _is_admin(role: str) -> bool:
+    """Whether services take it for ``admin``: policies ignore its case."""
+    return role.lower() == _ADMIN
 
 
 def planned(cluster: Any, user: Owner) -> ledger.Entry:
@@ -197,7 +202,7 @@ def make(
         raise exceptions.CloudError(
             f"Keystone made no application credential: {error}"
         ) from error
-    if any(role["name"] == _ADMIN for role in getattr(made, "roles", ())):
+    if any(_is_admin(role["name"]) for role in getattr(made, "roles", ())):
         raise exceptions.CloudError(
             "one of the user's roles implies the role admin, which no "
             "cluster may have: set [capi_helm] app_cred_roles"

@@ -106,6 +106,8 @@ class FakeKeystone:
         self.credentials: dict[str, dict[str, Any]] = {}
         #: Answers for application credentials: method -> HTTP status.
         self.refusals: dict[str, int] = {}
+        #: A role that every other one implies; empty: none does.
+        self.implied = ""
         #: Who can log in with a password, by name: id, roles, projects.
         self.people: dict[str, dict[str, Any]] = {}
         #: No application credential lets anybody in.
@@ -175,6 +177,8 @@ class FakeKeystone:
         if request.method == "POST":
             body = copy.deepcopy(request.json()["application_credential"])
             made = {**body, "id": uuid.uuid4().hex, "user_id": user}
+            if self.implied:
+                made["roles"] = [*body["roles"], {"name": self.implied}]
             self.credentials[made["id"]] = made
             context.status_code = 201
             return {"application_credential": {**made, "secret": SECRET}}

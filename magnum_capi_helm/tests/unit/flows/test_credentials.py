@@ -47,6 +47,8 @@ class RolesTest(base.FlowTestCase):
             (["member", "reader"], ["reader"], ("reader",)),
             (["admin", "member"], [], ("member",)),
             (["admin"], ["admin"], ()),
+            (["Admin", "member"], [], ("member",)),
+            (["ADMIN"], ["ADMIN"], ()),
             (["member"], ["load-balancer_member"], ()),
             ([], [], ()),
         ):
@@ -106,6 +108,13 @@ class EnsureTest(base.FlowTestCase):
         self.assertRegex(made["name"], f"^magnum-{base.UUID}-[0-9a-f]{{8}}$")
         self.assertEqual("Magnum cluster (web)", made["description"])
         self.assertIsNot(True, made.get("unrestricted"))
+
+    def test_a_role_that_implies_admin_in_any_case_is_refused(self) -> None:
+        for name in ("admin", "Admin", "ADMIN"):
+            self.openstack.implied = name
+            error = self.assertRaises(exceptions.CloudError, self.ensure)
+            self.assertIn("implies the role admin", str(error), name)
+            self.assertNotIn("data", self.secret(), name)
 
     def test_a_refusal_leaves_the_name_that_was_asked_for(self) -> None:
         self.openstack.refusals["POST"] = 500

@@ -20,6 +20,7 @@ from typing import Any
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
 from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import sessions
 
@@ -106,9 +107,14 @@ class Compute:
         )
 
     def import_keypair(self, keypair: spec.Keypair) -> None:
-        """Make a keypair of the user from a public key."""
+        """Make a keypair of the user from a public key.
+
+        :raises LeaseLost: somebody else works on the cluster
+        """
+        api = self._compute_api
         with sessions.asking(f"import of keypair {keypair.name}"):
-            self._compute_api.create_keypair(**dataclasses.asdict(keypair))
+            fence.check()
+            api.create_keypair(**dataclasses.asdict(keypair))
         self._keypairs.pop((keypair.name, None), None)
 
     def compute_zones(self) -> tuple[str, ...]:

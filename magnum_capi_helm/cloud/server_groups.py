@@ -24,7 +24,10 @@ from collections.abc import Iterable, Mapping
 import dataclasses
 from typing import Any
 
+from oslo_log import log
+
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
 from magnum_capi_helm import names
 from magnum_capi_helm import packed
 from magnum_capi_helm.cloud import sessions
@@ -34,6 +37,8 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.operations import spent
 from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
 
 _KEY = "server-groups.json"
 
@@ -67,6 +72,8 @@ def ensure(
     :param groups: the chart's name of a node group -> policy
     :returns: the chart's name of a node group -> id
     :raises CloudError: Nova refused
+    :raises LeaseLost: somebody else works on the cluster; none is left that
+        nobody knows of
     """
     if not groups:
         return {}
@@ -80,9 +87,13 @@ def ensure(
         labels=labels,
     )
     _write(management, scope, record)
-    ids = _make(session, scope[1], groups)
-    made = dataclasses.replace(record, groups={**record.groups, **ids})
-    _write(management, scope, made)
+    try:
+        ids = _make(session, scope[1], groups)
+        made = dataclasses.replace(record, groups={**record.groups, **ids})
+        _write(management, scope, made)
+    except exceptions.LeaseLost:
+        _take_back(management, scope, session, groups)
+        raise
     return ids
 
 
@@ -98,6 +109,7 @@ def _make(
         if name in there:
             return there[name]
         with sessions.asking(f"server group {name}"):
+            fence.check()
             # The client takes the newest microversion that both know: soft
             # policies are Nova's since 2.15.
             made = api.create_server_group(name=name, policies=[groups[group]])
@@ -105,6 +117,40 @@ def _make(
 
     with spent.Threads(4) as pool:
         return dict(zip(groups, pool.map(one, groups), strict=True))
+
+
+def _take_back(
+    management: client.Client,
+    scope: snapshot.Scope,
+    session: Any,
+    groups: Iterable[str],
+) -> None:
+    """Delete those that no deletion of the cluster finds any more.
+
+    What the Secret still names may be in use: whoever has the Lease by now
+    takes what is there.
+    """
+    try:
+        record = _read(management, scope)
+        known = record.groups if record else {}
+        lost = {
+            names.server_group(scope[1], group)
+            for group in groups
+            if group not in known
+        }
+        api = _nova(session)
+        with sessions.asking("deleting the cluster's server groups"):
+            for each in list(api.server_groups()) if lost else ():
+                if each.name in lost:
+                    api.delete_server_group(each.id, ignore_missing=True)
+    except exceptions.CapiHelmError as error:
+        LOG.warning(
+            "server groups of %s may be left in Nova, delete those named "
+            "%s-*: %s",
+            scope[1],
+            scope[1],
+            error,
+        )
 
 
 def delete(

@@ -26,19 +26,16 @@ import time
 from typing import Any
 import uuid
 
-from keystoneauth1 import exceptions as ka_exceptions
-
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
-from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.credentials import access_rules
 from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.credentials import making
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 
-_ADMIN = "admin"
 _RESTRICTED = (
     "Keystone makes no application credential for a user who is logged in "
     "with a restricted one: log in with a password, or with an application "
@@ -93,14 +90,10 @@ def allowed_roles(
         sorted(
             role
             for role in has
-            if not _is_admin(role) and (not configured or role in configured)
+            if not making.is_admin(role)
+            and (not configured or role in configured)
         )
     )
-
-
-def _is_admin(role: str) -> bool:
-    """Whether services take it for ``admin``: policies ignore its case."""
-    return role.lower() == _ADMIN
 
 
 def planned(cluster: Any, user: Owner) -> ledger.Entry:
@@ -130,15 +123,17 @@ def ensure(
     :param session: of the user who creates the cluster
     :param files: what :func:`identity.files` collected
     :raises InvalidInput: Keystone refused
+    :raises LeaseLost: somebody else works on the cluster; none is left
     """
     user = owner(session)
     entry = planned(cluster, user)
     empty = secret_object(namespace, release, labels, [entry])
     management.apply(kinds.SECRET, empty)
-    login = make(session, entry, user, cluster)
-    used = dataclasses.replace(entry, id=login.id, since=time.time())
-    empty = secret_object(namespace, release, labels, [used])
-    management.apply(kinds.SECRET, filled(empty, files, login))
+    with making.taken_back(session, entry):
+        login = make(session, entry, user, cluster)
+        used = dataclasses.replace(entry, id=login.id, since=time.time())
+        empty = secret_object(namespace, release, labels, [used])
+        management.apply(kinds.SECRET, filled(empty, files, login))
 
 
 def secret_object(
@@ -180,31 +175,12 @@ def make(
 
     :raises InvalidInput: Keystone makes none for such a token
     :raises CloudError: Keystone refused, or did not answer
+    :raises LeaseLost: somebody else works on the cluster
     """
-    try:
-        made = keystone.manager(session).create(
-            entry.name,
-            user=user.user_id,
-            description=f"Magnum cluster ({cluster.name or cluster.uuid})",
-            roles=[{"name": role} for role in user.roles],
-            access_rules=[dict(rule) for rule in user.rules] or None,
-        )
-    except ka_exceptions.Forbidden as error:
-        # A token of a trust, say, or a user who has as many as he may.
-        raise exceptions.InvalidInput(
-            f"Keystone makes no application credential for you: {error}"
-        ) from error
-    except keystone.UNREACHABLE as error:
-        raise exceptions.CloudUnreachable(
-            "Keystone does not answer"
-        ) from error
-    except ka_exceptions.ClientException as error:
-        raise exceptions.CloudError(
-            f"Keystone made no application credential: {error}"
-        ) from error
-    if any(_is_admin(role["name"]) for role in getattr(made, "roles", ())):
-        raise exceptions.CloudError(
-            "one of the user's roles implies the role admin, which no "
-            "cluster may have: set [capi_helm] app_cred_roles"
-        )
-    return ledger.Login(str(made.id), str(made.secret))
+    return making.make(
+        session,
+        entry,
+        description=f"Magnum cluster ({cluster.name or cluster.uuid})",
+        roles=[{"name": role} for role in user.roles],
+        access_rules=[dict(rule) for rule in user.rules] or None,
+    )

@@ -36,6 +36,7 @@ from magnum_capi_helm.credentials import application
 from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.credentials import keypairs
 from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.credentials import making
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.operations import kept
@@ -140,14 +141,15 @@ def _replace(rt: runtime.Runtime, plan: Plan, row: Any) -> None:
         # Patched: what is applied without data would lose it.
         change = {"metadata": {"annotations": ledger.written([*known, new])}}
         rt.management.patch(kinds.SECRET, namespace, name, change)
-    login = application.make(plan.session, new, plan.owner, row)
-    _prove(login, row.project_id)
-    used = dataclasses.replace(new, id=login.id, since=time.time())
-    wanted = application.secret_object(
-        namespace, release, plan.labels, [*known, used]
-    )
-    filled = application.filled(wanted, plan.files, login)
-    rt.management.apply(kinds.SECRET, filled)
+    with making.taken_back(plan.session, new):
+        login = application.make(plan.session, new, plan.owner, row)
+        _prove(login, row.project_id)
+        used = dataclasses.replace(new, id=login.id, since=time.time())
+        wanted = application.secret_object(
+            namespace, release, plan.labels, [*known, used]
+        )
+        filled = application.filled(wanted, plan.files, login)
+        rt.management.apply(kinds.SECRET, filled)
 
 
 def _prove(login: ledger.Login, project_id: str) -> None:

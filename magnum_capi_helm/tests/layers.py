@@ -90,6 +90,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "credentials.as_cluster",
             "credentials.identity",
             "credentials.ledger",
+            "credentials.making",
             "credentials.removal",
             "delivery.client_certificate",
             "delivery.message",

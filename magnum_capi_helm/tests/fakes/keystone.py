@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import copy
 import re
 from typing import Any
@@ -106,6 +106,10 @@ class FakeKeystone:
         self.credentials: dict[str, dict[str, Any]] = {}
         #: Answers for application credentials: method -> HTTP status.
         self.refusals: dict[str, int] = {}
+        #: Called when one is asked for, before it is made.
+        self.meanwhile: Callable[[], None] = lambda: None
+        #: Of the next ones that are made: what is raised and not answered.
+        self.lost: list[Exception] = []
         #: A role that every other one implies; empty: none does.
         self.implied = ""
         #: Who can log in with a password, by name: id, roles, projects.
@@ -179,7 +183,10 @@ class FakeKeystone:
             made = {**body, "id": uuid.uuid4().hex, "user_id": user}
             if self.implied:
                 made["roles"] = [*body["roles"], {"name": self.implied}]
+            self.meanwhile()
             self.credentials[made["id"]] = made
+            if self.lost:
+                raise self.lost.pop(0)
             context.status_code = 201
             return {"application_credential": {**made, "secret": SECRET}}
         if request.method == "GET":

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import re
 from typing import Any
 import uuid
@@ -76,6 +77,8 @@ class FakeServerGroups:
         self.refusals: dict[str, int] = {}
         #: Tokens that Nova saw, with the method.
         self.requests: list[tuple[str, str]] = []
+        #: Called when one is asked for, before it is made.
+        self.meanwhile: Callable[[], None] = lambda: None
         #: Whose group a new one is, as Nova sees by the token.
         self.project = project
         mocker.register_uri(
@@ -113,6 +116,7 @@ class FakeServerGroups:
             return {"forbidden": {"message": "Quota exceeded", "code": 403}}
         if request.method == "POST":
             body = request.json()["server_group"]
+            self.meanwhile()
             made = self.add(body["name"], self.project)
             self.groups[made]["policy"] = body["policy"]
             return {"server_group": self.groups[made]}

@@ -20,7 +20,10 @@ writes nothing more, and the other one finishes.
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import functools
+
+from magnum.common import exception
 
 from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import kinds
@@ -52,6 +55,20 @@ class StandstillTest(base.FlowTestCase):
             return self.poll
 
         self._at_every_request(poll)
+
+    def test_of_a_rotation(self) -> None:
+        def rotate(count: int) -> Callable[[], None]:
+            self.resize(count)
+            self.capi.settle()
+            self.poll()
+            return self._rotate
+
+        self._at_every_request(rotate)
+
+    def _rotate(self) -> None:
+        """The user is told that somebody else works on it."""
+        with contextlib.suppress(exception.OperationInProgress):
+            self.rotate()
 
     def _at_every_request(
         self, prepare: Callable[[int], Callable[[], None]]

@@ -1,0 +1,120 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Keystone makes an application credential, or takes it back.
+
+A conductor may stand still while it asks, until another one has deleted the
+cluster with all that names the credential. When it wakes up, nobody but itself
+knows what Keystone has made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from keystoneauth1 import exceptions as ka_exceptions
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
+from magnum_capi_helm.cloud import keystone
+from magnum_capi_helm.credentials import ledger
+
+LOG = log.getLogger(__name__)
+
+_ADMIN = "admin"
+
+
+def is_admin(role: str) -> bool:
+    """Whether services take it for ``admin``: policies ignore its case."""
+    return role.lower() == _ADMIN
+
+
+def make(session: Any, entry: ledger.Entry, **wanted: Any) -> ledger.Login:
+    """Let Keystone make what was written down; under the Lease.
+
+    :param wanted: description, roles and access rules, as its client has them
+    :raises InvalidInput: Keystone makes none for such a token
+    :raises CloudError: Keystone refused, or did not answer
+    :raises LeaseLost: somebody else works on the cluster
+    """
+    with _translated():
+        manager = keystone.manager(session)
+        fence.check()
+        made = manager.create(entry.name, user=entry.user, **wanted)
+    if any(is_admin(role["name"]) for role in getattr(made, "roles", ())):
+        raise exceptions.CloudError(
+            "one of the user's roles implies the role admin, which no "
+            "cluster may have: set [capi_helm] app_cred_roles"
+        )
+    return ledger.Login(str(made.id), str(made.secret))
+
+
+@contextlib.contextmanager
+def taken_back(session: Any, entry: ledger.Entry) -> Iterator[None]:
+    """Delete what the block made, where it turns out to be too late.
+
+    Its secret is known to nobody else, and a write that finds the Lease lost
+    is not sent: so nothing uses it.
+
+    :param session: of the user that it is made for
+    """
+    try:
+        yield
+    except exceptions.LeaseLost:
+        _take_back(session, entry)
+        raise
+
+
+def _take_back(session: Any, entry: ledger.Entry) -> None:
+    try:
+        _forget(keystone.manager(session), entry)
+    except (ka_exceptions.ClientException, exceptions.CapiHelmError) as error:
+        LOG.warning(
+            "application credential %s of user %s may be left in Keystone, "
+            "delete it there: %s",
+            entry.name,
+            entry.user,
+            error,
+        )
+
+
+def _forget(manager: Any, entry: ledger.Entry) -> None:
+    """Delete it by its name, if it is there."""
+    for each in manager.list(user=entry.user):
+        if each.name == entry.name:
+            with contextlib.suppress(ka_exceptions.NotFound):
+                manager.delete(each.id, user=entry.user)
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """What Keystone's client raises, as the driver's own."""
+    try:
+        yield
+    except ka_exceptions.Forbidden as error:
+        # A token of a trust, say, or a user who has as many as he may.
+        raise exceptions.InvalidInput(
+            f"Keystone makes no application credential for you: {error}"
+        ) from error
+    except keystone.UNREACHABLE as error:
+        # It may be made all the same: who is too late takes it back.
+        fence.check()
+        raise exceptions.CloudUnreachable(
+            "Keystone does not answer"
+        ) from error
+    except ka_exceptions.ClientException as error:
+        raise exceptions.CloudError(
+            f"Keystone made no application credential: {error}"
+        ) from error

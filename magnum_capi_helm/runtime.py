@@ -35,6 +35,7 @@ from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.management import observation
+from magnum_capi_helm.management import reconnection
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.memory import atlas
 from magnum_capi_helm.memory import outages
@@ -147,12 +148,7 @@ def build(
     """
     options = conf.CONF.capi_helm
     home = home or home_of("")
-    timeout = (options.api_connect_timeout, options.api_read_timeout)
-    management = management or client.Client(
-        lambda: connection.Connection(home.kubeconfig, timeout, home.option),
-        options.api_resources,
-        home.name,
-    )
+    management = management or _management(home)
     helm = _helm(home)
     holder = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}"
     seen = outages.Outages()
@@ -175,6 +171,21 @@ def build(
         families.DELIVERIES_PENDING, (home.name,), made.deliveries.pending
     )
     return made
+
+
+def _management(home: homes.Home) -> client.Client:
+    """A client that goes on when the kubeconfig is replaced."""
+    options = conf.CONF.capi_helm
+    timeout = (options.api_connect_timeout, options.api_read_timeout)
+
+    def connect() -> connection.Connection:
+        return connection.Connection(home.kubeconfig, timeout, home.option)
+
+    return client.Client(
+        lambda: reconnection.Reconnection(connect, home.kubeconfig),
+        options.api_resources,
+        home.name,
+    )
 
 
 def _helm(home: homes.Home) -> helm_client.Helm:

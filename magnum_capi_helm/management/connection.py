@@ -70,6 +70,8 @@ class Connection:
         option: str = kubeconfig.OPTION,
     ) -> None:
         document = kubeconfig.load(path, option)
+        #: Certificates and keys that are files of their own.
+        self.files: tuple[str, ...] = kubeconfig.files_of(document)
         self._files = memory_files.Files()
         config = _usable(kubeconfig.externalise(document, self._files), path)
         adapter = pykube.http.KubernetesHTTPAdapter(

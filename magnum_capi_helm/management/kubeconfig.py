@@ -99,6 +99,16 @@ def load(path: str, option: str = OPTION) -> dict[str, Any]:
     return document
 
 
+def files_of(document: dict[str, Any]) -> tuple[str, ...]:
+    """Files of certificates and keys that a kubeconfig names."""
+    return tuple(
+        body[key]
+        for body in _bodies(document)
+        for key in _PATHS
+        if body.get(key) and not body.get(f"{key}-data")
+    )
+
+
 def externalise(
     document: dict[str, Any], files: memory_files.Files
 ) -> dict[str, Any]:

@@ -27,6 +27,8 @@ import contextvars
 
 _confirm: contextvars.ContextVar[Callable[[], None] | None]
 _confirm = contextvars.ContextVar("confirm", default=None)
+_lost: contextvars.ContextVar[Callable[[], bool]]
+_lost = contextvars.ContextVar("lost", default=lambda: False)
 
 
 def check() -> None:
@@ -40,14 +42,27 @@ def check() -> None:
         confirm()
 
 
+def lost() -> Callable[[], bool]:
+    """What says whether the Lease of the block around is known to be lost.
+
+    For whoever watches a program from a thread of its own. It asks nobody.
+    """
+    return _lost.get()
+
+
 @contextlib.contextmanager
-def around(confirm: Callable[[], None] | None) -> Iterator[None]:
+def around(
+    confirm: Callable[[], None] | None,
+    lost: Callable[[], bool] = lambda: False,
+) -> Iterator[None]:
     """Ask ``confirm`` before each write in the block.
 
     :param confirm: raises unless the Lease is held; None: ask nobody
+    :param lost: whether it is known that ``confirm`` would raise
     """
-    token = _confirm.set(confirm)
+    confirming, losing = _confirm.set(confirm), _lost.set(lost)
     try:
         yield
     finally:
-        _confirm.reset(token)
+        _lost.reset(losing)
+        _confirm.reset(confirming)

@@ -104,16 +104,24 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
             deadlines.Deadline(process, self._deadline) as deadline,
         ):
             out, err = process.communicate(input)
-        if deadline.expired:
-            raise exceptions.HelmUnreachable(
-                f"helm {command[0]} did not end within {self._deadline:.0f} s"
-            )
+        _check_ended(command[0], deadline)
         _check_alive(command[0], process.returncode)
         if process.returncode:
             absent = b"release: not found" in err.lower()
             kind = pyhelm3.ReleaseNotFoundError if absent else pyhelm3.Error
             raise kind(process.returncode, b"", err)
         return bytes(out)
+
+
+def _check_ended(what: str, deadline: deadlines.Deadline) -> None:
+    """Whoever was told to end says nothing of the release."""
+    if deadline.lost:
+        # That the Lease is lost is what this raises.
+        fence.check()
+    if deadline.expired:
+        raise exceptions.HelmUnreachable(
+            f"helm {what} did not end within {deadline.seconds:.0f} s"
+        )
 
 
 def _check_alive(what: str, code: int) -> None:

@@ -105,7 +105,7 @@ class Leases:
         renewal = threading.Thread(target=hold.keep, name=name, daemon=True)
         renewal.start()
         try:
-            with fence.around(hold.confirm):
+            with fence.around(hold.confirm, lambda: hold.lost):
                 yield hold
         finally:
             hold.end(renewal)

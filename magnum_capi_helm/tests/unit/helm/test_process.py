@@ -66,6 +66,34 @@ class ProcessTest(program.HelmTestCase):
             self.assertRaises(exceptions.LeaseLost, self.upgrade)
         self.assertFalse((self.home / "started").exists())
 
+    def test_it_is_told_to_end_once_the_lease_is_lost(self) -> None:
+        self.stub(
+            "trap 'touch told; kill $!; exit 1' TERM; "
+            "sleep 60 & echo $! > child; touch started; wait"
+        )
+
+        def lost() -> bool:
+            return (self.home / "started").exists()
+
+        def confirm() -> None:
+            if lost():
+                raise exceptions.LeaseLost("demo-1", "two/1")
+
+        began = time.monotonic()
+        with fence.around(confirm, lost):
+            error = self.assertRaises(exceptions.LeaseLost, self.upgrade)
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertEqual(
+            "the Lease of demo-1 was taken over by two/1", str(error)
+        )
+        self.assertTrue((self.home / "told").exists())
+        self.assertTrue(_ends(int(self.noted("child"))))
+
+    def test_while_the_lease_is_held_it_has_its_time(self) -> None:
+        self.stub(f"sleep 0.7; printf '%s' {shlex.quote(program.RELEASE)}")
+        with fence.around(lambda: None, lambda: False):
+            self.upgrade()
+
     def test_a_missing_helm_says_what_to_install(self) -> None:
         with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
             error = self.assertRaises(exceptions.NotConfigured, self.upgrade)

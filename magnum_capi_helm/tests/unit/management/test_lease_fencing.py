@@ -100,6 +100,16 @@ class StandstillTest(lease_case.LeaseTestCase):
             written = pool.submit(self._write)
             self.assertRaises(exceptions.LeaseLost, written.result)
 
+    def test_programs_of_the_block_learn_that_it_is_lost(self) -> None:
+        with self.hold(self.leases()) as hold:
+            lost = fence.lost()
+            self.assertFalse(lost())
+            self.clock.now += 31
+            self.left_behind("two/1")
+            self.assertRaises(exceptions.LeaseLost, hold.confirm)
+            self.assertTrue(lost())
+        self.assertFalse(fence.lost()())
+
     def test_without_a_lease_everybody_writes(self) -> None:
         with self.hold(self.leases()):
             self.clock.now += 31

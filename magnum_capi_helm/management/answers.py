@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from email import utils
+import re
 from typing import Any, TypeAlias
 
 import requests
@@ -23,6 +24,10 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
 
 Object: TypeAlias = dict[str, Any]
+
+
+#: Of a webhook, and of a ValidatingAdmissionPolicy: they looked at the object.
+_DENIED = re.compile(r"denied (the )?request")
 
 
 class ExpiredError(exceptions.ManagementUnreachable):
@@ -39,6 +44,16 @@ class UntrustedError(exceptions.ManagementUnreachable):
 
 class UnauthorizedError(exceptions.ManagementError):
     """The kubeconfig's user is not let in (401)."""
+
+
+def is_about_the_user(error: exceptions.ManagementError) -> bool:
+    """Whether the kubeconfig's user is refused, whatever it sends.
+
+    Webhooks may refuse what is sent with a 403 as well.
+    """
+    if isinstance(error, ForbiddenError):
+        return not _DENIED.search(str(error))
+    return isinstance(error, UnauthorizedError)
 
 
 def is_unserved(answer: Any) -> bool:

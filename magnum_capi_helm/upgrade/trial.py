@@ -24,6 +24,7 @@ from magnum_capi_helm import intent
 from magnum_capi_helm import runtime
 from magnum_capi_helm import values
 from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.rendering import difference
@@ -37,7 +38,7 @@ def check(
     """Let every webhook see what is new or changed.
 
     :raises NotSupported: one refuses, in its own words
-    :raises CapiHelmError: nobody could be asked
+    :raises CapiHelmError: nobody could be asked, or the driver may not ask
     """
     before = installed(rt, scope)
     found = changed(before, rendered(rt, scope, wanted))
@@ -54,7 +55,7 @@ def dry_run(
 
     :param what: what they come from, for the message
     :raises NotSupported: one refuses, in its own words
-    :raises CapiHelmError: nobody could be asked
+    :raises CapiHelmError: nobody could be asked, or the driver may not ask
     """
     for obj in objects:
         kind = kinds.rendered(obj)
@@ -73,7 +74,7 @@ def _try(
     try:
         rt.management.apply(kind, {**obj, "metadata": meta}, dry_run=True)
     except exceptions.ManagementError as error:
-        if error.retriable:
+        if error.retriable or answers.is_about_the_user(error):
             raise
         raise exceptions.NotSupported(
             f"{what} does not fit this cluster: {error}"

@@ -20,6 +20,7 @@ from magnum.common import exception
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.flows import base
 from magnum_capi_helm.tests.unit.flows import upgrading
@@ -93,6 +94,33 @@ class RefusalTest(upgrading.UpgradeTestCase):
             "immutable",
             self.refused(self.template(image_id="ubuntu-1.35")),
         )
+
+    def _refused_with(self, error: exceptions.ManagementError) -> str:
+        self.management.recover()
+        self.management.fail(
+            error, verbs=("dry-run",), kind=kinds.CONTROL_PLANE
+        )
+        return self.refused(self.template(image_id="ubuntu-1.35"))
+
+    def test_a_driver_that_is_not_let_in_blames_no_template(self) -> None:
+        for error in (
+            answers.UnauthorizedError("Unauthorized (401); check the user"),
+            answers.ForbiddenError("User magnum cannot patch (403)"),
+        ):
+            text = self._refused_with(error)
+            self.assertIn(str(error), text)
+            self.assertNotIn("does not fit", text)
+
+    def test_a_webhook_that_forbids(self) -> None:
+        for text in (
+            'admission webhook "w" denied the request: not now (403)',
+            "ValidatingAdmissionPolicy 'p' denied request: not now (403)",
+        ):
+            error = answers.ForbiddenError(text)
+            self.assertEqual(
+                f"the template does not fit this cluster: {text}",
+                self._refused_with(error),
+            )
 
     def test_a_management_cluster_that_does_not_answer(self) -> None:
         self.management.unreachable()

@@ -178,6 +178,10 @@ class ChartUnavailable(HelmError):
     """The chart is neither in the chart store nor in the repository."""
 
 
+class ChartUnstorable(ChartUnavailable):
+    """A disk of the conductor does not take the chart; nobody else errs."""
+
+
 class LeaseHeld(CapiHelmError):
     """Another conductor works on the cluster at this moment."""
 

@@ -36,6 +36,7 @@ from oslo_log import log
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.helm import checksums
+from magnum_capi_helm.helm import full_disk
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.helm import store_lock
 
@@ -93,7 +94,8 @@ class Store:
         """Path of the chart on this host, fetched when it is missing.
 
         :param source: where to fetch it from; by default, where it belongs
-        :raises ChartUnavailable: neither here nor at its source, or damaged
+        :raises ChartUnavailable: neither here nor at its source, or damaged;
+            of a disk that does not take it: ChartUnstorable
         :raises NotConfigured: the store can't be written
         """
         target = self._target(chart)
@@ -157,7 +159,8 @@ class Store:
         with self._lock.held():
             if target.exists():
                 return
-            with self._staging() as staging:
+            what = f"chart {name_of(chart)} {chart.version}"
+            with full_disk.told(what), self._staging() as staging:
                 found = self._fetched(chart, source, staging)
                 _check_version(found, chart.version, source)
                 # What is recorded for a chart that somebody removed is over.
@@ -213,6 +216,8 @@ class Store:
             else:
                 shutil.copy(source.name, staging / file)
         except (exceptions.HelmError, OSError) as error:
+            if full_disk.is_meant(error):
+                raise
             why = error.strerror if isinstance(error, OSError) else error
             hint = (
                 "see [capi_helm] helm_chart_name and helm_chart_repo"

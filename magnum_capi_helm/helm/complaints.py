@@ -77,6 +77,11 @@ _CHART_MISSING = re.compile(
     r"|looks like .* is not a valid",
     re.IGNORECASE,
 )
+#: Of the conductor's own disk, with a path of it before.
+_DISK = re.compile(
+    r"(no space left on device|disk quota exceeded|read-only file system"
+    r"|input/output error)$"
+)
 _NOISE = re.compile(
     r"^(error: )?((upgrade|uninstallation|installation) failed: )?"
     r"(execution error at )?",
@@ -111,6 +116,8 @@ def translated(what: str, stderr: bytes) -> exceptions.HelmError:
         return exceptions.HelmUnreachable(message)
     if what != "pull" and _UNAUTHORIZED.search(folded):
         return exceptions.HelmUnreachable(message)
+    if what == "pull" and (disk := _DISK.search(folded)):
+        return exceptions.ChartUnstorable(f"helm pull: {disk[0]}")
     if what == "pull" or _CHART_MISSING.search(folded):
         return exceptions.ChartUnavailable(message)
     if _STRANDED.search(folded):

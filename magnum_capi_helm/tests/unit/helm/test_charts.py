@@ -13,16 +13,19 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import pathlib
 import threading
+from typing import Any
 
 import fixtures
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
+from magnum_capi_helm.helm import complaints
 from magnum_capi_helm.helm import store_lock
 from magnum_capi_helm.tests.unit.helm import store
 
@@ -149,6 +152,28 @@ class FetchTest(store.StoreTestCase):
         self.helm.during = self.helm.fetch
         self.store.ensure(store.CHART)
         self.assertEqual([store.FILE, f"{store.FILE}.sha256"], self.files())
+
+    def test_a_full_disk_is_no_matter_of_the_chart(self) -> None:
+        full = complaints.translated(
+            "pull",
+            b"Error: write /var/lib/magnum/charts/.pull-1/c.tgz: no space "
+            b"left on device",
+        )
+        for error, why in (
+            (full, "helm pull: no space left on device"),
+            (OSError(errno.ENOSPC, "No space left"), "No space left"),
+        ):
+
+            def fail(directory: pathlib.Path, error: Exception = error) -> Any:
+                raise error
+
+            self.helm.during = fail
+            self.assertEqual(
+                "chart openstack-cluster 0.27.0 can't be put into the "
+                f"conductor's chart store ({why}); make room there, or see "
+                "[capi_helm] chart_store",
+                self.unavailable(store.CHART),
+            )
 
     def test_a_fetch_that_brings_nothing_is_an_error(self) -> None:
         self.helm.during = lambda directory: None

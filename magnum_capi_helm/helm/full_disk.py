@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A disk of the conductor that is full or broken, and so takes no chart.
+
+Nothing that was asked for is wrong then, and no label mends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import errno
+
+from magnum_capi_helm import exceptions
+
+#: What such a disk says, whatever is written to it.
+_NUMBERS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
+
+
+def is_meant(error: Exception) -> bool:
+    """Whether an error is one of the disk."""
+    if isinstance(error, OSError):
+        return error.errno in _NUMBERS
+    return isinstance(error, exceptions.ChartUnstorable)
+
+
+@contextlib.contextmanager
+def told(what: str) -> Iterator[None]:
+    """Say of what the block does to the store that it is the disk.
+
+    Without its path, for tenants read this.
+
+    :param what: is to be put into the store
+    :raises ChartUnstorable: the disk is full, or broken
+    """
+    try:
+        yield
+    except (exceptions.ChartUnstorable, OSError) as error:
+        if not is_meant(error):
+            raise
+        why = error.strerror if isinstance(error, OSError) else error
+        raise exceptions.ChartUnstorable(
+            f"{what} can't be put into the conductor's chart store ({why}); "
+            "make room there, or see [capi_helm] chart_store"
+        ) from error

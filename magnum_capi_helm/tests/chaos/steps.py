@@ -22,6 +22,7 @@ import re
 from magnum_capi_helm.tests.chaos import faults
 
 _RECORD = r"sh\.helm\.release\.v1\."
+_CONTROL_PLANE = "/kubeadmcontrolplanes/{}-control-plane"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,11 +105,16 @@ KUBERNETES: dict[str, tuple[Step, ...]] = {
     ),
     "upgrade": (
         _LEASE,
+        Step(
+            "the dry run of the control plane",
+            "PATCH",
+            rf"{_CONTROL_PLANE}\?[^\n]*\bdryRun=",
+        ),
         _INTENT,
         Step(
             "helm: the control plane",
             "PATCH",
-            r"/kubeadmcontrolplanes/{}-control-plane",
+            rf"{_CONTROL_PLANE}(?![^\n]*\bdryRun=)",
         ),
         _deployed(r"\d+"),
     ),

@@ -35,7 +35,7 @@ from magnum_capi_helm.tests.chaos import witness
 
 _CHOSEN = (os.environ.get("CHAOS_FAULTS") or "").split(",")
 #: Each operation has at most so many steps.
-STEPS = 4
+STEPS = max(map(len, steps.KUBERNETES.values()))
 #: How many clusters live at once.
 CROWD = 12
 

@@ -29,6 +29,10 @@ from magnum_capi_helm.tests.chaos import table
 _SECRETS = "/api/v1/namespaces/magnum-1/secrets"
 _APIS = "/apis/cluster.x-k8s.io/v1beta2/namespaces/magnum-1"
 _RELEASE = "web-0123456789ab"
+_CONTROL_PLANE = (
+    "/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/magnum-1"
+    f"/kubeadmcontrolplanes/{_RELEASE}-control-plane"
+)
 _RECORD = f"sh.helm.release.v1.{_RELEASE}"
 
 #: Operation, number of the step, a request that it is.
@@ -45,6 +49,9 @@ _REQUESTS = (
         f"{_APIS}/machinedeployments/{_RELEASE}-extra",
         "",
     ),
+    ("upgrade", 1, "PATCH", f"{_CONTROL_PLANE}?force=true&dryRun=All", ""),
+    ("upgrade", 3, "PATCH", f"{_CONTROL_PLANE}?fieldManager=helm", ""),
+    ("upgrade", 3, "PATCH", _CONTROL_PLANE, ""),
     ("delete", 1, "DELETE", f"{_APIS}/clusters/{_RELEASE}", ""),
     ("delete", 2, "DELETE", f"{_SECRETS}/{_RECORD}.v3", ""),
 )
@@ -62,6 +69,16 @@ class StepsTest(base.BaseTestCase):
             self.assertFalse(other(request), what)
             read = faults.Request("GET", path, b"", 1)
             self.assertFalse(mine(read), what)
+
+    def test_a_request_is_one_step_of_its_operation(self) -> None:
+        for operation, number, method, path, body in _REQUESTS:
+            request = faults.Request(method, path, body.encode(), 1)
+            found = [
+                at
+                for at, step in enumerate(steps.KUBERNETES[operation])
+                if step.asks(lambda: r"web-\w{12}")(request)
+            ]
+            self.assertEqual([number], found, f"{operation} {path}")
 
 
 class TableTest(base.BaseTestCase):

@@ -124,6 +124,8 @@ def free(rt: runtime.Runtime, row: Any, lock: Lock, *, force: bool) -> None:
     """
     if lock.refusal and not force:
         raise exceptions.LeaseHeld(lock.refusal)
+    # Before the Lease is taken away: whoever holds it would lose it.
+    rt.anchor.check()
     scope = operation.scope_of(row)
     if force and lock.holder:
         take_away(rt, scope)

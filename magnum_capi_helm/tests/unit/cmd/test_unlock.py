@@ -260,9 +260,17 @@ class RecentTest(UnlockTestCase):
     def test_a_frozen_management_cluster_stays_as_it_is(self) -> None:
         self.begin()
         runtime.get().anchor.freeze("etcd moves", "op@host", time.time())
-        self.plane.clock.advance(60.0)
-        self.assertRaises(exceptions.Frozen, self.unlock, "--apply")
+        for held, *force in ((False,), (True,), (True, "--force")):
+            if held:
+                self.hold()
+            self.plane.clock.advance(60.0)
+            self.management.requests.clear()
+            self.assertRaises(
+                exceptions.Frozen, self.unlock, "--apply", *force
+            )
+            self.assertEqual(set(), self.writes(), (held, force))
         self.assertEqual("pending-upgrade", self.revision())
+        self.assertEqual("ctl2/1/a", self.holder())
 
     def test_a_cluster_of_which_nothing_was_made(self) -> None:
         row = self.row()

@@ -109,10 +109,13 @@ def restore(
     """Make what is missing.
 
     :param partly: even where other objects differ, which stay as they are
+    :raises Frozen: the management cluster is
     :raises CapiHelmError: saying what was made and what was not
     """
     scope = operation.scope_of(row)
     labels = location.object_labels(row, scope[1])
+    # The namespace is made before the Lease, which would be refused.
+    rt.anchor.check()
     _ensure_namespace(rt, found)
     # Where there is nothing of the cluster, nobody else makes a Lease.
     new = rt.leases.read(*scope) is None

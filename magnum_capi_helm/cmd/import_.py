@@ -106,6 +106,8 @@ class Import(fleet.Fleet):
         restoring.check(finding, partly=partly)
         if finding.later and not finding.missing:
             raise exceptions.NotSupported(_later(found.header, finding))
+        if finding.missing:
+            rt.anchor.check()
         return fleet.Change(
             detail(found.header, finding),
             make=lambda: restoring.restore(rt, cluster, found, partly=partly),

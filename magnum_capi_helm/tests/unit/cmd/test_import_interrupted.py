@@ -14,9 +14,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
+from magnum_capi_helm import runtime
+from magnum_capi_helm.backup import files
+from magnum_capi_helm.backup import restoring
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import management
@@ -128,3 +133,42 @@ class InterruptedTest(backups.ImportTestCase):
             self.assertEqual(expected, result)
             if extra:
                 self.assertIn("made it meanwhile, and not as in", detail)
+
+
+class FrozenTest(backups.ImportTestCase):
+    """The operator freezes the management cluster."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.lose()
+        self.server.delete(kinds.NAMESPACE, "", base.NAMESPACE)
+
+    def freeze(self) -> None:
+        runtime.get().anchor.freeze("etcd moves", "op@host", time.time())
+        self.plane.clock.advance(60.0)
+        self.management.requests.clear()
+
+    def test_not_even_a_namespace_is_made_and_the_show_says_so(self) -> None:
+        self.freeze()
+        for argv in ((), ("--apply",)):
+            code, result, detail = self.bring(*argv)
+            self.assertEqual((1, "refused"), (code, result))
+            self.assertIn("frozen for maintenance", detail)
+        self.assertEqual([], self.writes())
+
+    def test_nor_where_it_is_frozen_after_the_look(self) -> None:
+        self.freeze()
+        self.assertRaises(
+            exceptions.Frozen,
+            restoring.restore,
+            runtime.get(),
+            self.row(),
+            files.read(self.file),
+            partly=False,
+        )
+        self.assertEqual([], self.writes())
+
+    def test_where_nothing_is_missing_there_is_nothing_to_refuse(self) -> None:
+        self.bring("--apply")
+        self.freeze()
+        self.assertEqual((0, "nothing to do", ""), self.bring("--apply"))

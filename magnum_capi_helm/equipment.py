@@ -94,7 +94,7 @@ class Runtime:
     leftovers: waits.FirstSeen = dataclasses.field(
         default_factory=waits.FirstSeen
     )
-    #: How long a pending revision of this driver may still be at work.
+    #: How long a pending revision of a conductor may still be at work.
     helm_deadline: float = 330.0
     #: The same for those of 1.4.0, and of people at a shell.
     foreign_deadline: float = 330.0

@@ -18,12 +18,17 @@ finds one, with the Lease in hand, can't know whether a helm of somebody
 without a Lease (version 1.4.0, or a person at a shell) still works on it, and
 waits for as long as a helm may take. Of its own helms a conductor knows when
 they ended.
+
+The stamp in the values does not tell whose a revision is: ``helm rollback``
+and ``helm upgrade --reuse-values`` carry it on. This driver never rolls back,
+and gives helm the values of the intent, which it has written before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+from typing import Any
 
 from oslo_log import log
 
@@ -32,11 +37,15 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm import values
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import kept
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
 Revisions = tuple[view.Revision, ...]
+
+#: helm's word for what only a person begins.
+_ROLLED_BACK = "pending-rollback"
 
 
 @contextlib.contextmanager
@@ -94,11 +103,37 @@ def _deadline(
     """Seconds that a pending revision may be at work.
 
     None, when a helm of this conductor began it and has ended. Who takes no
-    Lease, as 1.4.0 does not, stamps nothing, and has helm's own time-out.
+    Lease, as 1.4.0 and people do not, has helm's own time-out.
     """
     found = releases.read(rt.management, *scope, newest.version)
-    stamp = values.stamp(found.values) if found else ""
-    if not stamp:
+    if found is None or newest.status == _ROLLED_BACK:
         return rt.foreign_deadline
-    mine = rt.broken_off.get(scope) == (newest.version, stamp)
-    return 0.0 if mine else rt.helm_deadline
+    stamp = values.stamp(found.values)
+    if stamp and rt.broken_off.get(scope) == (newest.version, stamp):
+        return 0.0
+    ours = stamp and _wanted(rt, scope, found)
+    return rt.helm_deadline if ours else rt.foreign_deadline
+
+
+def _wanted(
+    rt: runtime.Runtime, scope: snapshot.Scope, found: releases.Release
+) -> bool:
+    """Whether a revision is what a conductor would give to helm."""
+    try:
+        known = kept.read(rt, scope).wanted
+    except exceptions.ManagementError:
+        # Nobody can say: whoever it is, has the longer time.
+        return False
+    if known is None or known.chart.version != found.chart_version:
+        return False
+    given = values.stamped(known.values, known.fingerprint)
+    return bool(_told(given) == _told(found.values))
+
+
+def _told(given: Any) -> Any:
+    """Values without what is null, which helm need not write down."""
+    if isinstance(given, list):
+        return [_told(each) for each in given]
+    if not isinstance(given, dict):
+        return given
+    return {k: _told(v) for k, v in given.items() if v is not None}

@@ -252,6 +252,9 @@ def left(
 ) -> float:
     """Seconds until something takes longer than it may.
 
+    A process that was started a moment ago does not know when nothing could
+    go on, and calls nothing late.
+
     :param rt: where it goes on; None: nowhere yet
     :param since: when it began, seconds since 1970; None: not known
     :param minutes: that it may take; 0: as long as it likes
@@ -264,4 +267,5 @@ def left(
     # In time by any count: most polls ask for no more.
     if found >= 0 or rt is None:
         return found
-    return found + rt.stood_still(since, now)
+    found += rt.stood_still(since, now)
+    return max(found, rt.outages.unwatched(60 * minutes))

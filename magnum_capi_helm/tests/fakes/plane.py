@@ -71,6 +71,8 @@ class Plane:
         self.management = management.FakeManagement(self.server)
         self.helm = helm.FakeHelm(self.management)
         self.clock = Clock()
+        #: Seconds for which a new conductor has watched it; 0: it begins to.
+        self.watched = 3600.0
         #: What was in line, and has its turn now.
         self.due: list[turns.Work] = []
         self.turns = turns.Turns(1, self.due.append)
@@ -88,7 +90,9 @@ class Plane:
         """
         reads = cast("client.Client", self.management)
         runs = cast("helm_client.Helm", self.helm)
-        seen = outages.Outages()
+        seen = outages.Outages(steady=self.clock)
+        if self.watched:
+            seen.watching(self.clock() - self.watched)
         made = runtime.Runtime(
             management=reads,
             helm=runs,

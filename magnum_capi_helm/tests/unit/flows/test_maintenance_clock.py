@@ -106,3 +106,64 @@ class ClockTest(freezing.FrozenTestCase):
             self.poll()
             self.assertEqual("DELETE_IN_PROGRESS", self.row().status)
             self.thaw()
+
+
+class StartedTest(freezing.FrozenTestCase):
+    """A conductor that was started after an outage, and knows of none."""
+
+    def start(self) -> None:
+        """Another one, which has seen nothing yet."""
+        self.plane.watched = 0.0
+        base.install(self, self.plane.runtime("conductor-2"))
+
+    def lasts(self, seconds: float, status: str) -> None:
+        """It is in progress for so long, and then that."""
+        action = self.row().status.partition("_")[0]
+        for after, expected in (
+            (0, f"{action}_IN_PROGRESS"),
+            (seconds - 10, f"{action}_IN_PROGRESS"),
+            (20, status),
+        ):
+            self.plane.clock.advance(after)
+            self.poll()
+            self.assertEqual(expected, self.row().status, after)
+
+    def test_a_create_has_ten_minutes_more(self) -> None:
+        self.create()
+        self.backdate(90)
+        self.start()
+        self.lasts(600, "CREATE_FAILED")
+
+    def test_or_as_long_as_it_has_at_all(self) -> None:
+        self.create(create_timeout=2)
+        self.backdate(90)
+        self.start()
+        self.lasts(120, "CREATE_FAILED")
+
+    def test_a_deletion_has_them_too(self) -> None:
+        self.complete()
+        self.delete()
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {
+                "metadata": {
+                    "annotations": {
+                        lease.DELETE_MARK: "2026-01-01T00:00:00.000000Z"
+                    }
+                }
+            },
+        )
+        self.start()
+        self.lasts(600, "DELETE_FAILED")
+
+    def test_in_them_it_is_complete(self) -> None:
+        self.create()
+        self.backdate(90)
+        self.start()
+        self.poll()
+        self.capi.settle()
+        self.plane.clock.advance(300)
+        self.poll()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())

@@ -28,7 +28,8 @@ class OutagesTest(base.BaseTestCase):
         super().setUp()
         self.now = 0.0
         self.error: Exception | None = None
-        self.outages = outages.Outages(lambda: self.now)
+        self.steady = 5000.0
+        self.outages = outages.Outages(lambda: self.now, lambda: self.steady)
         self.read = self.outages.watched(self._read)
 
     def _read(
@@ -73,3 +74,29 @@ class OutagesTest(base.BaseTestCase):
             self.outages.ended()
         spans = self.outages.spans(self.now)
         self.assertEqual((50, (100.0, 101.0)), (len(spans), spans[0]))
+
+    def test_ten_minutes_or_the_limit_are_watched_from_the_first_answer(
+        self,
+    ) -> None:
+        rows: tuple[tuple[float, float, float], ...] = (
+            # seconds since the first answer, limit, left
+            (0, 3600, 600),
+            (0, 60, 60),
+            (100, 3600, 500),
+            (100, 60, -40),
+            (700, 3600, -100),
+        )
+        self.at(100, exceptions.ManagementUnreachable("away"))
+        self.steady += 900
+        self.at(200)
+        for seconds, limit, left in rows:
+            self.steady = 5900 + seconds
+            self.assertEqual(
+                left, self.outages.unwatched(limit), (seconds, limit)
+            )
+            self.at(300)
+
+    def test_whoever_asks_first_has_seen_it_answer(self) -> None:
+        self.assertEqual(600, self.outages.unwatched(3600))
+        self.steady += 10
+        self.assertEqual(590, self.outages.unwatched(3600))

@@ -47,6 +47,15 @@ ALERTS = [
     "MagnumMetricsAbsent",
 ]
 
+#: What an operator runs of this driver's own, where that is the cure.
+COMMANDS = {
+    "MagnumClusterFailed": "rollback",
+    "MagnumClusterDrift": "list",
+    "MagnumOrphans": "list",
+    "MagnumCertificateExpiring": "renew",
+    "MagnumCredentialDead": "credentials replace",
+}
+
 
 def rules() -> dict[str, dict[str, Any]]:
     """The rules by the names of their alerts."""
@@ -74,6 +83,11 @@ class RulesTest(base.BaseTestCase):
                 {"summary", "description"}, rule["annotations"].keys(), name
             )
             self.assertIn(rule["labels"]["severity"], ("warning", "critical"))
+
+    def test_what_an_operator_can_mend_names_the_command(self) -> None:
+        for name, command in COMMANDS.items():
+            said = rules()[name]["annotations"]["description"]
+            self.assertIn(f'"magnum-capi-helm {command}', said, name)
 
     def test_rules_ask_for_nothing_but_what_is_declared(self) -> None:
         declared = {

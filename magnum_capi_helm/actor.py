@@ -99,12 +99,19 @@ def requested(action: str, context: Any, uuid: str) -> Iterator[None]:
 @contextlib.contextmanager
 def noted(uuid: str) -> Iterator[None]:
     """Log who did what to a cluster, and whether it was accepted."""
+    with told(f"cluster {uuid}"):
+        yield
+
+
+@contextlib.contextmanager
+def told(subject: str) -> Iterator[None]:
+    """As :func:`noted`, of something else than a cluster."""
     became = "refused"
     try:
         yield
         became = "accepted"
     finally:
-        LOG.info("audit: cluster %s: %s: %s", uuid, became, current())
+        LOG.info("audit: %s: %s: %s", subject, became, current())
 
 
 def _line(text: str) -> str:

@@ -17,9 +17,12 @@ cluster.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+import contextlib
 import datetime
 import time
 
+from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import base
@@ -115,8 +118,8 @@ class Freeze(_Command):
         if not parsed_args.apply:
             self._say("nothing was written: --apply freezes it")
             return self._line(rt, ", ".join(maintenance.at_work(rt)))
-        by = fleet.operator("freeze").user
-        rt.anchor.freeze(parsed_args.reason, by, time.time())
+        with _told(rt, "freeze") as by:
+            rt.anchor.freeze(parsed_args.reason, by, time.time())
         seconds = parsed_args.patience * 60
         for found in maintenance.settle(rt, seconds, self.pause):
             if found != self._left:
@@ -145,10 +148,20 @@ class Thaw(_Command):
         """Thaw it; one that is not frozen is fine."""
         rt = runtime.get(chosen(parsed_args.management_cluster))
         if parsed_args.apply:
-            rt.anchor.thaw(time.time())
+            with _told(rt, "thaw"):
+                rt.anchor.thaw(time.time())
         else:
             self._say("nothing was written: --apply thaws it")
         return self._line(rt)
+
+
+@contextlib.contextmanager
+def _told(rt: runtime.Runtime, action: str) -> Iterator[str]:
+    """Log who did it; whoever has one management cluster gave it no name."""
+    who = fleet.operator(action)
+    subject = f"management cluster {rt.home.name}".rstrip()
+    with actor.acting(who), actor.told(subject):
+        yield who.user
 
 
 def chosen(name: str | None) -> str:

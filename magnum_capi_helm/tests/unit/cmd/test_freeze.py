@@ -127,6 +127,54 @@ class CommandsTest(base.FlowTestCase):
             self.assertEqual((0, "open"), (code, line["State"]))
             self.assertFalse(self.frozen())
 
+    def audited(self) -> list[str]:
+        """What the log has of who did what."""
+        lines = self.log.output.splitlines()
+        return [
+            each.partition("audit: ")[2] for each in lines if "audit: " in each
+        ]
+
+    def test_the_log_says_who_began_a_maintenance_and_who_ended_it(
+        self,
+    ) -> None:
+        who = fleet.operator("freeze").user
+        orders: tuple[tuple[type, tuple[str, ...], str], ...] = (
+            (Freeze, ("--reason", "x"), ""),
+            (Freeze, ("--reason", "x", "--apply"), "freeze"),
+            (freeze.Thaw, (), ""),
+            (freeze.Thaw, ("--apply",), "thaw"),
+        )
+        for kind, argv, _ in orders:
+            self.run_command(kind, *argv)
+        self.assertEqual(
+            [
+                f"management cluster: accepted: {action}, user {who}"
+                for _, _, action in orders
+                if action
+            ],
+            self.audited(),
+        )
+
+    def test_a_maintenance_that_could_not_begin_is_in_the_log(self) -> None:
+        self.management.fail(
+            exceptions.ManagementError("may not patch namespaces (403)"),
+            verbs=["patch"],
+            kind=kinds.NAMESPACE,
+        )
+        self.assertRaises(
+            exceptions.ManagementError,
+            self.run_command,
+            Freeze,
+            "--reason",
+            "x",
+            "--apply",
+        )
+        who = fleet.operator("freeze").user
+        self.assertEqual(
+            [f"management cluster: refused: freeze, user {who}"],
+            self.audited(),
+        )
+
     def test_who_may_not_list_leases_is_told_so(self) -> None:
         self.management.fail(
             exceptions.ManagementError("may not list leases (403)"),
@@ -162,5 +210,9 @@ class SeveralTest(placing.PlacesTestCase):
             "--management-cluster",
             "c",
         )
-        _, [line] = self.run_command(freeze.Thaw, "--management-cluster", "b")
+        words = ("--management-cluster", "b", "--apply")
+        _, [line] = self.run_command(freeze.Thaw, *words)
         self.assertEqual("b", line["Management cluster"])
+        self.assertIn(
+            "audit: management cluster b: accepted: thaw", self.log.output
+        )

@@ -38,6 +38,11 @@ ORPHAN = "orphan"
 #: What such a state begins with.
 UNREACHABLE = "unreachable"
 STALE = "stale: the cloud's endpoint, region, interface or CA has changed"
+#: As the health poll found it. No machine can be made without one.
+REFUSED = (
+    "warning: credential refused, or gone: magnum-capi-helm credentials "
+    "replace gives the cluster another one"
+)
 
 _CHART = "helm.sh/chart"
 
@@ -241,6 +246,8 @@ def _state(row: Row, plane: Plane | None) -> str:
         return ABSENT
     if why := _difference(row, found):
         return f"drift: {why}"
+    if row.refused:
+        return REFUSED
     if found.stale:
         return STALE
     return f"warning: {row.warning}" if row.warning else OK

@@ -112,6 +112,21 @@ class ListTest(listed.ListTestCase):
         self.assertEqual([(base.RELEASE, stale)], self.states())
         self.assertEqual(1, listed.run()[0])
 
+    def test_a_credential_that_the_health_poll_found_dead(self) -> None:
+        row = self.row()
+        row.health_status = "UNHEALTHY"
+        row.health_status_reason = {"credential": "Keystone refuses it"}
+        row.save()
+        code, (line,) = listed.run()
+        self.assertEqual(
+            (
+                1,
+                "warning: credential refused, or gone: magnum-capi-helm "
+                "credentials replace gives the cluster another one",
+            ),
+            (code, line["State"]),
+        )
+
     def test_a_secret_without_a_note_is_read_as_a_whole(self) -> None:
         name = names.credentials(base.RELEASE)
         key = (kinds.SECRET, base.NAMESPACE, name)

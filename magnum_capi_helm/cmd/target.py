@@ -135,8 +135,9 @@ def _outlook(known: inventory.Line, target: Target | None) -> stranded.Outlook:
     wanted = kept.read(rt, scope).wanted
     if found and wanted and wanted.chart.version != found.chart_version:
         makes = api_versions.made_by(wanted.chart.version)
-    leaving = known.status.startswith("DELETE_")
-    return stranded.outlook(named, served, None if leaving else makes)
+    if known.status.startswith("DELETE_"):
+        return stranded.outlook(named, served, None)
+    return stranded.outlook(named, served, makes, known.status)
 
 
 def _served(

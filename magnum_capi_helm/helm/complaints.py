@@ -131,5 +131,7 @@ def _chart_stranded(unserved: Collection[str]) -> str:
     return (
         f"the chart makes objects of {', '.join(sorted(unserved))}, which the "
         "management cluster does not serve: it takes another chart, or a "
-        "management cluster that serves this again"
+        "management cluster that serves this again; after a resize that "
+        "failed, resize back to the count that it had before you upgrade: "
+        "Magnum upgrades nothing that is UPDATE_FAILED"
     )

@@ -147,14 +147,16 @@ class _Plane:
             chart=revision.chart_version if revision else "",
             values=revision.values if revision else {},
             versions=_versions(revision),
-            outlook=self._outlook(revision),
+            outlook=self._outlook(revision, cluster.status or ""),
             credential=credential,
             certificates=authorities,
             damaged=tuple(damaged),
             reachable=self._rt.home.kubeconfig in ("", conf.kubeconfig_path()),
         )
 
-    def _outlook(self, revision: releases.Release | None) -> stranded.Outlook:
+    def _outlook(
+        self, revision: releases.Release | None, status: str
+    ) -> stranded.Outlook:
         """What the next operation with its own chart comes to."""
         named = {
             stranded.api(str(each.get("apiVersion", "")), str(each["kind"]))
@@ -165,7 +167,7 @@ class _Plane:
             for kind, versions in self._rt.management.served(group).items():
                 self._served[group, kind] = versions
         makes = {each.group: each.version for each in named}
-        return stranded.outlook(named, self._served, makes)
+        return stranded.outlook(named, self._served, makes, status)
 
 
 def _version(record: client.Object) -> int:

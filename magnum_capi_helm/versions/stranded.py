@@ -36,6 +36,12 @@ REPAIRED = "repaired"
 UPGRADE = "upgrade"
 REFUSED = "refused"
 
+#: The first step where a change has failed before.
+_BACK = (
+    "resize it back to the count that it had, since Magnum upgrades nothing "
+    "that is UPDATE_FAILED; then "
+)
+
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _STAGES = {"alpha": 0, "beta": 1, None: 2}
 
@@ -155,12 +161,14 @@ def outlook(
     named: Collection[Api],
     served: Served,
     makes: Mapping[str, str] | None,
+    status: str = "",
 ) -> Outlook:
     """What becomes of a release when these versions are served.
 
     :param named: by the manifest that helm would read
     :param makes: version by group, of the chart that the next change would
         be made with; None: nothing but a deletion is to come
+    :param status: of its cluster, as Magnum has it
     """
     found = plan(named, served)
     if found.lost:
@@ -172,12 +180,13 @@ def outlook(
         return Outlook(
             REPAIRED, f"nothing: {old} is replaced by the next operation"
         )
+    first = _BACK if status == "UPDATE_FAILED" else ""
     for version, made in api_versions.charts():
         if _fits(found, served, made):
             return Outlook(
                 UPGRADE,
-                f"upgrade it to chart {version} or later: with its own chart, "
-                f"which makes {old}, it can be deleted but not changed",
+                f"{first}upgrade it to chart {version} or later: with its own "
+                f"chart, which makes {old}, it can be deleted but not changed",
             )
     return Outlook(
         REFUSED,

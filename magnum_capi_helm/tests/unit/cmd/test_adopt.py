@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from unittest import mock
 import uuid
@@ -21,6 +22,7 @@ import uuid
 from keystoneauth1 import exceptions as ka_exceptions
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import packed
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cmd import adopt
 from magnum_capi_helm.cmd import main
@@ -130,6 +132,32 @@ class AdoptTest(legacy_reports.ReportCase):
             f"the Secret {RELEASE}-proxy: it is no certificate", self.texts()
         )
         self.assertIn("cluster.x-k8s.io/v1beta1", self.texts())
+
+    def test_an_old_release_that_has_failed_is_resized_back_first(
+        self,
+    ) -> None:
+        key = (
+            kinds.SECRET,
+            base.NAMESPACE,
+            f"sh.helm.release.v1.{RELEASE}.v1",
+        )
+        record = self.server.get(*key) or {}
+        text = base64.b64decode(record["data"]["release"])
+        body = packed.unpack(text)
+        capo = "infrastructure.cluster.x-k8s.io"
+        body["manifest"] = body["manifest"].replace(
+            f"{capo}/v1beta1", f"{capo}/v1alpha7"
+        )
+        text = base64.b64encode(packed.pack(body).encode()).decode()
+        self.server.patch(*key, {"data": {"release": text}})
+        row = self.row()
+        row.status = "UPDATE_FAILED"
+        row.save()
+        self.report()
+        self.assertIn(
+            "with this driver: resize it back to the count that it had",
+            self.texts(),
+        )
 
     def test_a_management_cluster_that_is_silent(self) -> None:
         self.management.unreachable()

@@ -109,6 +109,18 @@ class TargetTest(base.FlowTestCase):
         self.assertEqual(1, found.code)
         self.assertEqual("releases read: 1, listed: 1\n", found.summary)
 
+    def test_one_that_has_failed_since_is_resized_back_first(self) -> None:
+        self.old_cluster()
+        row = self.row()
+        row.status = "UPDATE_FAILED"
+        row.save()
+        (line,) = Answer("--target", "capi=1.11,capo=0.12").lines
+        self.assertRegex(
+            line["First"],
+            "^resize it back to the count that it had, .*; then upgrade it "
+            "to chart 0.11.0 or later: ",
+        )
+
     def test_versions_that_are_served_until_then_strand_nobody(self) -> None:
         self.old_cluster()
         found = Answer("--target", "capo=0.11")

@@ -177,7 +177,10 @@ class ChartTooOldTest(stranded.StrandedTestCase):
         self.assertEqual(
             "helm upgrade: the chart makes objects of cluster.x-k8s.io/"
             "v1beta1, which the management cluster does not serve: it takes "
-            "another chart, or a management cluster that serves this again",
+            "another chart, or a management cluster that serves this again; "
+            "after a resize that failed, resize back to the count that it had "
+            "before you upgrade: Magnum upgrades nothing that is "
+            "UPDATE_FAILED",
             row.status_reason,
         )
         self.assertEqual(2, self.replicas())

@@ -18,6 +18,10 @@ from oslotest import base
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import complaints
 
+_BACK = (
+    "after a resize that failed, resize back to the count that it had before "
+    "you upgrade: Magnum upgrades nothing that is UPDATE_FAILED"
+)
 #: What helm complains of -> class and text.
 COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
     (
@@ -251,7 +255,7 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         exceptions.HelmError,
         "the chart makes objects of b/v1, which the management cluster does "
         "not serve: it takes another chart, or a management cluster that "
-        "serves this again",
+        f"serves this again; {_BACK}",
     ),
     (
         "Error: UPGRADE FAILED: ["
@@ -274,7 +278,7 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         "the chart makes objects of bootstrap.cluster.x-k8s.io/v1beta1, "
         "cluster.x-k8s.io/v1beta1, which the management cluster does not "
         "serve: it takes another chart, or a management cluster that serves "
-        "this again",
+        f"this again; {_BACK}",
     ),
     (
         "WARNING: Kubernetes configuration file is group-readable\n"

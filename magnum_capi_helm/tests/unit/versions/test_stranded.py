@@ -124,6 +124,26 @@ class OutlookTest(base.BaseTestCase):
             found,
         )
 
+    def test_what_failed_is_resized_back_before_it_can_be_upgraded(
+        self,
+    ) -> None:
+        upgrade = (
+            "upgrade it to chart 0.11.0 or later: with its own chart, which "
+            "makes infrastructure.cluster.x-k8s.io/v1alpha7, it can be "
+            "deleted but not changed"
+        )
+        back = (
+            "resize it back to the count that it had, since Magnum upgrades "
+            "nothing that is UPDATE_FAILED; then "
+        )
+        for status, said in (
+            ("UPDATE_FAILED", f"{back}{upgrade}"),
+            ("UPDATE_COMPLETE", upgrade),
+            ("CREATE_FAILED", upgrade),
+        ):
+            found = stranded.outlook(NAMED, SERVED, SAME, status)
+            self.assertEqual(said, found.detail, status)
+
     def test_an_upgrade_that_is_wanted_already_is_all_it_takes(self) -> None:
         found = stranded.outlook(NAMED, SERVED, NEWER)
         self.assertEqual(

@@ -25,6 +25,9 @@ from typing import Any
 from magnum_capi_helm import spec
 from magnum_capi_helm.versions import stranded
 
+#: What the certificates of control plane machines are called.
+MACHINES = "control plane"
+
 _SERVED = stranded.Outlook(stranded.OK)
 
 

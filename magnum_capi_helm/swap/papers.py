@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A cluster's credential and certificates, as its Secrets have them.
+"""A cluster's credential and certificates, as Secrets and Machines have them.
 
 Nothing of what is secret leaves this module.
 """
@@ -30,6 +30,8 @@ from magnum_capi_helm import names
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import client
+from magnum_capi_helm.status import certificates as machine_certificates
+from magnum_capi_helm.status import view
 from magnum_capi_helm.swap import evidence
 
 _AUTHORITIES = ("ca", "etcd", "proxy")
@@ -106,6 +108,17 @@ def authorities(
         shown = purpose if purpose == _KUBECONFIG else f"{purpose} CA"
         found.append(evidence.Certificate(shown, until, _day(until)))
     return tuple(found)
+
+
+def machines(seen: view.View) -> tuple[evidence.Certificate, ...]:
+    """The first of those that kubeadm made for the control plane to end.
+
+    None, where Cluster API does not say when they do.
+    """
+    until = machine_certificates.expiry(seen)
+    if until is None:
+        return ()
+    return (evidence.Certificate(evidence.MACHINES, until, _day(until)),)
 
 
 def _pem(secret: client.Object, purpose: str) -> bytes:

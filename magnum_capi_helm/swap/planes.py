@@ -149,7 +149,7 @@ class _Plane:
             versions=_versions(revision),
             outlook=self._outlook(revision, cluster.status or ""),
             credential=credential,
-            certificates=authorities,
+            certificates=authorities + papers.machines(seen),
             damaged=tuple(damaged),
             reachable=self._rt.home.kubeconfig in ("", conf.kubeconfig_path()),
         )

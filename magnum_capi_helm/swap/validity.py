@@ -58,7 +58,7 @@ def credential(
 def certificates(
     subject: evidence.Subject, around: evidence.Surroundings
 ) -> Iterator[finding.Finding]:
-    """The CAs, which nothing renews, and the kubeconfig's certificate."""
+    """The CAs, which nothing renews, the kubeconfig's, and the machines'."""
     if subject.live is None or not subject.live.certificates:
         return
     fine = []
@@ -72,7 +72,7 @@ def certificates(
             "certificate",
             f"{each.name} {'was' if days < 0 else 'is'} valid until "
             f"{each.day}",
-            _RENEWAL.get(each.name, _NO_RENEWAL),
+            _RENEWAL.get(each.name, _NO_RENEWAL).format(subject.uuid),
         )
     if fine:
         yield finding.Finding(finding.OK, "certificate", ", ".join(fine))
@@ -80,6 +80,9 @@ def certificates(
 
 _RENEWAL = {
     "kubeconfig": "Cluster API renews it: see why it does not",
+    evidence.MACHINES: (
+        "magnum-capi-helm renew {} --apply, once this driver runs"
+    ),
 }
 _NO_RENEWAL = (
     "Cluster API can't replace it: let its owner move to another cluster"

@@ -27,6 +27,7 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cmd import adopt
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.cmd import legacy_reports
 from magnum_capi_helm.tests.unit.flows import base
@@ -158,6 +159,36 @@ class AdoptTest(legacy_reports.ReportCase):
             "with this driver: resize it back to the count that it had",
             self.texts(),
         )
+
+    def test_machines_whose_certificates_expire_before_all_others(
+        self,
+    ) -> None:
+        self.expire("2099-01-01T00:00:00Z")
+        code, _ = self.report("--all")
+        self.assertEqual(0, code)
+        self.assertIn("control plane until 2099-01-01", self.texts())
+        self.expire("2020-01-01T00:00:00Z")
+        code, found = self.report("--to-do")
+        self.assertEqual((1, [("act", "certificate")]), (code, found))
+        self.assertEqual(
+            (
+                "control plane was valid until 2020-01-01",
+                f"magnum-capi-helm renew {base.UUID} --apply, once this "
+                "driver runs",
+            ),
+            (self.lines[0]["What"], self.lines[0]["To do"]),
+        )
+
+    def expire(self, date: str) -> None:
+        """When the certificates of the control plane's machines do."""
+        for each in self.server.list(kinds.MACHINE, base.NAMESPACE):
+            if view.CONTROL_PLANE_LABEL in view.labels_of(each):
+                self.server.patch(
+                    kinds.MACHINE,
+                    base.NAMESPACE,
+                    view.name_of(each),
+                    {"status": {"certificatesExpiryDate": date}},
+                )
 
     def test_a_management_cluster_that_is_silent(self) -> None:
         self.management.unreachable()

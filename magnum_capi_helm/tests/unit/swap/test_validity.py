@@ -94,7 +94,7 @@ class ValidityTest(base.BaseTestCase):
     def test_who_renews_what(self) -> None:
         known = tuple(
             evidence.Certificate(name, NOW, "today")
-            for name in ("ca CA", "kubeconfig")
+            for name in ("ca CA", "kubeconfig", "control plane")
         )
         cluster = subjects.subject(live={"certificates": known})
         self.assertEqual(
@@ -102,6 +102,7 @@ class ValidityTest(base.BaseTestCase):
                 "Cluster API can't replace it: let its owner move to another "
                 "cluster",
                 "Cluster API renews it: see why it does not",
+                "magnum-capi-helm renew u-1 --apply, once this driver runs",
             ],
             [
                 each.remedy

@@ -57,6 +57,18 @@ def namespace(prefix: str, project_id: str) -> str:
     return f"{prefix}-{re.sub('[^a-z0-9]', '', project_id.lower())}"
 
 
+def project_of(found: str, prefix: str) -> str:
+    """The project that a namespace is made for; empty: it is another's.
+
+    Another cloud on the same management cluster may have a prefix that
+    begins with this one's.
+
+    :param prefix: of this cloud's namespaces
+    """
+    project = found.removeprefix(namespace(prefix, ""))
+    return project if found == namespace(prefix, project) else ""
+
+
 def release(cluster_name: str | None, uuid: str) -> str:
     """The release name of a new cluster; existing ones keep theirs.
 

@@ -29,10 +29,10 @@ from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.planes import places
 from magnum_capi_helm.polls import looks
-from magnum_capi_helm.records import inventory
 from magnum_capi_helm.records import rows
 from magnum_capi_helm.status import branch
 from magnum_capi_helm.status import description
+from magnum_capi_helm.status import view
 
 
 class Sitter:
@@ -102,7 +102,7 @@ class Sitter:
 
 def _chart(look: looks.Look) -> str:
     """The version that it was made with; else, that is wanted."""
-    found = inventory.chart_version(look.seen.cluster)
+    found = view.chart_version(look.seen.cluster)
     return found or (look.known.chart.version if look.known else "")
 
 

@@ -78,7 +78,7 @@ def take(project: str | None, files: identity.Files | None = None) -> Census:
     with futures.ThreadPoolExecutor(len(every)) as pool:
         planes = list(pool.map(look, every))
     lines = inventory.compare(known, planes, prefix)
-    if any(each.state == inventory.ORPHAN for each in lines):
+    if any(each.orphan for each in lines):
         # A cluster that was made meanwhile is none.
         again = {each.uuid: each for each in (*known, *_rows(project))}
         known = list(again.values())
@@ -198,20 +198,22 @@ def _releases(
     """
     clusters, records = _listed(rt, within)
     prefix = conf.CONF.capi_helm.namespace_prefix
+    mine = conf.CONF.capi_helm.region_name
     there = {
         scope
         for scope in clusters.keys() | records.keys()
-        if inventory.project_of(scope[0], prefix)
+        if names.project_of(scope[0], prefix)
     }
     # Of a release without a row: may it be that of another region's Magnum?
-    theirs = _theirs(rt, {scope[0] for scope in there - ours})
+    strangers = _marks(rt, {scope[0] for scope in there - ours})
     return {
         scope: dataclasses.replace(
             _found(rt, scope, clusters.get(scope), records.get(scope, ())),
             stale=scope in stale,
+            unmarked=not strangers.get(scope[0]),
         )
         for scope in there
-        if scope in ours or scope[0] not in theirs
+        if scope in ours or strangers[scope[0]] in ("", mine)
     }
 
 
@@ -243,12 +245,11 @@ def _listed(
     return clusters, records
 
 
-def _theirs(rt: runtime.Runtime, names: Iterable[str]) -> set[str]:
-    """Namespaces that belong to the Magnum of another region."""
+def _marks(rt: runtime.Runtime, wanted: Iterable[str]) -> dict[str, str]:
+    """The regions that namespaces belong to; empty: nothing says it."""
     return {
-        each
-        for each in names
-        if namespaces.foreign(rt.management.get(kinds.NAMESPACE, "", each))
+        each: namespaces.owner(rt.management.get(kinds.NAMESPACE, "", each))
+        for each in wanted
     }
 
 
@@ -266,7 +267,7 @@ def _found(
     return inventory.Found(
         cluster=cluster,
         newest=revisions[-1] if revisions else None,
-        chart=inventory.chart_version(cluster) or _intended(rt, scope),
+        chart=view.chart_version(cluster) or _intended(rt, scope),
     )
 
 

@@ -94,7 +94,7 @@ class List(base.Lister):
             lines = [each for each in lines if each.plane == chosen]
             planes = [each for each in planes if each.name == chosen]
         if parsed_args.orphans:
-            lines = [each for each in lines if each.state == inventory.ORPHAN]
+            lines = [each for each in lines if each.orphan]
         self._lines = lines + inventory.silent(planes, lines)
         found = [dataclasses.astuple(each) for each in self._lines]
         if theirs is None:

@@ -167,7 +167,7 @@ def _of_planes(
     lines: Iterable[inventory.Line],
     details: Iterable[Details],
 ) -> Iterator[Sample]:
-    orphans = [each.plane for each in lines if each.state == inventory.ORPHAN]
+    orphans = [each.plane for each in lines if each.orphan]
     for each in planes:
         name = each.name
         yield Sample(families.UP, (name,), float(bool(each.identity)))

@@ -94,7 +94,7 @@ def read(
         leases=[
             each
             for each in leases.found
-            if inventory.project_of(each.scope[0], prefix)
+            if names.project_of(each.scope[0], prefix)
         ],
         parts={name: part.known for name, part in parts.items()},
     )

@@ -32,10 +32,15 @@ from magnum_capi_helm.status import view
 OWNER = "magnum.openstack.org/region"
 
 
+def owner(namespace: client.Object | None) -> str:
+    """The region that a namespace belongs to; empty: nothing says it."""
+    return view.labels_of(namespace or {}).get(OWNER, "")
+
+
 def foreign(namespace: client.Object | None) -> str:
     """The other region that a namespace belongs to; empty: to none."""
-    owner = view.labels_of(namespace or {}).get(OWNER, "")
-    return "" if owner == conf.CONF.capi_helm.region_name else owner
+    found = owner(namespace)
+    return "" if found == conf.CONF.capi_helm.region_name else found
 
 
 def check(namespace: client.Object | None) -> None:
@@ -43,10 +48,10 @@ def check(namespace: client.Object | None) -> None:
 
     :raises NotSupported: it is another's
     """
-    if namespace is not None and (owner := foreign(namespace)):
+    if namespace is not None and (other := foreign(namespace)):
         raise exceptions.NotSupported(
             f"the namespace {view.name_of(namespace)} on the management "
-            f"cluster belongs to the Magnum of region {owner}: the operator "
+            f"cluster belongs to the Magnum of region {other}: the operator "
             "has to set [capi_helm] namespace_prefix or region_name so that "
             "each has its own"
         )

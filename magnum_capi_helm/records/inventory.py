@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
-import re
 from typing import TypeAlias
 
 from magnum_capi_helm import names
@@ -35,6 +34,11 @@ Scope: TypeAlias = tuple[str, str]
 OK = "ok"
 ABSENT = "not on its management cluster"
 ORPHAN = "orphan"
+#: Where nothing says whose the namespace is.
+UNMARKED = (
+    "orphan, or another Magnum's: its namespace is not marked, set "
+    "[capi_helm] region_name in each"
+)
 #: What such a state begins with.
 UNREACHABLE = "unreachable"
 STALE = "stale: the cloud's endpoint, region, interface or CA has changed"
@@ -43,8 +47,6 @@ REFUSED = (
     "warning: credential refused, or gone: magnum-capi-helm credentials "
     "replace gives the cluster another one"
 )
-
-_CHART = "helm.sh/chart"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,12 +90,14 @@ class Found:
     :param newest: its newest revision that was not superseded
     :param chart: the chart's version; empty: not known
     :param stale: whether it has another way to the cloud than new ones get
+    :param unmarked: whether nothing says whose its namespace is
     """
 
     cluster: view.Object | None = None
     newest: view.Revision | None = None
     chart: str = ""
     stale: bool = False
+    unmarked: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,28 +133,10 @@ class Line:
     revision: str = ""
     state: str = OK
 
-
-def project_of(namespace: str, prefix: str) -> str:
-    """The project that a namespace is made for; empty: it is another's.
-
-    Another cloud on the same management cluster may have a prefix that
-    begins with this one's.
-
-    :param prefix: of this cloud's namespaces
-    """
-    project = namespace.removeprefix(names.namespace(prefix, ""))
-    ours = namespace == names.namespace(prefix, project)
-    return project if ours else ""
-
-
-def chart_version(cluster: view.Object | None) -> str:
-    """The version of the chart that made a Cluster; empty: not known.
-
-    A label can't have a plus sign: charts write an underscore for it.
-    """
-    label = view.labels_of(cluster or {}).get(_CHART, "")
-    found = re.search(r"-(\d+\..*)", label)
-    return found[1].replace("_", "+") if found else ""
+    @property
+    def orphan(self) -> bool:
+        """Whether Magnum has no cluster for it, and may have lost it."""
+        return self.state in (ORPHAN, UNMARKED)
 
 
 def compare(
@@ -291,12 +277,12 @@ def _strays(
                     _line(row, plane),
                     state=f"drift: the cluster is on {where}",
                 )
-        elif (project := project_of(scope[0], prefix)) and (
+        elif (project := names.project_of(scope[0], prefix)) and (
             found.cluster is not None or names.made_like(scope[1])
         ):
             yield dataclasses.replace(
                 _released(scope, found),
                 project=project,
                 plane=plane.name,
-                state=ORPHAN,
+                state=UNMARKED if found.unmarked else ORPHAN,
             )

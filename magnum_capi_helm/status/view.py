@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any, TypeAlias
 
 from magnum_capi_helm import names
@@ -22,6 +23,7 @@ from magnum_capi_helm import names
 Object: TypeAlias = dict[str, Any]
 
 #: Label that the chart puts on everything it renders.
+_CHART = "helm.sh/chart"
 CHART_CLUSTER_LABEL = "capi.stackhpc.com/cluster"
 #: Label that Cluster API puts on machines and what belongs to them.
 CLUSTER_NAME_LABEL = "cluster.x-k8s.io/cluster-name"
@@ -156,6 +158,16 @@ def name_of(obj: Object) -> str:
 def labels_of(obj: Object) -> dict[str, str]:
     """The object's labels."""
     return (obj.get("metadata") or {}).get("labels") or {}
+
+
+def chart_version(cluster: Object | None) -> str:
+    """The version of the chart that made a Cluster; empty: not known.
+
+    A label can't have a plus sign: charts write an underscore for it.
+    """
+    label = labels_of(cluster or {}).get(_CHART, "")
+    found = re.search(r"-(\d+\..*)", label)
+    return found[1].replace("_", "+") if found else ""
 
 
 def annotations_of(obj: Object) -> dict[str, str]:

@@ -219,13 +219,6 @@ PLACES: dict[
         [("", "ok")],
     ),
 }
-VERSIONS = {
-    "openstack-cluster-0.27.0": "0.27.0",
-    "openstack-cluster-0.27.1-dev.0.main.3": "0.27.1-dev.0.main.3",
-    "openstack-cluster-0.27.1_custom": "0.27.1+custom",
-    "openstack-cluster": "",
-    "": "",
-}
 
 
 class InventoryTest(base.BaseTestCase):
@@ -280,9 +273,3 @@ class InventoryTest(base.BaseTestCase):
         ]
         lines = inventory.compare(rows, [A], "magnum")
         self.assertEqual(["a", "b", "c"], [each.name for each in lines])
-
-    def test_the_charts_version_is_in_a_label(self) -> None:
-        for label, version in VERSIONS.items():
-            obj = {"metadata": {"labels": {"helm.sh/chart": label}}}
-            self.assertEqual(version, inventory.chart_version(obj), label)
-        self.assertEqual("", inventory.chart_version(None))

@@ -59,6 +59,23 @@ STRANGERS: dict[str, tuple[str, str, inventory.Found, str | None]] = {
 
 
 class OrphansTest(base.BaseTestCase):
+    def test_it_may_be_anothers_where_nothing_marks_its_namespace(
+        self,
+    ) -> None:
+        scope = ("magnum-p2", SCOPE[1])
+        for unmarked, state in (
+            (False, "orphan"),
+            (
+                True,
+                "orphan, or another Magnum's: its namespace is not marked, "
+                "set [capi_helm] region_name in each",
+            ),
+        ):
+            found = dataclasses.replace(FOUND, unmarked=unmarked)
+            plane = dataclasses.replace(one_cluster.A, found={scope: found})
+            (line,) = inventory.compare([], [plane], "magnum")
+            self.assertEqual((state, True), (line.state, line.orphan))
+
     def test_what_has_no_row_is_an_orphan_in_this_clouds_namespaces(
         self,
     ) -> None:

@@ -21,6 +21,15 @@ from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
+#: The label of a Cluster -> the version of its chart.
+VERSIONS = {
+    "openstack-cluster-0.27.0": "0.27.0",
+    "openstack-cluster-0.27.1-dev.0.main.3": "0.27.1-dev.0.main.3",
+    "openstack-cluster-0.27.1_custom": "0.27.1+custom",
+    "openstack-cluster": "",
+    "": "",
+}
+
 
 class ViewTest(base.BaseTestCase):
     def test_machines_belong_to_one_group_by_name(self) -> None:
@@ -67,3 +76,9 @@ class ViewTest(base.BaseTestCase):
         self.assertEqual(
             words, {word: view.Revision(1, word).pending for word in words}
         )
+
+    def test_the_charts_version_is_in_a_label(self) -> None:
+        for label, version in VERSIONS.items():
+            obj = {"metadata": {"labels": {"helm.sh/chart": label}}}
+            self.assertEqual(version, view.chart_version(obj), label)
+        self.assertEqual("", view.chart_version(None))

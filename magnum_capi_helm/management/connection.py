@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 import pykube
+import pykube.config
 import pykube.exceptions
 import pykube.http
 import requests
@@ -99,7 +100,7 @@ class Connection:
         self._api = pykube.HTTPClient(
             config, timeout=timeout, http_adapter=adapter
         )
-        self._user = dict(config.user)
+        self._user = _plain(config.user)
         self._prepare(config)
         self.server: str = config.cluster["server"]
 
@@ -144,3 +145,13 @@ def _usable(document: dict[str, Any], path: str) -> pykube.KubeConfig:
             "take: set its current-context"
         ) from error
     return config
+
+
+def _plain(user: dict[str, Any]) -> dict[str, Any]:
+    """A user with paths, where pykube has objects of its own."""
+    return {
+        name: str(value.filename())
+        if isinstance(value, pykube.config.BytesOrFile)
+        else value
+        for name, value in user.items()
+    }

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import pathlib
 import tempfile
@@ -21,14 +22,17 @@ import time
 import traceback
 from unittest import mock
 
+from cryptography import x509
 import requests
 import yaml
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
+from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.operations import spent
+from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.management import server
 
 SHORT = (0.2, 0.2)
@@ -247,3 +251,33 @@ class KubeconfigTest(server.ServerTest):
         self.assertNotIn("hunter2", [each.read_text() for each in new])
         del connected, user
         self.assertFalse(path.exists())
+
+    def test_the_end_of_a_client_certificate_inline_and_in_a_file(
+        self,
+    ) -> None:
+        pem, key = pki.trusted().signed("admin", days=2.0)
+        (self.home / "admin.crt").write_text(pem)
+        (self.home / "admin.key").write_text(key)
+        rows: dict[str, dict[str, str]] = {
+            "inline": {
+                "client-certificate-data": _base64(pem),
+                "client-key-data": _base64(key),
+            },
+            "a file": {
+                "client-certificate": "admin.crt",
+                "client-key": str(self.home / "admin.key"),
+            },
+        }
+        found = x509.load_pem_x509_certificate(pem.encode())
+        ends = found.not_valid_after_utc.timestamp()
+        for name, user in rows.items():
+            with self.subTest(name):
+                connected = self.connect(user=user)
+                self.assertEqual(
+                    (endings.Ending(endings.CERTIFICATE, ends),),
+                    connected.ends(),
+                )
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

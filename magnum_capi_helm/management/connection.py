@@ -30,6 +30,7 @@ import requests
 from urllib3.util import retry
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import current
 from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import exec_plugin
 from magnum_capi_helm.management import kubeconfig
@@ -70,11 +71,14 @@ class Connection:
         timeout: tuple[float, float],
         option: str = kubeconfig.OPTION,
     ) -> None:
-        document = kubeconfig.load(path, option)
+        self._path = path
+        self._files = memory_files.Files()
+        document = current.chosen(kubeconfig.load(path, option), path)
         #: Certificates and keys that are files of their own.
         self.files: tuple[str, ...] = kubeconfig.files_of(document)
-        self._files = memory_files.Files()
-        config = _usable(kubeconfig.externalise(document, self._files), path)
+        document = kubeconfig.externalise(document, self._files)
+        current.check(document, path)
+        config = _usable(document, path)
         adapter = pykube.http.KubernetesHTTPAdapter(
             config,
             pool_connections=1,
@@ -105,7 +109,12 @@ class Connection:
         self.server: str = config.cluster["server"]
 
     def ends(self) -> tuple[endings.Ending, ...]:
-        """What of the kubeconfig ends, and when. Asks nobody."""
+        """What of the kubeconfig ends, and when. Asks nobody.
+
+        :raises NotConfigured: its token file can't be read
+        """
+        # Not before: whoever writes it may do so while we start.
+        current.readable(self._user, "tokenFile", self._path)
         return endings.of(self._user)
 
     def _prepare(self, config: pykube.KubeConfig) -> None:

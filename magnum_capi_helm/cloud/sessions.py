@@ -36,6 +36,7 @@ from requests import adapters
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.cloud import tls_files
 from magnum_capi_helm.operations import spent
 
 #: Seconds for one request, where Magnum's configuration sets none.
@@ -130,13 +131,17 @@ def accepted(session: Any) -> bool:
 
 
 def _service_auth() -> Any:
-    return loading.load_auth_from_conf_options(conf.CONF, _SECTION)
+    try:
+        return loading.load_auth_from_conf_options(conf.CONF, _SECTION)
+    except ka_exceptions.ClientException as error:
+        raise exceptions.NotConfigured(f"[{_SECTION}]: {error}") from error
 
 
 def _session(auth: Any) -> Any:
     session = loading.load_session_from_conf_options(
         conf.CONF, _SECTION, auth=auth
     )
+    tls_files.check(session, _SECTION)
     if session.timeout is None:
         session.timeout = _TIMEOUT
     transport = session.session

@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The files that a session needs before it can ask anybody.
+
+Requests would say so with an error of the operating system, at the first
+request and without the option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+from typing import Any
+
+from magnum_capi_helm import exceptions
+
+
+def check(session: Any, section: str) -> None:
+    """Look whether the files are there.
+
+    :param session: of keystoneauth
+    :param section: of the configuration that it is made from
+    :raises NotConfigured: one is not there, or can't be read
+    """
+    for option, path in _named(session):
+        try:
+            # One of CAs may be a directory as well.
+            if not os.path.isdir(path):
+                open(path, "rb").close()
+        except OSError as error:
+            raise exceptions.NotConfigured(
+                f"[{section}] {option} {path}: {error.strerror}"
+            ) from error
+
+
+def _named(session: Any) -> Iterator[tuple[str, str]]:
+    """Option and path of each."""
+    if isinstance(session.verify, str):
+        yield "cafile", session.verify
+    if isinstance(session.cert, str):
+        yield "certfile", session.cert
+    elif session.cert:
+        yield from zip(("certfile", "keyfile"), session.cert, strict=True)

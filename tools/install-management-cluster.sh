@@ -15,8 +15,8 @@
 # chart was tested with: cert-manager, the OpenStack resource controller,
 # Cluster API with its OpenStack provider, addon provider and janitor.
 #
-# What is there in the wanted version already, is left alone; so it may run any
-# number of times, and finishes what a broken run began. --help has the rest.
+# Nothing is replaced by what is older. It may run any number of times, and
+# finishes what a broken run began. --help has the rest.
 
 set -euo pipefail
 
@@ -116,6 +116,7 @@ function main {
     check_tools
     read_versions
     check_management_cluster
+    check_owner
     fetch_helm
     install_cert_manager
     if [[ -n $RESOURCES ]]; then

@@ -36,10 +36,8 @@ function install_providers {
     local missing=() older=()
     fetch_clusterctl
     fetch_providers
-    local installed
-    installed=$(installed_providers)
     while read -r directory type name role version; do
-        have=$(sed -n "s,^$type/$name=v,,p" <<<"$installed")
+        have=$(sed -n "s,^$type/$name=v,,p" <<<"$INSTALLED")
         if [[ -z $have ]]; then
             missing+=("--$role" "$name:v$version")
         elif [[ $have == "$version" ]]; then
@@ -50,7 +48,6 @@ function install_providers {
             older+=("--$role" "$name:v$version")
         fi
     done < <(providers)
-    check_owner "$installed"
     if ((${#older[@]})); then
         clusterctl_does upgrade apply "${older[@]}"
     fi
@@ -73,10 +70,12 @@ function installed_providers {
     fi
 }
 
-# A Cluster API that clusterctl has not installed is somebody else's.
+# Notes what clusterctl installed. A Cluster API that it has not is somebody
+# else's: who asks first, changes nothing on the way to that.
 function check_owner {
     local crd=clusters.cluster.x-k8s.io
-    if [[ -z $1 && -n $(kube get crd "$crd" --ignore-not-found \
+    INSTALLED=$(installed_providers)
+    if [[ -z $INSTALLED && -n $(kube get crd "$crd" --ignore-not-found \
         --output name) ]]; then
         fail "Cluster API is on the management cluster, and clusterctl did" \
             "not install it: whoever did, has to upgrade it"

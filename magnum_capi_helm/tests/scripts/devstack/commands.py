@@ -78,11 +78,11 @@ def installer(kubeconfig: str) -> list[str]:
     """What the installer of management clusters runs."""
     found = [
         *components.READY,
+        *components.NOBODYS,
         *components.HELM,
         *components.CERT_MANAGER,
         *components.ORC,
         *components.PROVIDER_FILES,
-        *components.NOBODYS,
         *components.INIT,
         *components.ADDONS,
         *components.JANITOR,

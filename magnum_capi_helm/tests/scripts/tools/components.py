@@ -41,13 +41,32 @@ HELM = [
     "T/cache/helm/helm-v3.17.3-linux-amd64.tar.gz --directory "
     "T/cache/helm/v3.17.3 --strip-components 1 linux-amd64/helm",
 ]
+
+
+def running(name: str, path: str) -> str:
+    """How Deployments are asked for something."""
+    return (
+        f"{KUBECTL} get deployments --all-namespaces --show-managed-fields "
+        f"--selector app.kubernetes.io/name={name} --output "
+        "jsonpath=\\{range\\ .items\\[\\*\\]\\}\\{.metadata.namespace\\}/"
+        f"\\{{.metadata.name\\}}\\ {path}\\{{\\'\\\\n\\'\\}}\\{{end\\}}"
+    )
+
+
 CERT_MANAGER = [
-    f"{KUBECTL} get deployments --all-namespaces --output name --selector "
-    "app.kubernetes.io/name=cert-manager\\,"
-    "app.kubernetes.io/version\\!=v1.20.3",
+    running(
+        "cert-manager",
+        '\\{.metadata.managedFields\\[\\?\\(@.operation==\\"Apply\\"\\)\\]'
+        ".manager\\}",
+    ),
+    running(
+        "cert-manager",
+        "\\{.metadata.labels.app\\\\.kubernetes\\\\.io/version\\}",
+    ),
     f"{_CURL}/cert-manager/v1.20.3/cert-manager.yaml.part "
     f"{_CERT_MANAGER}/v1.20.3/cert-manager.yaml",
-    f"{KUBECTL} apply --server-side --force-conflicts --filename "
+    f"{KUBECTL} apply --server-side --force-conflicts --field-manager "
+    "magnum-capi-helm --filename "
     "T/cache/cert-manager/v1.20.3/cert-manager.yaml",
     f"{KUBECTL} rollout status deployment/cert-manager --namespace "
     "cert-manager --timeout 10m",
@@ -57,6 +76,7 @@ CERT_MANAGER = [
     "cert-manager --timeout 10m",
 ]
 ORC = [
+    running("orc", "\\{.spec.template.spec.containers\\[0\\].image\\}"),
     f"{_CURL}/orc/v2.6.0/install.yaml.part {_ORC}/v2.6.0/install.yaml",
     f"{KUBECTL} apply --server-side --force-conflicts --filename "
     "T/cache/orc/v2.6.0/install.yaml",
@@ -77,10 +97,10 @@ PROVIDER_FILES = [
         )
         for file in (f"{role}-components.yaml", "metadata.yaml")
     ),
-    f"{KUBECTL} get crd providers.clusterctl.cluster.x-k8s.io "
-    "--ignore-not-found --output name",
 ]
 NOBODYS = [
+    f"{KUBECTL} get crd providers.clusterctl.cluster.x-k8s.io "
+    "--ignore-not-found --output name",
     f"{KUBECTL} get crd clusters.cluster.x-k8s.io --ignore-not-found --output "
     "name",
 ]
@@ -98,6 +118,7 @@ INIT = [
 def chart(name: str, version: str, namespace: str) -> list[str]:
     """How a chart of azimuth-cloud is installed."""
     return [
+        running(name, "\\{.metadata.labels.helm\\\\.sh/chart\\}"),
         f"{_CURL}/charts/{name}-{version}.tgz.part "
         f"{_AZIMUTH}/{name}/{name}-{version}.tgz",
         f"helm upgrade --install {name} T/cache/charts/{name}-{version}.tgz "

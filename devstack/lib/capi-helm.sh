@@ -11,12 +11,24 @@ CAPI_HELM_CLOUD=devstack-admin
 # all of DevStack's.
 function _capi_helm_tool {
     (
-        # shellcheck disable=SC2034
+        # shellcheck disable=SC2030,SC2034
         CACHE=$CAPI_HELM_CACHE CHECKSUMS=$CAPI_HELM_CHECKSUMS DRY_RUN=""
         # shellcheck source=tools/management-cluster/download.sh
         source "$CAPI_HELM_TOOLS/management-cluster/download.sh"
         "$@"
     )
+}
+
+# A helm that is there is not replaced; the driver needs this one or a later.
+function _check_capi_helm_helm {
+    local have oldest
+    have=$(helm version --template '{{.Version}}')
+    have=${have#v}
+    oldest=$(printf '%s\n' 3.16.0 "$have" | sort --version-sort | head -n 1)
+    if [[ -n $have && $oldest != 3.16.0 ]]; then
+        die "$LINENO" "$(type -p helm) is $have: upgrade it to 3.16 or" \
+            "later, or remove it, and one is installed"
+    fi
 }
 
 # Everything that would fail late, and can be seen at once.
@@ -42,6 +54,9 @@ function check_capi_helm {
     if [[ ! -r $template ]]; then
         die "$LINENO" "CAPI_HELM_TEMPLATE: there is no $template"
     fi
+    if type -p helm >/dev/null; then
+        _check_capi_helm_helm
+    fi
     mkdir -p "$CAPI_HELM_CACHE"
 }
 
@@ -52,6 +67,7 @@ function _capi_helm_admin_kubeconfig {
 function install_capi_helm_management_cluster {
     local options=()
     if [[ $CAPI_HELM_INSTALL_COMPONENTS != True ]]; then
+        _install_capi_helm_helm
         return
     fi
     if [[ -n $CAPI_HELM_CHART_VERSION ]]; then
@@ -67,16 +83,31 @@ function install_capi_helm_management_cluster {
     _install_capi_helm_helm
 }
 
-# Conductors need a helm. One that is there is not replaced.
+# Conductors need a helm, whoever installed Cluster API. One that is there is
+# not replaced.
 function _install_capi_helm_helm {
     local program
     if type -p helm >/dev/null; then
         return
     fi
+    # What the installer has fetched is there already.
+    _capi_helm_tool _fetch_capi_helm_helm
     program=$(find "$CAPI_HELM_CACHE/helm" -name helm -type f |
         sort --version-sort | tail -n 1)
     sudo install -m 0755 "$program" /usr/local/bin/helm
     touch "$CAPI_HELM_DATA_DIR/helm-is-ours"
+}
+
+# The one that the chart was tested with.
+function _fetch_capi_helm_helm {
+    local versions
+    # shellcheck source=tools/management-cluster/components.sh
+    source "$CAPI_HELM_TOOLS/management-cluster/components.sh"
+    versions=$(python3 "$CAPI_HELM_TOOLS/management-cluster/versions.py" \
+        ${CAPI_HELM_CHART_VERSION:+--chart "$CAPI_HELM_CHART_VERSION"}) ||
+        exit 1
+    eval "$versions"
+    fetch_helm
 }
 
 function configure_capi_helm {

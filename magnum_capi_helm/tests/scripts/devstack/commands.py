@@ -35,6 +35,13 @@ K3S = [
     f"--disable\\ metrics-server sh {DATA}/cache/k3s/v1.34.1+k3s1/install.sh",
     "sudo cat /etc/rancher/k3s/k3s.yaml",
 ]
+HELM_ASKED = "helm version --template \\{\\{.Version\\}\\}"
+HELM_FETCHED = [
+    each.replace("T/cache", f"{DATA}/cache") for each in components.HELM
+]
+HELM_INSTALLED = (
+    f"sudo install -m 0755 {DATA}/cache/helm/v3.17.3/helm /usr/local/bin/helm"
+)
 CONF = "iniset T/magnum/magnum.conf"
 CONFIGURED = [
     f"{CONF} capi_helm kubeconfig_file T/magnum/capi-management.kubeconfig",

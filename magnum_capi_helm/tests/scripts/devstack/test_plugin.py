@@ -25,6 +25,7 @@ class PluginTest(plugin.PluginTestCase):
     def test_stack_with_a_k3s_of_its_own(self) -> None:
         self.assertEqual(
             [
+                commands.HELM_ASKED,
                 "setup_develop ROOT",
                 *commands.K3S,
                 *commands.installer(f"{commands.DATA}/admin.kubeconfig"),
@@ -42,6 +43,7 @@ class PluginTest(plugin.PluginTestCase):
         self.given()
         self.assertEqual(
             [
+                commands.HELM_ASKED,
                 "setup_develop ROOT",
                 *commands.installer("T/given"),
                 *commands.CONFIGURED,
@@ -65,6 +67,7 @@ class PluginTest(plugin.PluginTestCase):
         self.settings["CAPI_HELM_INSTALL_COMPONENTS"] = "False"
         self.assertEqual(
             [
+                commands.HELM_ASKED,
                 "setup_develop ROOT",
                 *commands.CONFIGURED,
                 *commands.IMAGE,
@@ -124,21 +127,54 @@ class PluginTest(plugin.PluginTestCase):
             self.phase("stack", "test-config"),
         )
 
-    def test_a_helm_is_installed_where_there_is_none(self) -> None:
-        self.given()
-        # That in the archive is a copy of it.
+    def without_helm(self) -> None:
+        """None on the PATH; that in the archive is a copy of it."""
         (self.path / "bin" / "helm").rename(self.path / "helm")
         self.stubs.answer("tar", stubs.TAR.replace("bin/helm", "helm"))
+
+    def test_a_helm_is_installed_where_there_is_none(self) -> None:
+        self.given()
+        self.without_helm()
         self.phase("stack", "install")
         found = self.phase("stack", "install")
-        self.assertEqual(
-            f"sudo install -m 0755 {commands.DATA}/cache/helm/v3.17.3/helm "
-            "/usr/local/bin/helm",
-            found[-1],
-        )
+        self.assertEqual(commands.HELM_INSTALLED, found[-1])
         self.assertEqual(
             "sudo rm -f /usr/local/bin/helm", self.phase("clean")[-1]
         )
+
+    def test_a_helm_is_installed_where_cluster_api_is_already(self) -> None:
+        self.given()
+        self.without_helm()
+        self.settings["CAPI_HELM_INSTALL_COMPONENTS"] = "False"
+        self.assertEqual(
+            [*commands.HELM_FETCHED, commands.HELM_INSTALLED],
+            [
+                each
+                for each in self.phase("stack", "install")
+                if not each.startswith("setup_develop")
+            ],
+        )
+        self.assertEqual(0, self.done.returncode, self.done.stderr)
+
+    def test_a_helm_that_is_too_old_is_refused_before_anything(self) -> None:
+        for version, refused in (
+            ("v3.9.4", True),
+            ("v3.15.4", True),
+            ("v3.16.0", False),
+            ("v3.16.1+g5a5449d", False),
+            ("v4.2.0", False),
+        ):
+            with self.subTest(version):
+                self.stubs.answer("helm", f"echo {version}")
+                self.phase("stack", "pre-install")
+                self.assertEqual(int(refused), self.done.returncode)
+                self.assertEqual(
+                    f"T/bin/helm is {version[1:]}: upgrade it to 3.16 or "
+                    "later, or remove it, and one is installed\n"
+                    if refused
+                    else "",
+                    self.stubs.plain(self.done.stderr),
+                )
 
     def test_unstack_and_clean_remove_what_was_made(self) -> None:
         self.stack()

@@ -14,7 +14,8 @@
 
 Kept in a Secret beside the release and written *before* helm runs, so that
 any conductor can finish what another began, and a changed default, image
-name or driver version never reaches a cluster through a mere resize.
+name or driver version never reaches a cluster through a mere resize. Keys that
+this version does not know are a newer one's, and stay when it writes again.
 
 The same Secret holds what requests about single nodegroups parked there for
 whoever applies next: each in a key of its own, so that writing one needs no
@@ -39,11 +40,29 @@ _VALUES = "values.json.gz"
 _BEFORE = "before.json"
 _BEFORE_VALUES = "before-values.json.gz"
 
+_PLACE = "the Secret with what is wanted of the cluster, <release>-intent"
+
 #: Parked, takes away what the last upgrade can be taken back to.
 NO_WAY_BACK = {_BEFORE: None, _BEFORE_VALUES: None}
 
 #: What an upgrade still has to write into Magnum's rows.
 MOVES = "moves.json"
+_HEAD_KEYS = frozenset({"format", "chart", "fingerprint", "since", "labels"})
+_BEFORE_KEYS = frozenset({"chart", "labels", "moves"})
+_CHART_KEYS = frozenset(each.name for each in dataclasses.fields(spec.Chart))
+_MOVES_KEYS = frozenset({"template", "groups"})
+
+
+class NewerError(exceptions.ManagementError):
+    """This version can't read it, and must not write over it."""
+
+    retriable = True
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"{_PLACE}, was written by a newer version of the driver, which "
+            "goes on with it"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,10 +97,11 @@ class Intent:
 
     :param fingerprint: of the rows it was made from (``wanted.Rows``)
     :param since: when it was written, seconds since 1970
-    :param labels: the labels that the cluster's user gave, once the row has
-        copies of those of a former template beside them; None: as in the row
+    :param labels: those that the cluster's user gave, once the row has some
+        of a former template beside them; None: as in the row
     :param moves: what an upgrade still has to write into the rows
     :param before: what the last upgrade can be taken back to
+    :param more: keys of a newer version, by where they stand
     """
 
     chart: spec.Chart
@@ -91,80 +111,99 @@ class Intent:
     labels: Mapping[str, str] | None = None
     moves: Moves | None = None
     before: Before | None = None
+    more: Mapping[str, Mapping[str, Any]] = dataclasses.field(
+        default_factory=dict
+    )
 
     def to_secret(self) -> dict[str, str]:
         """The ``data`` of its Secret."""
         head = {
             "format": _FORMAT,
-            "chart": dataclasses.asdict(self.chart),
+            "chart": self._with("chart", dataclasses.asdict(self.chart)),
             "fingerprint": self.fingerprint,
             "since": self.since,
         }
         if self.labels is not None:
             head["labels"] = dict(self.labels)
         found = {
-            _HEAD: packed.plain(head),
+            _HEAD: packed.plain(self._with("head", head)),
             _VALUES: packed.pack(self.values),
         }
         if self.moves:
-            found[MOVES] = packed.plain(dataclasses.asdict(self.moves))
+            moves = dataclasses.asdict(self.moves)
+            found[MOVES] = packed.plain(self._with("moves", moves))
         if self.before:
-            found |= _before_to_secret(self.before)
+            found |= self._before_to_secret(self.before)
         return found
 
+    def _before_to_secret(self, before: Before) -> dict[str, str]:
+        chart, moves = before.chart, before.moves
+        head = {
+            "chart": self._with("before.chart", dataclasses.asdict(chart)),
+            "moves": self._with("before.moves", dataclasses.asdict(moves)),
+            "labels": before.labels,
+        }
+        return {
+            _BEFORE: packed.plain(self._with("before", head)),
+            _BEFORE_VALUES: packed.pack(before.values),
+        }
 
-def _before_to_secret(before: Before) -> dict[str, str]:
-    head = {
-        "chart": dataclasses.asdict(before.chart),
-        "labels": before.labels,
-        "moves": dataclasses.asdict(before.moves),
-    }
-    return {
-        _BEFORE: packed.plain(head),
-        _BEFORE_VALUES: packed.pack(before.values),
-    }
+    def _with(self, where: str, known: dict[str, Any]) -> dict[str, Any]:
+        return {**self.more.get(where, {}), **known}
 
 
 def from_secret(data: dict[str, str]) -> Intent:
     """The intent that a Secret holds.
 
-    :raises ManagementError: it holds none that this version can read
+    :raises NewerError: in a format of a newer version
+    :raises ManagementError: it holds none that can be read
     """
     try:
         head = packed.read_plain(data[_HEAD])
+        if int(head["format"]) > int(_FORMAT):
+            raise NewerError
         if head["format"] != _FORMAT:
             raise ValueError(head["format"])
+        more: packed.More = {}
+        packed.known(more, "head", head, _HEAD_KEYS)
         return Intent(
-            chart=spec.Chart(**head["chart"]),
+            chart=_chart(more, "chart", head),
             values=packed.unpack(data[_VALUES]),
             fingerprint=head["fingerprint"],
             since=float(head["since"]),
             labels=head.get("labels"),
-            moves=_moves(data),
-            before=_before(data),
+            moves=_moves(more, data),
+            before=_before(more, data),
+            more=more,
         )
     except packed.DAMAGED as error:
         raise exceptions.ManagementError(
-            "the Secret with what is wanted of the cluster, <release>-intent, "
-            f"is damaged ({type(error).__name__})"
+            f"{_PLACE}, is damaged ({type(error).__name__})"
         ) from error
 
 
-def _moves(data: Mapping[str, str]) -> Moves | None:
+def _chart(more: packed.More, where: str, head: dict[str, Any]) -> spec.Chart:
+    return spec.Chart(**packed.known(more, where, head["chart"], _CHART_KEYS))
+
+
+def _moves(more: packed.More, data: Mapping[str, str]) -> Moves | None:
     if MOVES not in data:
         return None
-    return Moves(**packed.read_plain(data[MOVES]))
+    found = packed.read_plain(data[MOVES])
+    return Moves(**packed.known(more, "moves", found, _MOVES_KEYS))
 
 
-def _before(data: Mapping[str, str]) -> Before | None:
+def _before(more: packed.More, data: Mapping[str, str]) -> Before | None:
     if _BEFORE not in data:
         return None
     head = packed.read_plain(data[_BEFORE])
+    packed.known(more, "before", head, _BEFORE_KEYS)
+    moves = packed.known(more, "before.moves", head["moves"], _MOVES_KEYS)
     return Before(
-        chart=spec.Chart(**head["chart"]),
+        chart=_chart(more, "before.chart", head),
         values=packed.unpack(data[_BEFORE_VALUES]),
         labels=head["labels"],
-        moves=Moves(**head["moves"]),
+        moves=Moves(**moves),
     )
 
 
@@ -241,8 +280,7 @@ def parked(data: Mapping[str, str]) -> Parked:
         contents = {key: packed.read_plain(data[key]) for key in found}
     except packed.DAMAGED as error:
         raise exceptions.ManagementError(
-            "a nodegroup in the Secret with what is wanted of the cluster, "
-            f"<release>-intent, is damaged ({type(error).__name__})"
+            f"a nodegroup in {_PLACE}, is damaged ({type(error).__name__})"
         ) from error
     return Parked(
         items={

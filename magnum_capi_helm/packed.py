@@ -10,7 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""JSON in base64, gzipped or not, as Secrets hold it."""
+"""JSON in base64, gzipped or not, as Secrets hold it.
+
+Of a mapping in it another version of the driver may know more keys.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,9 @@ import gzip
 import json
 from typing import Any
 import zlib
+
+#: Where a mapping stands -> its keys that this version does not know.
+More = dict[str, dict[str, Any]]
 
 #: What reading damaged content, or content of another shape, may raise.
 DAMAGED: tuple[type[Exception], ...] = (
@@ -56,6 +62,16 @@ def read_plain(text: str) -> Any:
     :raises Exception: one of :data:`DAMAGED`
     """
     return json.loads(base64.b64decode(text))
+
+
+def known(
+    more: More, where: str, found: dict[str, Any], keys: frozenset[str]
+) -> dict[str, Any]:
+    """What this version knows of a mapping; the rest goes to ``more``."""
+    unknown = {key: found[key] for key in found.keys() - keys}
+    if unknown:
+        more[where] = unknown
+    return {key: found[key] for key in found.keys() & keys}
 
 
 def _json(content: Any) -> bytes:

@@ -26,6 +26,7 @@ from oslo_log import log
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
 from magnum_capi_helm import runtime
 from magnum_capi_helm.changes import deletion
 from magnum_capi_helm.management import lease
@@ -48,6 +49,7 @@ _QUIET = (exceptions.LeaseHeld, exceptions.NoTurn, exceptions.Frozen)
 _WAITS = (
     exceptions.NoTurn,
     exceptions.Frozen,
+    intent.NewerError,
     origin.ElsewhereError,
     traces.MissingError,
 )

@@ -111,8 +111,10 @@ class DamagedTest(base.BaseTestCase):
     def test_a_time_that_is_none(self) -> None:
         self._refused(**{"intent.json": head(since="now")})
 
-    def test_a_format_of_a_later_version(self) -> None:
-        self._refused(**{"intent.json": head(format="2")})
+    def test_a_format_that_is_none(self) -> None:
+        wrongs: tuple[object, ...] = ("0", "x", "1.5", None, [])
+        for wrong in wrongs:
+            self._refused(**{"intent.json": head(format=wrong)})
 
     def test_values_that_are_not_compressed(self) -> None:
         self._refused(**{"values.json.gz": encoded(b"{}")})
@@ -141,6 +143,74 @@ class DamagedTest(base.BaseTestCase):
             exceptions.ManagementError, intent.from_secret, secret
         )
         self.assertNotIn("hunter2", str(error))
+
+
+MOVES = intent.Moves("t2", {"u1": {"image_id": "new"}})
+WHOLE = dataclasses.replace(
+    INTENT,
+    labels={"a": "b"},
+    moves=MOVES,
+    before=intent.Before(INTENT.chart, {"osDistro": "x"}, None, MOVES),
+)
+
+
+class NewerTest(base.BaseTestCase):
+    """A conductor of a later version has written it."""
+
+    def _read(self, name: str, *path: str) -> dict[str, str]:
+        """The Secret, with a key more in one of its mappings."""
+        secret = WHOLE.to_secret()
+        found = json.loads(base64.b64decode(secret[name]))
+        place = found
+        for each in path:
+            place = place[each]
+        place["newer"] = {"a": ["b"]}
+        return {**secret, name: packed.plain(found)}
+
+    def test_another_format_says_whose_it_is(self) -> None:
+        for later in ("2", 2, "10"):
+            secret = {**WHOLE.to_secret(), "intent.json": head(format=later)}
+            error = self.assertRaises(
+                intent.NewerError, intent.from_secret, secret
+            )
+            self.assertTrue(error.retriable)
+            self.assertEqual(
+                "the Secret with what is wanted of the cluster, "
+                "<release>-intent, was written by a newer version of the "
+                "driver, which goes on with it",
+                str(error),
+            )
+
+    def test_a_key_more_is_no_harm_and_is_written_again(self) -> None:
+        for place in (
+            ("intent.json",),
+            ("intent.json", "chart"),
+            ("moves.json",),
+            ("before.json",),
+            ("before.json", "chart"),
+            ("before.json", "moves"),
+        ):
+            secret = self._read(*place)
+            found = intent.from_secret(secret)
+            self.assertEqual(
+                WHOLE, dataclasses.replace(found, more={}), str(place)
+            )
+            self.assertEqual(secret, found.to_secret(), str(place))
+
+    def test_what_is_wanted_by_now_goes_before_what_was_read(self) -> None:
+        found = intent.from_secret(self._read("intent.json"))
+        later = dataclasses.replace(found, labels=None, since=2.0)
+        written = later.to_secret()["intent.json"]
+        self.assertEqual(
+            {
+                "format": "1",
+                "chart": dataclasses.asdict(INTENT.chart),
+                "fingerprint": "v1-abc",
+                "since": 2.0,
+                "newer": {"a": ["b"]},
+            },
+            json.loads(base64.b64decode(written)),
+        )
 
 
 GPU = "0c2a2b07-8b5c-4a3b-9b7b-0d4b8b1f6a11"

@@ -15,6 +15,8 @@
 from __future__ import annotations
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
+from magnum_capi_helm import packed
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.tests.fakes import cluster_api
@@ -85,6 +87,25 @@ class ReadingTest(PollTestCase):
             name="sh.helm.release",
         )
         self.no_verdict()
+
+    def test_what_a_newer_version_goes_on_with_is_said(self) -> None:
+        self.create()
+        self.capi.settle()
+        name = names.intent(base.RELEASE)
+        where = (kinds.SECRET, base.NAMESPACE, name)
+        found = self.server.get(*where)
+        assert found is not None
+        before = found["data"]["intent.json"]
+        later = {**packed.read_plain(before), "format": "2"}
+        self.server.patch(
+            *where, {"data": {"intent.json": packed.plain(later)}}
+        )
+        self.poll()
+        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+        self.assertIn("by a newer version", self.row().status_reason)
+        self.server.patch(*where, {"data": {"intent.json": before}})
+        self.poll()
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
     def test_a_poll_of_a_cluster_that_is_gone_does_nothing(self) -> None:
         row = self.create()

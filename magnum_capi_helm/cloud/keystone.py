@@ -40,6 +40,16 @@ def manager(session: Any) -> Any:
     return application_credentials.ApplicationCredentialManager(_api(session))
 
 
+def unreachable(error: Exception) -> exceptions.CloudUnreachable:
+    """One of these, in words: who answered 503 is not silent.
+
+    :param error: one of :data:`UNREACHABLE`
+    """
+    status = getattr(error, "http_status", 0)
+    said = f"answered {status}" if status else "does not answer"
+    return exceptions.CloudUnreachable(f"Keystone {said}")
+
+
 def user_ids(session: Any, name: str) -> list[str]:
     """The ids of all users who have a name, each in a domain of its own.
 
@@ -48,9 +58,7 @@ def user_ids(session: Any, name: str) -> list[str]:
     try:
         found = users.UserManager(_api(session)).list(name=name)
     except UNREACHABLE as error:
-        raise exceptions.CloudUnreachable(
-            "Keystone does not answer"
-        ) from error
+        raise unreachable(error) from error
     except ka_exceptions.ClientException as error:
         raise exceptions.CloudError(
             "Keystone does not tell Magnum's service user who is called "

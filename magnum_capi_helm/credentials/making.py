@@ -15,12 +15,18 @@
 A conductor may stand still while it asks, until another one has deleted the
 cluster with all that names the credential. When it wakes up, nobody but itself
 knows what Keystone has made.
+
+And Keystone may restart, or have too much to do for a moment. No poll can ask
+it again, since only the user has a token: so it is asked up to three times. A
+secret is told once, and a name is good for one credential: what a try before
+may have made is deleted first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
+import time
 from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
@@ -34,6 +40,10 @@ from magnum_capi_helm.credentials import ledger
 LOG = log.getLogger(__name__)
 
 _ADMIN = "admin"
+#: Seconds between tries.
+PAUSES = (1.0, 2.0)
+#: Beside 5xx: too much to do, and a try before that got through after all.
+_PASSING = frozenset({409, 429})
 
 
 def is_admin(role: str) -> bool:
@@ -51,14 +61,45 @@ def make(session: Any, entry: ledger.Entry, **wanted: Any) -> ledger.Login:
     """
     with _translated():
         manager = keystone.manager(session)
-        fence.check()
-        made = manager.create(entry.name, user=entry.user, **wanted)
+
+        def ask() -> Any:
+            fence.check()
+            return manager.create(entry.name, user=entry.user, **wanted)
+
+        def again() -> Any:
+            _forget(manager, entry)
+            return ask()
+
+        made = _insisted(ask, again)
     if any(is_admin(role["name"]) for role in getattr(made, "roles", ())):
         raise exceptions.CloudError(
             "one of the user's roles implies the role admin, which no "
             "cluster may have: set [capi_helm] app_cred_roles"
         )
     return ledger.Login(str(made.id), str(made.secret))
+
+
+def _insisted(ask: Callable[[], Any], again: Callable[[], Any]) -> Any:
+    """The answer to ``ask``, or that of the second or third try."""
+    attempt = ask
+    for pause in PAUSES:
+        try:
+            return attempt()
+        except ka_exceptions.ClientException as error:
+            if not _passes(error):
+                raise
+        time.sleep(pause)
+        attempt = again
+    return attempt()
+
+
+def _passes(error: Exception) -> bool:
+    """Whether it may be over in a moment."""
+    if isinstance(error, ka_exceptions.ConnectTimeout):
+        # Of reads, too: who waited that long has waited enough.
+        return False
+    status = getattr(error, "http_status", 0)
+    return isinstance(error, keystone.UNREACHABLE) or status in _PASSING
 
 
 @contextlib.contextmanager
@@ -111,9 +152,7 @@ def _translated() -> Iterator[None]:
     except keystone.UNREACHABLE as error:
         # It may be made all the same: who is too late takes it back.
         fence.check()
-        raise exceptions.CloudUnreachable(
-            "Keystone does not answer"
-        ) from error
+        raise keystone.unreachable(error) from error
     except ka_exceptions.ClientException as error:
         raise exceptions.CloudError(
             f"Keystone made no application credential: {error}"

@@ -115,9 +115,7 @@ def _deleting() -> Iterator[Any]:
     try:
         yield keystone.manager(sessions.service_session())
     except keystone.UNREACHABLE as error:
-        raise exceptions.CloudUnreachable(
-            "Keystone does not answer"
-        ) from error
+        raise keystone.unreachable(error) from error
     except (ka_exceptions.Forbidden, ka_exceptions.Unauthorized) as error:
         raise exceptions.CloudError(
             "Keystone does not let Magnum's service user delete the "

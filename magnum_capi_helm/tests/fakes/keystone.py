@@ -20,6 +20,7 @@ import re
 from typing import Any
 import uuid
 
+import requests
 import requests_mock
 
 from magnum_capi_helm.tests.fakes import version_document
@@ -108,8 +109,9 @@ class FakeKeystone:
         self.refusals: dict[str, int] = {}
         #: Called when one is asked for, before it is made.
         self.meanwhile: Callable[[], None] = lambda: None
-        #: Of the next ones that are made: what is raised and not answered.
-        self.lost: list[Exception] = []
+        #: Of the next requests for one: whether it is made all the same, and
+        #: what comes instead of the answer.
+        self.blips: list[tuple[bool, int | Exception]] = []
         #: A role that every other one implies; empty: none does.
         self.implied = ""
         #: Who can log in with a password, by name: id, roles, projects.
@@ -179,16 +181,7 @@ class FakeKeystone:
             context.status_code = self.refusals[request.method]
             return {"error": {"message": "no", "code": context.status_code}}
         if request.method == "POST":
-            body = copy.deepcopy(request.json()["application_credential"])
-            made = {**body, "id": uuid.uuid4().hex, "user_id": user}
-            if self.implied:
-                made["roles"] = [*body["roles"], {"name": self.implied}]
-            self.meanwhile()
-            self.credentials[made["id"]] = made
-            if self.lost:
-                raise self.lost.pop(0)
-            context.status_code = 201
-            return {"application_credential": {**made, "secret": SECRET}}
+            return self._created(user, request, context)
         if request.method == "GET":
             mine = [
                 each
@@ -201,3 +194,29 @@ class FakeKeystone:
             return {"error": {"message": "not found", "code": 404}}
         context.status_code = 204
         return None
+
+    def _created(self, user: str, request: Any, context: Any) -> Any:
+        self.meanwhile()
+        body = copy.deepcopy(request.json()["application_credential"])
+        is_made, blip = self.blips.pop(0) if self.blips else (True, 201)
+        if is_made:
+            if self._taken(user, body["name"]):
+                context.status_code = 409
+                return {"error": {"message": "Duplicate entry", "code": 409}}
+            made = {**body, "id": uuid.uuid4().hex, "user_id": user}
+            if self.implied:
+                made["roles"] = [*body["roles"], {"name": self.implied}]
+            self.credentials[made["id"]] = made
+        if isinstance(blip, Exception):
+            raise blip
+        context.status_code = blip
+        if blip != requests.codes.created:
+            return {"error": {"message": "no", "code": blip}}
+        return {"application_credential": {**made, "secret": SECRET}}
+
+    def _taken(self, user: str, name: str) -> bool:
+        """Whether the user has one of that name."""
+        return any(
+            (each["user_id"], each["name"]) == (user, name)
+            for each in self.credentials.values()
+        )

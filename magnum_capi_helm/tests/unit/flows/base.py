@@ -36,6 +36,7 @@ from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.credentials import making
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import openstack
@@ -65,6 +66,7 @@ def configure(case: Any) -> openstack.FakeOpenStack:
             rsa, "generate_private_key", shortcuts.private_key
         )
     )
+    case.useFixture(fixtures.MockPatchObject(making, "PAUSES", (0.0, 0.0)))
     store = case.useFixture(fixtures.TempDir()).path
     overrides: dict[str, dict[str, Any]] = {
         "keystone_auth": {

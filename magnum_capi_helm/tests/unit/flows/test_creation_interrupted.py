@@ -129,8 +129,13 @@ class InterruptedCreateTest(base.FlowTestCase):
         self.create()
         self.poll()
         self.assertEqual({"CREATE_FAILED"}, self.statuses())
-        self.assertIn("Keystone", self.row().status_reason)
-        self.assertNotIn("stopped", self.row().status_reason)
+        self.assertEqual("Keystone answered 503", self.row().status_reason)
+
+    def test_a_keystone_that_is_away_for_a_moment_is_waited_for(self) -> None:
+        self.openstack.blips = [(False, 503)]
+        self.create()
+        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
+        self.assertEqual(1, len(self.openstack.credentials))
 
     def test_a_management_cluster_lost_half_way_is_left_to_the_polls(
         self,

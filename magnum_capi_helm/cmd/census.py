@@ -18,7 +18,7 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent import futures
 import dataclasses
 import functools
@@ -29,8 +29,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import choice
-from magnum_capi_helm.credentials import identity
-from magnum_capi_helm.credentials import refresh
+from magnum_capi_helm.cmd import staleness
 from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import answers
@@ -54,12 +53,12 @@ class Census(NamedTuple):
     planes: list[inventory.Plane]
 
 
-def take(project: str | None, files: identity.Files | None = None) -> Census:
+def take(project: str | None, now: staleness.Cloud | None = None) -> Census:
     """All rows, a line for each, and the management clusters that were asked.
 
     :param project: whose; None: everybody's
-    :param files: the way to the cloud that new clusters get, with which
-        credentials are compared; None: with nothing
+    :param now: what new clusters get, with which credentials and machines
+        are compared; None: with nothing
     """
     prefix = conf.CONF.capi_helm.namespace_prefix
     known = _rows(project)
@@ -69,7 +68,7 @@ def take(project: str | None, files: identity.Files | None = None) -> Census:
         only = sorted({each.scope[0] for each in known})
     look = functools.partial(
         _look,
-        files=files,
+        now=now,
         within=only,
         everywhere=not project,
         ours=frozenset(each.scope for each in known),
@@ -118,7 +117,7 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> inventory.Row:
 
 def _look(
     name: str,
-    files: identity.Files | None,
+    now: staleness.Cloud | None,
     within: Sequence[str],
     everywhere: bool,
     ours: frozenset[inventory.Scope],
@@ -134,68 +133,29 @@ def _look(
     try:
         identity = origin.identity(rt)
         where = [None] if everywhere else within
-        found = _releases(rt, where, _stale(rt, where, files), ours)
+        found = _releases(rt, where, now, ours)
     except answers.ForbiddenError as error:
         if not everywhere:
             return inventory.Plane(name, identity, silence=str(error))
         # The kubeconfig is for the projects' namespaces alone.
-        return _look(name, files, within, everywhere=False, ours=ours)
+        return _look(name, now, within, everywhere=False, ours=ours)
     except exceptions.CapiHelmError as error:
         return inventory.Plane(name, identity, silence=str(error))
     return inventory.Plane(name, identity, found)
 
 
-def _stale(
-    rt: runtime.Runtime,
-    within: Iterable[str | None],
-    files: identity.Files | None,
-) -> frozenset[inventory.Scope]:
-    """Releases with another way to the cloud, by the notes on Secrets.
-
-    One without a note is older than notes are: it is read as a whole.
-    """
-    if files is None:
-        return frozenset()
-    mark, suffix = identity.mark(files), names.credentials("")
-    found = set()
-    for namespace in within:
-        for each in rt.management.list(
-            kinds.SECRET, namespace, location.CLUSTER_UUID, metadata_only=True
-        ):
-            name = view.name_of(each)
-            if not name.endswith(suffix):
-                continue
-            scope = each["metadata"]["namespace"], name.removesuffix(suffix)
-            noted = view.annotations_of(each).get(identity.ANNOTATION)
-            old = noted != mark if noted else _differs(rt, scope, files)
-            if old:
-                found.add(scope)
-    return frozenset(found)
-
-
-def _differs(
-    rt: runtime.Runtime, scope: inventory.Scope, files: identity.Files
-) -> bool:
-    """As its Secret says; of one that is damaged, its health tells."""
-    name = names.credentials(scope[1])
-    whole = rt.management.get(kinds.SECRET, scope[0], name)
-    try:
-        return refresh.stale(whole, files)
-    except exceptions.ManagementError:
-        return False
-
-
 def _releases(
     rt: runtime.Runtime,
-    within: Iterable[str | None],
-    stale: Container[inventory.Scope],
+    within: Sequence[str | None],
+    now: staleness.Cloud | None,
     ours: frozenset[inventory.Scope],
 ) -> dict[inventory.Scope, inventory.Found]:
     """Every release in this cloud's namespaces.
 
-    :param stale: those with another way to the cloud
+    :param now: what new clusters get; None: not known
     :param ours: those that are known
     """
+    stale = staleness.stale(rt, within, now)
     clusters, records = _listed(rt, within)
     prefix = conf.CONF.capi_helm.namespace_prefix
     mine = conf.CONF.capi_helm.region_name
@@ -206,10 +166,12 @@ def _releases(
     }
     # Of a release without a row: may it be that of another region's Magnum?
     strangers = _marks(rt, {scope[0] for scope in there - ours})
+    behind = staleness.behind(rt, (there & ours) - stale, now)
     return {
         scope: dataclasses.replace(
             _found(rt, scope, clusters.get(scope), records.get(scope, ())),
             stale=scope in stale,
+            behind=behind.get(scope, ""),
             unmarked=not strangers.get(scope[0]),
         )
         for scope in there

@@ -19,11 +19,10 @@ import dataclasses
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
-from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import census
 from magnum_capi_helm.cmd import owners
-from magnum_capi_helm.credentials import identity
+from magnum_capi_helm.cmd import staleness
 from magnum_capi_helm.records import inventory
 
 HEADER = (
@@ -105,10 +104,10 @@ class List(base.Lister):
             [(*each, word) for each, word in zip(found, words, strict=True)],
         )
 
-    def _cloud(self) -> identity.Files | None:
-        """The way to the cloud that new clusters get; None: not known."""
+    def _cloud(self) -> staleness.Cloud | None:
+        """What new clusters get; None: not known."""
         try:
-            return identity.files(sessions.service_session())
+            return staleness.cloud()
         except exceptions.CapiHelmError as error:
             self.app.stderr.write(
                 f"whether credentials are stale is not known: {error}\n"

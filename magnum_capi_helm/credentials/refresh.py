@@ -178,20 +178,33 @@ def left(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
     return "addon cloud-config: still to be deployed with the new data"
 
 
-def behind(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
+def cas() -> frozenset[str]:
+    """What machines that are made from now on trust.
+
+    :raises NotConfigured: a file that the options name can't be read
+    """
+    return frozenset(
+        each for _, found in site.trusted_cas() for each in pem.readable(found)
+    )
+
+
+def behind(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    wanted: frozenset[str] | None = None,
+) -> str:
     """What only an upgrade brings to a cluster, in one line; empty: nothing.
 
     The CAs of machines are part of what they are made from: another one would
     replace them all.
+
+    :param wanted: what :func:`cas` returned
     """
     known = kept.base(rt, scope).wanted
     if known is None:
         return ""
-    wanted = {
-        each for _, found in site.trusted_cas() for each in pem.readable(found)
-    }
     trusted = set(_trusted(known.values))
-    return _NODES if wanted - trusted else ""
+    return _NODES if (cas() if wanted is None else wanted) - trusted else ""
 
 
 def _secret(

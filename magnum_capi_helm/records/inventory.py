@@ -90,6 +90,8 @@ class Found:
     :param newest: its newest revision that was not superseded
     :param chart: the chart's version; empty: not known
     :param stale: whether it has another way to the cloud than new ones get
+    :param behind: what its machines get with its next upgrade alone, in a
+        line; empty: nothing
     :param unmarked: whether nothing says whose its namespace is
     """
 
@@ -97,6 +99,7 @@ class Found:
     newest: view.Revision | None = None
     chart: str = ""
     stale: bool = False
+    behind: str = ""
     unmarked: bool = False
 
 
@@ -236,6 +239,8 @@ def _state(row: Row, plane: Plane | None) -> str:
         return REFUSED
     if found.stale:
         return STALE
+    if found.behind:
+        return f"stale: {found.behind}"
     return f"warning: {row.warning}" if row.warning else OK
 
 

@@ -37,6 +37,8 @@ _COUNT, _BATCH, _AT_A_TIME = fleet.size(20), 5, 4
 _FIRST = _COUNT // 2
 _VALUES = "addons: {metricsServer: {release: {values: {replicas: 2}}}}\n"
 _ORDER = ("rollout", "--values-files", "--all")
+_STALE = "stale: the cloud's endpoint"
+_NODES = "stale: nodes still trust the old CA"
 
 
 class RolloutTest(fleet.FleetCase):
@@ -185,9 +187,12 @@ class RolloutTest(fleet.FleetCase):
             self.assertIn("nodes still trust the old CA", detail, name)
 
     def _assert_stale(self, wanted: set[str]) -> None:
-        said = self.typed("list", code=int(bool(wanted)))
-        stale = {n for n, s in said.of("State").items() if "stale" in s}
+        """Secrets of these; the nodes of all until their next upgrade."""
+        states = self.typed("list", code=1).of("State")
+        stale = {n for n, s in states.items() if s.startswith(_STALE)}
         self.assertEqual(wanted, stale)
+        nodes = {n for n, s in states.items() if s.startswith(_NODES)}
+        self.assertEqual(set(self.fleet) - wanted, nodes)
 
     def _secrets(self) -> list[dict[str, Any]]:
         found = []

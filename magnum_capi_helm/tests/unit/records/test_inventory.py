@@ -105,6 +105,16 @@ GRAVEST: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"stale": True},
         _STALE,
     ),
+    "its machines lag": (
+        {"warning": "certificates: they expire"},
+        {"behind": "nodes are old"},
+        "stale: nodes are old",
+    ),
+    "its machines lag, and so does its Secret": (
+        {},
+        {"behind": "nodes are old", "stale": True},
+        _STALE,
+    ),
     "certificates expire": (
         {"warning": "certificates: they expire"},
         {},

@@ -104,7 +104,7 @@ class Check(base.Lister):
         header = ("Check", "State", "Detail")
         chosen = parsed_args.management_cluster
         if runtime.names() == ("",) and not chosen:
-            self._results = list(checks.run(runtime.get()))
+            self._results = list(checks.run_here())
             return header, [
                 dataclasses.astuple(each) for each in self._results
             ]

@@ -12,9 +12,9 @@
 
 """What ``check`` makes, in which order, and what hangs on what.
 
-Each check is made whatever became of the others, with one exception: of a
+Each check is made whatever became of the others, with two exceptions: of a
 management cluster that can't be asked, one line says why, and the others say
-nothing of their own.
+nothing of their own; so it is with options that no conductor could start with.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import dataclasses
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import component_checks
+from magnum_capi_helm.cmd import configuration_checks
 from magnum_capi_helm.cmd import host_checks
 from magnum_capi_helm.cmd import plane_checks
 from magnum_capi_helm.versions import components
@@ -35,6 +36,7 @@ UNKNOWN = components.UNKNOWN
 #: In the place of a management cluster's name.
 _ALL = "(all)"
 _VERSIONS = "versions"
+_CONFIGURATION = "configuration"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +76,7 @@ CHECKS = (
     Check("new clusters", plane_checks.new_clusters, of_several=True),
     Check("Cluster API", plane_checks.interfaces, asks=True),
     Check("clean-up", plane_checks.cleanup, asks=True),
+    Check(_CONFIGURATION, configuration_checks.configuration),
     Check("helm", host_checks.helm),
     Check("chart", host_checks.chart),
     Check("network drivers", host_checks.network_drivers),
@@ -86,8 +89,16 @@ _OF_EACH = tuple(each for each in CHECKS if each.asks or each.of_several)
 _OF_ALL = tuple(each for each in CHECKS if each not in _OF_EACH)
 
 
-def run(rt: runtime.Runtime) -> Iterator[Result]:
+def run_here() -> Iterator[Result]:
     """All checks of the only management cluster, and of this host."""
+    if why := _hindrance():
+        yield from _unmade(why, _OF_ONE)
+    else:
+        yield from run(runtime.get())
+
+
+def run(rt: runtime.Runtime) -> Iterator[Result]:
+    """All checks with the runtime of the only management cluster."""
     found, away = _made(rt, _OF_ONE)
     yield from found
     yield from _running(rt, away)
@@ -96,6 +107,10 @@ def run(rt: runtime.Runtime) -> Iterator[Result]:
 
 def run_on(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
     """All checks, for each of several management clusters by its name."""
+    if why := _hindrance():
+        for each in _unmade(why, CHECKS):
+            yield _ALL, each
+        return
     for name in names:
         rt = runtime.get(name)
         found, away = _made(rt, _OF_EACH)
@@ -123,7 +138,33 @@ def _made(
             found.append(Result(each.name, FAILED, str(error)))
             if isinstance(error, plane_checks.NoWayInError):
                 away = each.name
+        except Exception as error:
+            # Whatever it is: the other checks are worth their lines.
+            found.append(Result(each.name, FAILED, _words(error)))
     return found, away
+
+
+def _hindrance() -> str:
+    """Why no conductor could start with these options; empty: it could."""
+    try:
+        runtime.any_one()
+    except ValueError as error:
+        wrong = configuration_checks.wrong_options()
+        return "; ".join(wrong) or _words(error)
+    return ""
+
+
+def _unmade(why: str, checks: Sequence[Check]) -> Iterator[Result]:
+    yield Result(_CONFIGURATION, FAILED, why)
+    for each in checks:
+        if each.name != _CONFIGURATION:
+            yield _unasked(each.name, _CONFIGURATION)
+
+
+def _words(error: Exception) -> str:
+    """In one line, what the driver has no words of its own for."""
+    text = f"{type(error).__name__}: {error}"
+    return str(exceptions.CapiHelmError(text))
 
 
 def _unasked(name: str, away: str) -> Result:

@@ -53,6 +53,7 @@ class CheckTest(command_case.CommandCase):
                 "permissions": "ok",
                 "Cluster API": "failed",
                 "clean-up": "ok",
+                "configuration": "ok",
                 "helm": "ok",
                 "chart": "failed",
                 "network drivers": "ok",

@@ -55,6 +55,7 @@ class CheckPlacesTest(command_case.CommandCase):
                 ("b", "Cluster API", "unknown"),
                 ("b", "clean-up", "unknown"),
                 ("b", "versions", "unknown"),
+                ("(all)", "configuration", "ok"),
                 ("(all)", "helm", "ok"),
                 ("(all)", "chart", "ok"),
                 ("(all)", "network drivers", "ok"),

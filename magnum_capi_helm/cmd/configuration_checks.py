@@ -1,0 +1,76 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What ``check`` looks at of the options, and of the files that they name.
+
+All of it is read as a create reads it, which refuses what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from oslo_config import cfg
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import labels
+from magnum_capi_helm import runtime
+from magnum_capi_helm.credentials import access_rules
+from magnum_capi_helm.features import audit
+from magnum_capi_helm.resolve import overlays
+from magnum_capi_helm.resolve import site
+
+
+def configuration(_: runtime.Runtime) -> str:
+    """Every option of the driver has a value that it can have."""
+    # What is no number can't be laid over anything either.
+    wrong = list(wrong_options()) or list(_refusals())
+    if wrong:
+        raise exceptions.NotConfigured("; ".join(wrong))
+    # There is no such option where nobody has read any.
+    files = getattr(conf.CONF, "config_file", None) or ()
+    return ", ".join(files) or (
+        "no configuration file was found, so all options have their "
+        "defaults: give --config-file"
+    )
+
+
+def wrong_options() -> Iterator[str]:
+    """Those whose value is of another type.
+
+    One that nobody reads before a create would fail only then.
+    """
+    for group, options in conf.ALL_OPTS.items():
+        for each in options:
+            try:
+                getattr(conf.CONF[group.name], each.dest)
+            except cfg.ConfigFileValueError as error:
+                why = str(error).rpartition(" is not valid: ")[2]
+                yield f"[{group.name}] {each.name}: {why}"
+
+
+def _refusals() -> Iterator[str]:
+    """What a cluster with the operator's defaults would be refused for."""
+    # Any template may ask for it.
+    audited = {**conf.label_defaults(), audit.ENABLED.name: True}
+    found = labels.Values(audited)
+    looks: tuple[Callable[[], object], ...] = (
+        lambda: site.site(found),
+        lambda: overlays.apply({}, found),
+        access_rules.configured,
+    )
+    for look in looks:
+        try:
+            look()
+        except exceptions.CapiHelmError as error:
+            yield str(error)

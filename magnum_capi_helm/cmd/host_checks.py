@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+import re
+
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
@@ -29,11 +31,22 @@ _ALLOWED = "kubernetes_allowed_network_drivers"
 _DEFAULT = "kubernetes_default_network_driver"
 #: Magnum's own default, in the place of which the driver takes another one.
 _FLANNEL = "flannel"
+#: The oldest that the driver was tried with.
+_OLDEST_HELM = (3, 16)
+_NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
 
 
 def helm(rt: runtime.Runtime) -> str:
-    """It can be started."""
-    return rt.helm.version()
+    """It can be started, and is not too old."""
+    found = rt.helm.version()
+    numbers = _NUMBERS.match(found)
+    if numbers and tuple(map(int, numbers.groups())) < _OLDEST_HELM:
+        raise exceptions.NotConfigured(
+            f"helm {found} is too old: install helm "
+            f"{'.'.join(map(str, _OLDEST_HELM))} or later on the PATH of "
+            "magnum-conductor"
+        )
+    return found
 
 
 def chart(rt: runtime.Runtime) -> str:

@@ -84,6 +84,7 @@ class FakeHelm(repository.FakeRepository):
         super().__init__()
         self._client = client
         self._server = client.server
+        self.installed = "v3.20.2"
         self.upgrades: list[Call] = []
         self.uninstalls: list[str] = []
         #: How the next runs end; afterwards all end well.
@@ -153,7 +154,7 @@ class FakeHelm(repository.FakeRepository):
 
     def version(self) -> str:
         """The version of the helm program."""
-        return "v3.20.2"
+        return self.installed
 
     def render(
         self,

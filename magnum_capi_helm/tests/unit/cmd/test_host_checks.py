@@ -33,7 +33,9 @@ class HostChecksTest(base.BaseTestCase):
         super().setUp()
         flows.configure(self)
         self.store = pathlib.Path(conf.CONF.capi_helm.chart_store)
-        self.rt = plane.Plane(str(self.store)).runtime()
+        made = plane.Plane(str(self.store))
+        self.helm = made.helm
+        self.rt = made.runtime()
         flows.install(self, self.rt)
 
     def drivers(self, allowed: str, default: str) -> str:
@@ -75,6 +77,29 @@ class HostChecksTest(base.BaseTestCase):
         }
         found = {row: self.drivers(*row) for row in rows}
         self.assertEqual(rows, found)
+
+    def test_a_helm_that_is_too_old(self) -> None:
+        old = (
+            "helm {} is too old: install helm 3.16 or later on the PATH of "
+            "magnum-conductor"
+        )
+        rows = {
+            "v3.9.0": old.format("v3.9.0"),
+            "v3.15.4+g1a2b3c4": old.format("v3.15.4+g1a2b3c4"),
+            "v2.17.0": old.format("v2.17.0"),
+            "v3.16.0": "v3.16.0",
+            "v3.20.2": "v3.20.2",
+            "v4.2.0": "v4.2.0",
+            "of a distribution": "of a distribution",
+        }
+        for version, expected in rows.items():
+            with self.subTest(version):
+                self.helm.installed = version
+                try:
+                    said = host_checks.helm(self.rt)
+                except exceptions.NotConfigured as error:
+                    said = str(error)
+                self.assertEqual(expected, said)
 
     def put(self, content: bytes) -> pathlib.Path:
         """Put a chart into the store by hand; the path of it."""

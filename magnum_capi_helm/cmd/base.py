@@ -21,6 +21,9 @@ from cliff import _argparse
 from cliff import command
 from cliff import lister
 
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.cmd import database
+
 PROGRAM = "magnum-capi-helm"
 _HEAD = "Examples::"
 _INDENT = " " * 4
@@ -42,6 +45,20 @@ class Exemplary(command.Command):
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.formatter_class = _Formatter
         return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """The exit code.
+
+        :raises NotConfigured: Magnum's database can't be read
+        """
+        try:
+            return int(super().run(parsed_args))
+        except Exception as error:
+            if not database.raised(error):
+                raise
+            told = database.words(error)
+        # Not chained: these quote SQL, its parameters and the URL.
+        raise exceptions.NotConfigured(told)
 
 
 class Command(Exemplary):

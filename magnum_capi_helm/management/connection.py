@@ -87,7 +87,6 @@ class Connection:
             max_retries=retry.Retry(
                 _RETRIES,
                 backoff_factor=0.2,
-                backoff_jitter=0.2,
                 allowed_methods={"GET"},
                 status_forcelist=_REPEATABLE,
                 raise_on_status=False,

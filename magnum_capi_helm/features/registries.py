@@ -48,6 +48,9 @@ _PREFIX = re.compile(_HOST + _PATH + "/?")
 #: An address that can stand in a quoted string of any kind.
 _URL = re.compile(rf"https?://{_HOST}(?:/[A-Za-z0-9._~/-]*)?")
 
+#: Characters of a registry: containerd has a directory of its name.
+_LONGEST = 253
+
 _NONE = "none"
 
 #: Registry -> addresses of its mirrors in order; none: it has no mirror.
@@ -56,7 +59,7 @@ Mirrors: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 def is_registry(text: str) -> bool:
     """Whether it is ``host`` or ``host:port``."""
-    return _REGISTRY.fullmatch(text) is not None
+    return len(text) <= _LONGEST and _REGISTRY.fullmatch(text) is not None
 
 
 def is_prefix(text: str) -> bool:

@@ -202,6 +202,11 @@ class InsecureRegistryTest(base.BaseTestCase):
         registries.TOPIC.check(specs.cluster())
         registries.TOPIC.check(specs.cluster(insecure_registry="reg:5000"))
 
+    def test_a_registry_has_the_length_of_a_host(self) -> None:
+        longest = "a" * 253
+        self.assertTrue(registries.is_registry(longest))
+        self.assertFalse(registries.is_registry(f"{longest}a"))
+
 
 class PrefixTest(base.BaseTestCase):
     def test_kubeadm_takes_its_images_from_there(self) -> None:

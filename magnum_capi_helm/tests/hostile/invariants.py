@@ -65,6 +65,7 @@ def problems(
     :param where: the fields that are hostile
     """
     flags = any(each.endswith("_options") for each in where)
+    named = "nodegroup name" in where
     free = _FREE_KEYS | _FLAGS if flags else _FREE_KEYS
     if not _NAME.fullmatch(release):
         yield f"the release is called {release!r}"
@@ -77,12 +78,14 @@ def problems(
     for path, item in found.items():
         yield from _of_leaf(path, item, free)
         own = _own(path, item, release) or (
-            flags and not _FLAGS.isdisjoint(path[-2:-1])
+            (flags and _is_flag(path)) or (named and _is_group_name(path))
         )
         if (path not in before or before[path] != item) and not own:
             yield f"{'.'.join(path)} became {item!r:.60}"
     for path in before.keys() - found.keys():
-        yield f"{'.'.join(path)} is gone"
+        # A label's other flags take the place of those that it had.
+        if not (flags and _is_flag(path)):
+            yield f"{'.'.join(path)} is gone"
 
 
 def _of_leaf(path: Path, item: Any, free: Collection[str]) -> Iterator[str]:
@@ -98,6 +101,15 @@ def _own(path: Path, item: Any, release: str) -> bool:
     if path[-1] in _DERIVED or str(item).startswith(f"{release}-"):
         return True
     return _hostile(item) or any(map(_hostile, path))
+
+
+def _is_flag(path: Path) -> bool:
+    return not _FLAGS.isdisjoint(path[-2:-1])
+
+
+def _is_group_name(path: Path) -> bool:
+    """What becomes of a long name is cut, and may have lost the mark."""
+    return path[0] == "nodeGroups" and path[2:] == ("name",)
 
 
 def _hostile(item: Any) -> bool:

@@ -45,6 +45,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "ReleaseStranded": (exception.MagnumException, 500, False),
     "ReleaseAbsent": (exception.MagnumException, 500, False),
     "ChartUnavailable": (exception.MagnumException, 500, False),
+    "ChartUnstorable": (exception.MagnumException, 500, False),
     "LeaseHeld": (exception.OperationInProgress, 400, True),
     "LeaseLost": (exception.OperationInProgress, 400, True),
 }

@@ -56,7 +56,10 @@ class _Block(rst.Directive):
     def run(self) -> list[nodes.Node]:
         text = "\n".join(self.content)
         caption = self.options.get("caption", "")
-        return [nodes.literal_block(text, text, caption=caption)]
+        language = "".join(self.arguments)
+        return [
+            nodes.literal_block(text, text, caption=caption, language=language)
+        ]
 
 
 @functools.cache
@@ -191,6 +194,17 @@ def unmarked(source: str) -> list[str]:
         if PROMPT not in block
         for line in block.splitlines()
         if _KNOWN.match(line)
+    ]
+
+
+def of_root(source: str) -> list[str]:
+    """Lines with the prompt of root, which would be taken for output."""
+    return [
+        line
+        for block in _blocks(source)
+        if block.get("language") == "console"
+        for line in block.astext().splitlines()
+        if line.startswith("# ")
     ]
 
 

@@ -104,6 +104,15 @@ class EveryPageTest(base.BaseTestCase):
             {}, {page: lines for page, lines in found.items() if lines}
         )
 
+    def test_no_command_has_the_prompt_of_root(self) -> None:
+        found = {
+            page: commands.of_root(commands.text(page))
+            for page in commands.names()
+        }
+        self.assertEqual(
+            {}, {page: lines for page, lines in found.items() if lines}
+        )
+
     def test_each_entry_of_a_table_is_about_a_command(self) -> None:
         for page, texts in _pages().items():
             for entry in tables.load(page).commands:

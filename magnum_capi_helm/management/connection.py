@@ -84,21 +84,7 @@ class Connection:
             pool_connections=1,
             pool_maxsize=POOL,
             pool_block=True,
-            max_retries=retry.Retry(
-                _RETRIES,
-                backoff_factor=0.2,
-                allowed_methods={"GET"},
-                status_forcelist=_REPEATABLE,
-                raise_on_status=False,
-                # Who refuses a connection is not asked at once again; the
-                # next poll does. Each retry would log a warning, too.
-                connect=0,
-                read=1,
-                # A certificate that is not trusted, above all.
-                other=0,
-                # How long a poll may sleep is not for the server to say.
-                respect_retry_after_header=False,
-            ),
+            max_retries=_retries(),
         )
         self._api = pykube.HTTPClient(
             config, timeout=timeout, http_adapter=adapter
@@ -141,6 +127,25 @@ class Connection:
             return self._api.request(
                 method, version=version, url=url, **options
             )
+
+
+def _retries() -> retry.Retry:
+    """How often a request is sent again of which no answer came."""
+    return retry.Retry(
+        _RETRIES,
+        backoff_factor=0.2,
+        allowed_methods={"GET"},
+        status_forcelist=_REPEATABLE,
+        raise_on_status=False,
+        # Who refuses a connection is not asked at once again; the
+        # next poll does. Each retry would log a warning, too.
+        connect=0,
+        read=1,
+        # A certificate that is not trusted, above all.
+        other=0,
+        # How long a poll may sleep is not for the server to say.
+        respect_retry_after_header=False,
+    )
 
 
 def _usable(document: dict[str, Any], path: str) -> pykube.KubeConfig:

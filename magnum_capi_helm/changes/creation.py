@@ -52,6 +52,7 @@ from magnum_capi_helm.operations import in_line
 from magnum_capi_helm.operations import kept
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.operations import spent
+from magnum_capi_helm.planes import familiar
 from magnum_capi_helm.planes import namespaces
 from magnum_capi_helm.planes import origin
 from magnum_capi_helm.polls import polling
@@ -143,6 +144,7 @@ def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
         quota.check_cluster(cloud, spec_now)
         rt.charts.ensure(spec_now.chart)
         here, found = answering.result()
+        familiar.check(rt, here)
         return _Plan(
             release=release,
             namespace=namespace,

@@ -38,6 +38,8 @@ class Atlas:
         self.clock = clock
         #: Name -> UID of its kube-system.
         self.identities: dict[str, str] = {}
+        #: Identities of those that new clusters may be made on.
+        self.familiar: set[str] = set()
         self._places: dict[str, str] = {}
         self._silent: dict[str, tuple[float, exceptions.CapiHelmError]] = {}
 

@@ -50,6 +50,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.planes import traces
+from magnum_capi_helm.records import roster
 from magnum_capi_helm.records import rows
 
 LOG = log.getLogger(__name__)
@@ -107,7 +108,15 @@ class Record(NamedTuple):
 def recorded(nodegroups: Sequence[Any]) -> Record:
     """The record in a cluster's rows."""
     master = _master(nodegroups)
-    stack_id = str((master and master.stack_id) or "")
+    return _parsed(str((master and master.stack_id) or ""))
+
+
+def every_record() -> list[Record]:
+    """The records of all clusters that have one."""
+    return [_parsed(each) for each in roster.stack_ids(_MARK)]
+
+
+def _parsed(stack_id: str) -> Record:
     _, identity, name, gone = (*stack_id.split(_MARK), "", "", "")[:4]
     return Record(identity, name, gone == _GONE)
 

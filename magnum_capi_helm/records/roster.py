@@ -68,3 +68,14 @@ def _groups(session: Any, request: Any) -> dict[str, list[Any]]:
         group = objects.NodeGroup(request, **fields)
         found.setdefault(group.cluster_id, []).append(group)
     return found
+
+
+def stack_ids(mark: str) -> list[str]:
+    """The ``stack_id`` of each control plane that has a mark in it."""
+    column = models.NodeGroup.stack_id
+    with enginefacade.reader.using(threading.local()) as session:
+        found = session.query(column).filter(
+            models.NodeGroup.role == "master",
+            column.contains(mark, autoescape=True),
+        )
+        return [each for (each,) in found]

@@ -149,8 +149,8 @@ class AdoptTest(legacy_reports.ReportCase):
         body["manifest"] = body["manifest"].replace(
             f"{capo}/v1beta1", f"{capo}/v1alpha7"
         )
-        text = base64.b64encode(packed.pack(body).encode()).decode()
-        self.server.patch(*key, {"data": {"release": text}})
+        changed = base64.b64encode(packed.pack(body).encode()).decode()
+        self.server.patch(*key, {"data": {"release": changed}})
         row = self.row()
         row.status = "UPDATE_FAILED"
         row.save()

@@ -47,7 +47,7 @@ class OrphansTest(listed.ListTestCase):
 
     def test_what_another_region_has_is_no_orphan(self) -> None:
         label = "magnum.openstack.org/region"
-        rows = (
+        rows: tuple[tuple[str | None, str, list[str]], ...] = (
             # in the namespace, in the configuration, orphans
             ("west", "east", []),
             ("west", "", []),

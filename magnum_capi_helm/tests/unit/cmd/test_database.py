@@ -76,10 +76,11 @@ class DatabaseTest(command_case.CommandCase):
                 "SELECT canary", {}, Exception("mysql://canary@host")
             )
         )
+        unset = db_exception.CantStartEngineError("canary")
         rows: list[tuple[Callable[[], object], str]] = [
             (_oslo("sqlite://"), "DBNonExistentTable"),
             (_oslo("sqlite:////gone/canary.db"), "DBNonExistentDatabase"),
-            (_oslo(""), "CantStartEngineError"),
+            (_raises(unset), "CantStartEngineError"),
             (_raises(gone), "DBConnectionError"),
             (_bare("sqlite:////gone/canary.db"), "OperationalError"),
             (_bare("canary"), "ArgumentError"),

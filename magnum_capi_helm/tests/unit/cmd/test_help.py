@@ -172,11 +172,16 @@ class ExitTest(base.BaseTestCase):
             CODES.read_text(),
             re.M,
         )
-        # That of cliff, which prints what completes, is always 0.
+        # That of cliff, which prints what completes, is always 0. What all
+        # commands have in common has no code of its own.
+        common = "magnum_capi_helm.cmd.base"
         own = {
             name
             for name, command in entry_points.declared().items()
-            if command.run.__module__.startswith("magnum_capi_helm.")
+            if (
+                command.run.__module__.startswith("magnum_capi_helm.")
+                and command.run.__module__ != common
+            )
             or command.take_action.__annotations__["return"] == "int"
         } - {"complete"}
         self.assertEqual(set(), own.intersection(only))

@@ -92,7 +92,7 @@ class OutagesTest(base.BaseTestCase):
         for seconds, limit, left in rows:
             self.steady = 5900 + seconds
             self.assertEqual(
-                left, self.outages.unwatched(limit), (seconds, limit)
+                left, self.outages.unwatched(limit), f"{seconds} {limit}"
             )
             self.at(300)
 

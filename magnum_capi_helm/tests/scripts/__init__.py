@@ -10,4 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Programs for the shell, each with what it runs played."""
+"""Programs for the shell, with what they run played, and others asked.
+
+A fresh Python and promtool take seconds, which unit tests have not.
+"""

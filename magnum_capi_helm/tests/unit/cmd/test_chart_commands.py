@@ -13,48 +13,29 @@
 
 from __future__ import annotations
 
-import io
 import json
 import pathlib
 from typing import Any
 
 import fixtures
-from oslotest import base
 
-from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import chart
-from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import mirror
 from magnum_capi_helm.tests.fakes import chart as fake_chart
-from magnum_capi_helm.tests.fakes import plane
-from magnum_capi_helm.tests.unit.flows import base as flows
+from magnum_capi_helm.tests.unit.cmd import command_case
 
 NAME = "openstack-cluster"
 FILE = "openstack-cluster-0.27.0.tgz"
 
 
-class ChartTestCase(base.BaseTestCase):
-    """Commands on fakes, and on Magnum's real configuration code."""
+class ChartTestCase(command_case.CommandCase):
+    """A chart store, and a directory to take charts from."""
 
     def setUp(self) -> None:
         super().setUp()
-        flows.configure(self)
-        self.store = pathlib.Path(conf.CONF.capi_helm.chart_store)
         self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.plane = plane.Plane(str(self.store))
         self.helm = self.plane.helm
-        flows.install(self, self.plane.runtime())
-        self.out = io.StringIO()
-        self.err = io.StringIO()
-
-    def run_command(self, kind: type, *argv: str) -> int:
-        """Run one command as the application would."""
-        app = main.Application()
-        app.stdout, app.stderr = self.out, self.err
-        command = kind(app, None)
-        options = command.get_parser("test").parse_args(list(argv))
-        return int(command.run(options) or 0)
 
     def rows(self, kind: type, *argv: str) -> list[dict[str, Any]]:
         """What a list prints as JSON."""

@@ -155,19 +155,19 @@ class CommandsTest(base.FlowTestCase):
             self.audited(),
         )
 
-    def test_a_maintenance_that_could_not_begin_is_in_the_log(self) -> None:
+    def assert_refused(self, why: str, verb: str, kind: kinds.Kind) -> None:
+        """The management cluster lets no maintenance begin."""
         self.management.fail(
-            exceptions.ManagementError("may not patch namespaces (403)"),
-            verbs=["patch"],
-            kind=kinds.NAMESPACE,
+            exceptions.ManagementError(why), verbs=[verb], kind=kind
         )
+        order = ("--reason", "x", "--apply")
         self.assertRaises(
-            exceptions.ManagementError,
-            self.run_command,
-            Freeze,
-            "--reason",
-            "x",
-            "--apply",
+            exceptions.ManagementError, self.run_command, Freeze, *order
+        )
+
+    def test_a_maintenance_that_could_not_begin_is_in_the_log(self) -> None:
+        self.assert_refused(
+            "may not patch namespaces (403)", "patch", kinds.NAMESPACE
         )
         who = fleet.operator("freeze").user
         self.assertEqual(
@@ -176,19 +176,7 @@ class CommandsTest(base.FlowTestCase):
         )
 
     def test_who_may_not_list_leases_is_told_so(self) -> None:
-        self.management.fail(
-            exceptions.ManagementError("may not list leases (403)"),
-            verbs=["list"],
-            kind=kinds.LEASE,
-        )
-        self.assertRaises(
-            exceptions.ManagementError,
-            self.run_command,
-            Freeze,
-            "--reason",
-            "x",
-            "--apply",
-        )
+        self.assert_refused("may not list leases (403)", "list", kinds.LEASE)
 
 
 class SeveralTest(placing.PlacesTestCase):

@@ -19,6 +19,7 @@ import threading
 from typing import TypeAlias
 
 from magnum_capi_helm import conf
+from magnum_capi_helm.cloud import server_faults
 from magnum_capi_helm.delivery import courier
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
@@ -125,6 +126,10 @@ class Runtime:
         default_factory=lambda: steady.Steady(_HEALTHY)
     )
 
+    #: Why Nova put servers of clusters into ERROR.
+    server_faults: server_faults.ServerFaults = dataclasses.field(
+        default_factory=server_faults.ServerFaults
+    )
     #: Kubeconfigs that are delivered beside the polls.
     deliveries: courier.Courier = dataclasses.field(
         default_factory=courier.Courier
@@ -150,6 +155,7 @@ class Runtime:
         self.snapshots.forget(scope)
         self.health_snapshots.forget(scope)
         self.deliveries.forget(scope)
+        self.server_faults.forget(scope)
         self.changing(scope)
 
     def stood_still(self, since: float, now: float) -> float:

@@ -60,6 +60,8 @@ class Sitter:
         rt = places.find(row)
         scope = operation.scope_of(row)
         sighting = rt.snapshots.get(scope, not_before=time.monotonic())
+        whole = observation.completed(rt.management, scope, sighting)
+        looks.ask_nova(rt, scope, whole)
         look = looks.of(rt, row, sighting, thorough=True)
         judged = description.Judged(
             look.wanted,
@@ -68,14 +70,14 @@ class Sitter:
             look.expected,
             time.time(),
         )
-        whole = observation.completed(rt.management, scope, sighting)
         told = self._told(
             row,
             chart=_chart(look),
             lease=_holder(rt, scope),
             credential=self._credential(rt, scope),
         )
-        return description.described(told, whole.decode(), judged)
+        seen = rt.server_faults.added(scope, whole.decode())
+        return description.described(told, seen, judged)
 
     def _told(self, row: Any, **known: Any) -> description.Told:
         return description.Told(

@@ -34,6 +34,7 @@ from magnum_capi_helm.changes import remains
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import observation
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.operations import in_line
 from magnum_capi_helm.operations import operation
@@ -247,12 +248,12 @@ def _machines(
         # helm had no such release any more.
         leftovers.instruct_janitor(rt, scope, cluster)
         rt.management.delete(kinds.CLUSTER, namespace, release)
-    owned = remains.owned(release)
-    machines = rt.management.list(kinds.MACHINE, namespace, owned)
-    if not machines:
+    seen = observation.machinery(rt.management, scope).decode()
+    if not seen.machines:
         return ""
-    left = ", ".join(sorted(map(view.name_of, machines))[:3])
-    waiting = f"{len(machines)} machines still to be deleted: {left}"
+    rt.server_faults.ask(rt.management, scope, seen.servers)
+    seen = rt.server_faults.added(scope, seen)
+    waiting = reasons.still_to_be_deleted(seen.machines, seen)
     secret = names.credentials(release)
     if rt.management.get(kinds.SECRET, namespace, secret) is None:
         waiting += (
@@ -289,6 +290,16 @@ def _remove_secrets(
     secrets = remains.secrets(rt, scope, cluster)
     for name in sorted(secrets, key=lambda name: name == last):
         rt.management.delete(kinds.SECRET, namespace, name)
+
+
+def left(waiting: str) -> str:
+    """What is still there, without the reason.
+
+    The reason may change while nothing moves.
+
+    :param waiting: what :func:`step` returned
+    """
+    return waiting.partition(reasons.OF_A_MACHINE)[0]
 
 
 def describe(error: exceptions.CapiHelmError) -> str:

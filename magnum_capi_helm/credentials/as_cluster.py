@@ -25,12 +25,17 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 
 
-def session(management: client.Client, scope: snapshot.Scope) -> Any:
+def session(
+    management: client.Client,
+    scope: snapshot.Scope,
+    timeout: float | None = None,
+) -> Any:
     """A session with the cluster's own credential; None: it has none left.
 
     A user who was deleted or disabled takes the credential along. A damaged
     Secret has none: its removal says so.
 
+    :param timeout: seconds for one request; None: as configured
     :raises CloudError: Keystone says neither yes nor no
     """
     secret = management.get(
@@ -42,5 +47,5 @@ def session(management: client.Client, scope: snapshot.Scope) -> Any:
         return None
     if login is None:
         return None
-    found = sessions.credential_session(login.id, login.secret)
+    found = sessions.credential_session(login.id, login.secret, timeout)
     return found if sessions.accepted(found) else None

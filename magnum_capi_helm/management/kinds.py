@@ -73,6 +73,14 @@ OPENSTACK_MACHINE = Kind(
     "openstackmachines",
     ("v1beta1",),
 )
+#: CAPO makes the servers of machines by them since 0.11.
+OPENSTACK_SERVER = Kind(
+    "OpenStackServer",
+    "infrastructure.cluster.x-k8s.io",
+    "openstackservers",
+    ("v1alpha1",),
+    optional=True,
+)
 OPENSTACK_MACHINE_TEMPLATE = Kind(
     "OpenStackMachineTemplate",
     "infrastructure.cluster.x-k8s.io",
@@ -106,6 +114,7 @@ ALL = (
     CONFIG_TEMPLATE,
     OPENSTACK_CLUSTER,
     OPENSTACK_MACHINE,
+    OPENSTACK_SERVER,
     OPENSTACK_MACHINE_TEMPLATE,
     HELM_RELEASE,
     MANIFESTS,

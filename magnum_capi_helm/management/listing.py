@@ -57,12 +57,15 @@ class Track:
 
     :param label: its value is the release that an object belongs to
     :param also: more that a label selector asks for
+    :param dispensable: without the permission to read them, the driver goes
+        on as if there were none
     """
 
     kind: kinds.Kind
     label: str
     also: str = ""
     metadata_only: bool = False
+    dispensable: bool = False
 
     def scope(self, head: items.Head) -> Scope:
         """The release that an object belongs to."""
@@ -90,6 +93,7 @@ class Lister:
         self._clock = clock
         self._refused = False
         self._not_before = 0.0
+        self._unreadable: set[str] = set()
 
     @property
     def everywhere(self) -> bool:
@@ -108,11 +112,37 @@ class Lister:
 
         :param fresh: ask etcd and not the API server's memory
         """
+        try:
+            return self._all(track, scopes, known, fresh=fresh)
+        except answers.ForbiddenError as error:
+            if not track.dispensable:
+                raise
+            self.unreadable(track, error)
+            return {}
+
+    def unreadable(self, track: Track, error: answers.ForbiddenError) -> None:
+        """Warn once that the objects of a dispensable track are not read."""
+        if track.kind.name not in self._unreadable:
+            LOG.warning(
+                "Reasons are told without %s: %s", track.kind.name, error
+            )
+        self._unreadable.add(track.kind.name)
+
+    def _all(
+        self,
+        track: Track,
+        scopes: Collection[Scope],
+        known: Known,
+        *,
+        fresh: bool,
+    ) -> dict[Scope, Items]:
         found: dict[Scope, Items] = {}
         if self.everywhere and not fresh:
             try:
                 return self._some(track, scopes, known, None, cached=True)
             except answers.ForbiddenError as error:
+                if track.dispensable:
+                    raise
                 self.forbidden(error)
         for namespace, mine in _by_namespace(scopes):
             found |= self._some(

@@ -55,7 +55,12 @@ _REVISION = Track(
 _BASE = (*OBJECTS, _REVISION)
 _OPENSTACK_CLUSTER = Track(kinds.OPENSTACK_CLUSTER, _CHART)
 _OPENSTACK_MACHINE = Track(kinds.OPENSTACK_MACHINE, _OWNED)
-_INFRASTRUCTURE = (_OPENSTACK_CLUSTER, _OPENSTACK_MACHINE)
+# CAPO labels them as it does machines (``getOrCreateMachineServer`` in
+# openstackmachine_controller.go). Roles made for older versions of the driver
+# do not allow to read them.
+_OPENSTACK_SERVER = Track(kinds.OPENSTACK_SERVER, _OWNED, dispensable=True)
+_MACHINERY = (_MACHINE, _OPENSTACK_MACHINE, _OPENSTACK_SERVER)
+_INFRASTRUCTURE = (_OPENSTACK_CLUSTER, *_MACHINERY[1:])
 _HELM_RELEASE = Track(kinds.HELM_RELEASE, _CHART)
 _MANIFESTS = Track(kinds.MANIFESTS, _CHART)
 _ADDONS = (_HELM_RELEASE, _MANIFESTS)
@@ -103,7 +108,12 @@ class Sighting:
             revisions=releases.parsed(self._of(_REVISION)),
             infrastructure=infrastructure[0] if infrastructure else None,
             infra_machines=self._of(_OPENSTACK_MACHINE),
+            servers=self.servers(),
         )
+
+    def servers(self) -> tuple[view.Object, ...]:
+        """The OpenStackServers; none where something is ready."""
+        return self._of(_OPENSTACK_SERVER)
 
     def _of(self, track: Track) -> tuple[view.Object, ...]:
         found = self.items.get(track, ())
@@ -194,16 +204,22 @@ class Observer:
         """
         if not self._lister.everywhere:
             return None
-        look = following.Follower.look
-        followers = [self._followers[track] for track in tracks]
         try:
             with futures.ThreadPoolExecutor(len(tracks)) as pool:
-                return dict(
-                    zip(tracks, pool.map(look, followers), strict=True)
-                )
+                found = pool.map(self._look, tracks)
+                return dict(zip(tracks, found, strict=True))
         except answers.ForbiddenError as error:
             self._lister.forbidden(error)
             return None
+
+    def _look(self, track: Track) -> Mapping[snapshot.Scope, listing.Items]:
+        try:
+            return self._followers[track].look()
+        except answers.ForbiddenError as error:
+            if not track.dispensable:
+                raise
+            self._lister.unreadable(track, error)
+            return {}
 
 
 def completed(
@@ -213,10 +229,28 @@ def completed(
 
     :raises CapiHelmError: the management cluster does not say
     """
+    return _with(management, scope, seen, (*_INFRASTRUCTURE, *_ADDONS))
+
+
+def machinery(management: client.Client, scope: snapshot.Scope) -> Sighting:
+    """The machines of a release and their servers, as they are now.
+
+    :raises CapiHelmError: the management cluster does not say
+    """
+    return _with(management, scope, Sighting(scope[1], {}), _MACHINERY)
+
+
+def _with(
+    management: client.Client,
+    scope: snapshot.Scope,
+    seen: Sighting,
+    tracks: Sequence[Track],
+) -> Sighting:
+    """The sighting, with the objects of those tracks that it lacks."""
     lister = listing.Lister(management)
     known = functools.partial(_known, {scope: seen})
     items = dict(seen.items)
-    for track in (*_INFRASTRUCTURE, *_ADDONS):
+    for track in tracks:
         if track not in items:
             found = lister.some(
                 track, [scope], functools.partial(known, track), fresh=True

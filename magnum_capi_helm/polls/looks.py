@@ -175,6 +175,19 @@ class Look:
         return wrong and self.rt.backoff.ready(self.scope)
 
 
+def ask_nova(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    sighting: observation.Sighting,
+) -> None:
+    """Let Nova say why servers of a cluster are in ERROR, if any are.
+
+    :func:`of` asks nobody: it runs while others wait for their turn to judge,
+    or under the Lease.
+    """
+    rt.server_faults.ask(rt.management, scope, sighting.servers())
+
+
 def at(rt: runtime.Runtime, row: Any, *, not_before: float) -> Look:
     """A thorough look at a cluster, for a decision.
 
@@ -198,7 +211,7 @@ def of(
     """
     scope = operation.scope_of(row)
     rows_now, nodegroups = rows.read(row)
-    seen = sighting.decode()
+    seen = rt.server_faults.added(scope, sighting.decode())
     rows_now = rows_now.known_as(seen.group_names())
     expected = _expected(rt, scope, seen) if thorough else frozenset()
     judge = functools.partial(
@@ -221,7 +234,8 @@ def of(
         known=kept.read(rt, scope).wanted if thorough else None,
         expected=expected,
         version=sighting.version,
-        lasting=verdict == judge(now=math.inf),
+        lasting=verdict == judge(now=math.inf)
+        and not any(each.unread for each in seen.faults.values()),
     )
 
 

@@ -69,8 +69,10 @@ def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
             )
         return
     in_line.check(rt, cluster)
+    scope = operation.scope_of(cluster)
     with origin.doubted(rt, cluster):
-        sighting = rt.snapshots.get(operation.scope_of(cluster))
+        sighting = rt.snapshots.get(scope)
+    looks.ask_nova(rt, scope, sighting)
     with rt.judging, origin.doubted(rt, cluster):
         if _only_told(rt, cluster, sighting):
             return

@@ -200,7 +200,7 @@ def resume(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     waiting = deletion.step(rt, context, cluster)
     if rows.fresh(context, cluster) is None:
         return
-    if waiting and waiting in (cluster.status_reason or ""):
+    if waiting and deletion.left(waiting) in (cluster.status_reason or ""):
         return
     rt.leases.mark_deleted(*operation.scope_of(cluster))
     outcome.save_deleting(cluster, waiting or None)

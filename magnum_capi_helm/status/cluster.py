@@ -28,6 +28,7 @@ from magnum_capi_helm import wanted
 from magnum_capi_helm.status import addons
 from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import group_conditions
 from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import plain_words
 from magnum_capi_helm.status import reachability
@@ -42,13 +43,15 @@ class GroupVerdict:
     """One nodegroup.
 
     :param reason: why it is not done; empty when it is
-    :param fault: whether the reason is an error, and not mere progress
+    :param fault: the reason is an error of one of its machines
+    :param blocked: the reason is what Cluster API says of the group
     :param version: the oldest that its nodes run, or None
     """
 
     reason: str
     addresses: tuple[str, ...]
     fault: bool = False
+    blocked: bool = False
     version: str | None = None
 
     @property
@@ -105,6 +108,7 @@ def verdict(
         or _infrastructure(seen)
         or _first(each.reason for each in groups.values() if each.fault)
         or reachability.why_not(seen, now)
+        or _first(each.reason for each in groups.values() if each.blocked)
         or _first(each.reason for each in groups.values())
         or _renewal(seen, now)
         or unavailable(seen)
@@ -154,7 +158,7 @@ def fingerprint(cluster: view.Object | None) -> str | None:
 
 
 def _infrastructure(seen: view.View) -> str:
-    if why := reasons.of_infrastructure(seen.infrastructure):
+    if why := reasons.of_network(seen.infrastructure):
         return f"infrastructure: {why}"
     return ""
 
@@ -167,19 +171,19 @@ def _group(
 ) -> GroupVerdict:
     count = None if group.chart_name in autoscaled else group.count
     if group.control_plane:
-        machines = seen.control_plane_machines()
-        why = nodegroup.control_plane_unsettled(
-            seen.control_plane, count, required
-        )
+        obj, machines = seen.control_plane, seen.control_plane_machines()
+        why = nodegroup.control_plane_unsettled(obj, count, required)
     else:
+        obj = seen.deployment(group.chart_name)
         machines = seen.machines_of(group.chart_name)
-        why = nodegroup.unsettled(seen.deployment(group.chart_name), count)
+        why = nodegroup.unsettled(obj, count)
     what = f"nodegroup {group.name}"
     fault = reasons.of_machines(what, machines, seen) if why else ""
     return GroupVerdict(
-        reason=fault or (f"{what}: {why}" if why else ""),
+        reason=fault or (f"{what}: {nodegroup.told(obj, why)}" if why else ""),
         addresses=tuple(nodegroup.addresses(machines)),
         fault=bool(fault),
+        blocked=bool(why and not fault and group_conditions.problem(obj)),
         version=nodegroup.version(machines),
     )
 
@@ -201,14 +205,17 @@ def _leaving(seen: view.View, group: wanted.Group) -> GroupVerdict:
         return GroupVerdict("", ())
     what = f"nodegroup {group.name}"
     machines = seen.machines_of(group.chart_name)
-    if seen.deployment(group.chart_name) is not None:
-        return GroupVerdict(f"{what}: still to be removed", ())
-    if fault := reasons.of_machines(what, machines, seen):
-        return GroupVerdict(fault, (), fault=True)
-    left = ", ".join(map(view.name_of, machines[:3]))
+    obj = seen.deployment(group.chart_name)
+    if obj is not None and not (view.deleting(obj) and machines):
+        return GroupVerdict(
+            f"{what}: {nodegroup.told(obj, 'still to be removed')}", ()
+        )
+    fault = reasons.of_machines(what, machines, seen)
+    kept = () if obj is not None or fault else nodegroup.addresses(machines)
     return GroupVerdict(
-        f"{what}: {len(machines)} machines still to be deleted: {left}",
-        tuple(nodegroup.addresses(machines)),
+        f"{what}: {reasons.still_to_be_deleted(machines, seen)}",
+        tuple(kept),
+        fault=bool(fault),
     )
 
 

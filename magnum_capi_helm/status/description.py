@@ -188,12 +188,13 @@ def _groups(seen: view.View, judged: Judged) -> Iterator[branch.Branch]:
 
 def _control_plane(seen: view.View, judged: Judged) -> branch.Branch:
     obj, master = seen.control_plane, judged.rows.master
+    why = nodegroup.control_plane_unsettled(
+        obj, master.count if master else None, judged.required
+    )
     return branch.grown(
         "KubeadmControlPlane",
         names.control_plane(seen.release),
-        why=nodegroup.control_plane_unsettled(
-            obj, master.count if master else None, judged.required
-        ),
+        why=nodegroup.told(obj, why),
         note=_counted(obj, master.name if master else ""),
         parts=_machines(seen, seen.control_plane_machines()),
     )
@@ -206,7 +207,7 @@ def _workers(
     return branch.grown(
         "MachineDeployment",
         names.machine_deployment(seen.release, group),
-        why=nodegroup.unsettled(obj, count),
+        why=nodegroup.told(obj, nodegroup.unsettled(obj, count)),
         note=_counted(obj, called),
         parts=_machines(seen, seen.machines_of(group)),
     )

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from magnum_capi_helm.status import branch
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import health
@@ -24,20 +26,40 @@ from magnum_capi_helm.status import view
 
 
 def described(machine: view.Object, seen: view.View) -> branch.Branch:
-    """A Machine, and its node where it has one."""
-    node = _node(machine)
+    """A Machine, its OpenStackServer, and its node, where it has them."""
+    parts = (_server(seen.server(machine), seen), _node(machine))
     return branch.grown(
         "Machine",
         view.name_of(machine),
         why=_why(machine, seen),
         note=_note(machine),
-        parts=[node] if node else [],
+        parts=filter(None, parts),
     )
+
+
+def _server(
+    server: view.Object | None, seen: view.View
+) -> branch.Branch | None:
+    """What CAPO and Nova say of the server; one that starts has no state."""
+    if server is None:
+        return None
+    status = view.status_of(server)
+    why = reasons.of_server(server, seen.fault(server))
+    found = branch.grown(
+        "OpenStackServer",
+        view.name_of(server),
+        why=why,
+        note=str(status.get("instanceState") or ""),
+        parts=(),
+    )
+    if why or status.get("ready"):
+        return found
+    return dataclasses.replace(found, state=branch.State.NONE)
 
 
 def _why(machine: view.Object, seen: view.View) -> str:
     """The fault if there is one, else what is waited for."""
-    fault = reasons.of_machine(machine, seen.infra_machine(machine))
+    fault = reasons.of_deletion(machine, seen)
     if view.deleting(machine):
         return f"being deleted: {fault}" if fault else "being deleted"
     condition = _ready(machine)

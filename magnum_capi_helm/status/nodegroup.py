@@ -24,6 +24,7 @@ import dataclasses
 import re
 
 from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import group_conditions
 from magnum_capi_helm.status import view
 
 #: Of the old set, which has no conditions for it.
@@ -113,6 +114,19 @@ def control_plane_unsettled(
         if name in known and not known[name].well:
             return f"{name} is {known[name].status}"
     return ""
+
+
+def told(obj: view.Object | None, why: str) -> str:
+    """Return why a group is not done, in Cluster API's words and in numbers.
+
+    :param why: of :func:`unsettled` or :func:`control_plane_unsettled`
+    """
+    if not why:
+        return ""
+    if problem := group_conditions.problem(obj):
+        return f"{problem} ({why})"
+    change = group_conditions.change(obj)
+    return f"{why}: {change}" if change else why
 
 
 def moving(obj: view.Object) -> bool:

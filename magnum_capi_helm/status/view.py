@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import dataclasses
 import re
 from typing import Any, TypeAlias
@@ -64,12 +65,28 @@ class Revision:
 
 
 @dataclasses.dataclass(frozen=True)
+class Fault:
+    """The answer of Nova about one server.
+
+    :param message: Nova's ``fault.message``; empty: the server has no fault
+    :param since: when the fault came, seconds since 1970; 0: unknown
+    :param unread: why Nova did not answer; empty: it did
+    """
+
+    message: str = ""
+    since: float = 0.0
+    unread: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class View:
     """Objects of one release. Absent is None or empty, never unreadable.
 
     :param infrastructure: OpenStackCluster; read only when something is
         not ready
     :param infra_machines: OpenStackMachines; likewise
+    :param servers: OpenStackServers, which CAPO makes since 0.11; likewise
+    :param faults: by Nova's id of a server, what Nova says of it
     :param addons: HelmRelease and Manifests objects
     :param addons_known: no: they were not read, since what is below them is
         not ready
@@ -86,6 +103,8 @@ class View:
     revisions: tuple[Revision, ...] = ()
     infrastructure: Object | None = None
     infra_machines: tuple[Object, ...] = ()
+    servers: tuple[Object, ...] = ()
+    faults: Mapping[str, Fault] = dataclasses.field(default_factory=dict)
 
     @property
     def newest(self) -> Revision | None:
@@ -144,6 +163,22 @@ class View:
             if name_of(each) == ref.get("name"):
                 return each
         return None
+
+    def server(self, machine: Object) -> Object | None:
+        """The OpenStackServer of a Machine.
+
+        CAPO gives it the name of the OpenStackMachine
+        (``getOrCreateMachineServer`` in openstackmachine_controller.go).
+        """
+        ref = spec_of(machine).get("infrastructureRef") or {}
+        for each in self.servers:
+            if name_of(each) == ref.get("name"):
+                return each
+        return None
+
+    def fault(self, server: Object | None) -> Fault | None:
+        """The answer of Nova about an OpenStackServer; None: not asked."""
+        return self.faults.get(str(status_of(server).get("instanceID")))
 
 
 def _sorted(machines: Any) -> list[Object]:

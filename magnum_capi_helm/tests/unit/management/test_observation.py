@@ -14,8 +14,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import fixtures
+
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import observation
 from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.management import api
 from magnum_capi_helm.tests.unit.management import observation_case
 
 
@@ -70,6 +76,53 @@ class ReadTest(observation_case.ObservationTestCase):
             ["s-1"], [view.name_of(each) for each in seen.infra_machines]
         )
         self.assertEqual(((), False), (seen.addons, seen.addons_known))
+
+    def test_servers_are_read_where_capo_has_them(self) -> None:
+        labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
+        self.put("openstackservers", "s-1", labels)
+        self.put("openstackservers", "bastion", {})
+        self.api.served["infrastructure"] = ("v1alpha1", "v1beta1")
+        self.assertEqual((), self.read().servers)
+        self.assertNotIn("openstackservers", self.asked)
+        self.put("machines", "m-2", labels)
+        found = self.read().servers
+        self.assertEqual(["s-1"], [view.name_of(each) for each in found])
+        self.assertEqual(
+            ["openstackclusters", "openstackmachines", "openstackservers"],
+            self.asked[5:],
+        )
+
+    def test_an_older_role_hides_servers_and_nothing_else(self) -> None:
+        labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
+        self.put("machines", "m-2", labels)
+        self.api.served["infrastructure"] = ("v1alpha1", "v1beta1")
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if url == "openstackservers":
+                return api.status(403)
+            if "watch" in more.get("params", {}):
+                return api.Answer(200, "")
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
+        scopes = (observation_case.SCOPE, ("magnum-p2", "demo-3"))
+        log = self.useFixture(fixtures.FakeLogger("magnum_capi_helm"))
+        for many in (1, 100):
+            for fresh in (True, False):
+                observer = observation.Observer(
+                    self.api.client(), whole=True, many=many
+                )
+                for _ in range(2):
+                    found = observer.read(scopes, fresh, {})
+                seen = found[observation_case.SCOPE].decode()
+                self.assertEqual((), seen.servers)
+                self.assertEqual(1, len(seen.infra_machines))
+        # Each of the four is told once.
+        self.assertEqual(4, log.output.count("without OpenStackServer"))
+        self.assertNotIn("one by one", log.output)
 
     def test_health_takes_four_lists(self) -> None:
         self.observe(whole=False)

@@ -100,6 +100,7 @@ def seen(objects: list[Object]) -> view.View:
         revisions=(view.Revision(1, "deployed"),),
         infrastructure=next(of("OpenStackCluster"), None),
         infra_machines=tuple(of("OpenStackMachine")),
+        servers=tuple(of("OpenStackServer")),
     )
 
 

@@ -46,6 +46,33 @@ def server(
     }
 
 
+def openstack_server(
+    name: str,
+    state: str = "ERROR",
+    condition: tuple[str, str, str] = ("False", "InstanceStateError", ""),
+    instance: str = "i-1",
+    since: str = "",
+) -> view.Object:
+    """The OpenStackServer behind the Machine ``name``, as CAPO 0.14 has it.
+
+    :param since: when its condition last changed
+    """
+    found = shapes.conditions({"InstanceReady": condition})
+    if since:
+        found[0]["lastTransitionTime"] = since
+    return {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1",
+        "kind": "OpenStackServer",
+        "metadata": {"name": f"server-{name}"},
+        "status": {
+            "ready": state == "ACTIVE",
+            "instanceID": instance,
+            "instanceState": state,
+            "conditions": found,
+        },
+    }
+
+
 def network(
     conditions: shapes.Conditions | None = None, failure: str | None = None
 ) -> view.Object:

@@ -14,8 +14,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+from magnum_capi_helm import values
+from magnum_capi_helm import wanted
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
@@ -55,9 +58,25 @@ def complete(shape: str, **changes: Any) -> view.View:
     return view.View(release=shapes.RELEASE, **{**found, **changes})
 
 
-def verdict(seen: view.View, **options: Any) -> cluster_status.Verdict:
-    """On the release that the rows of all shapes are of."""
+def rows(count: int) -> wanted.Rows:
+    """The rows of all shapes, with so many machines in each group."""
+    groups = tuple(
+        dataclasses.replace(each, count=count) for each in shapes.ROWS.groups
+    )
+    return dataclasses.replace(shapes.ROWS, groups=groups)
+
+
+def verdict(
+    seen: view.View, rows: wanted.Rows = shapes.ROWS, **options: Any
+) -> cluster_status.Verdict:
+    """On the release that the rows of all shapes are of.
+
+    The Cluster has their fingerprint, whatever they are.
+    """
+    annotations = view.annotations_of(seen.cluster or {})
+    if values.INTENT_ANNOTATION in annotations and rows is not shapes.ROWS:
+        annotations[values.INTENT_ANNOTATION] = rows.fingerprint()
     options.setdefault("now", shapes.NOW)
     options.setdefault("required", REQUIRED)
     options.setdefault("expected", shapes.ADDONS)
-    return cluster_status.verdict(seen, shapes.ROWS, **options)
+    return cluster_status.verdict(seen, rows, **options)

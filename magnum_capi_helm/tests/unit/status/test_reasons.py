@@ -35,7 +35,9 @@ class ReasonsTest(base.BaseTestCase):
         self, shape: str, infra: view.Object | None = None, **changes: Any
     ) -> str:
         machine = core_objects.machine(shape, "w-1", **changes)
-        return reasons.of_machine(machine, infra)
+        below = () if infra is None else (infra,)
+        seen = view.View(shapes.RELEASE, infra_machines=below)
+        return reasons.of_machine(machine, seen)
 
     def test_the_servers_failure_before_everything(self) -> None:
         server = provider_objects.server(

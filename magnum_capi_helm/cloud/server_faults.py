@@ -1,0 +1,159 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Why Nova put a server into ERROR.
+
+Nova is asked with the cluster's own application credential, and once for each
+server and state: a fault does not change while the server stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+import dataclasses
+import time
+from typing import TYPE_CHECKING, TypeAlias
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import plain_words
+from magnum_capi_helm.status import view
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.cloud import compute
+
+#: Seconds for one request to Keystone or Nova.
+_TIMEOUT = 3.0
+#: Seconds after which one call asks for no further server.
+_DEADLINE = 10.0
+#: Seconds until Nova is asked again after it did not answer.
+_AGAIN = 60.0
+_ERROR = "ERROR"
+_DELETE_FAILED = "InstanceDeleteFailed"
+_REFUSED = "Keystone refuses the cluster's application credential"
+_LATE = "it takes too long to answer"
+
+#: Id and state of a server.
+_Key: TypeAlias = tuple[str, str]
+_Known: TypeAlias = dict[_Key, tuple[float, view.Fault]]
+
+
+class ServerFaults:
+    """The faults of servers, as Nova told them to this process.
+
+    :param clock: monotonic seconds
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        # Replaced as a whole: threads that read it need no lock.
+        self._known: dict[snapshot.Scope, _Known] = {}
+
+    def ask(
+        self,
+        management: client.Client,
+        scope: snapshot.Scope,
+        servers: Iterable[view.Object],
+    ) -> None:
+        """Ask Nova about those servers in ERROR that it was not asked about.
+
+        It asks nobody where no server is in ERROR, and nothing is raised.
+
+        :param servers: OpenStackServers of one cluster
+        """
+        keys = [key for each in servers if (key := _key(each))]
+        if not keys and scope not in self._known:
+            return
+        now = self._clock()
+        before = self._known.get(scope, {})
+        known = {key: before[key] for key in keys if key in before}
+        due = [
+            key for key in keys if key not in known or _is_due(known[key], now)
+        ]
+        if due:
+            known |= self._read(management, scope, due)
+        if known:
+            self._known[scope] = known
+        else:
+            self._known.pop(scope, None)
+
+    def added(self, scope: snapshot.Scope, seen: view.View) -> view.View:
+        """Return the view with the answers of Nova. Nobody is asked."""
+        known = self._known.get(scope, {})
+        found = [key for each in seen.servers if (key := _key(each)) in known]
+        faults = {key[0]: known[key][1] for key in found if key}
+        return dataclasses.replace(seen, faults=faults)
+
+    def forget(self, scope: snapshot.Scope) -> None:
+        """Drop what is known of a release that is gone."""
+        self._known.pop(scope, None)
+
+    def _read(
+        self,
+        management: client.Client,
+        scope: snapshot.Scope,
+        keys: Iterable[_Key],
+    ) -> _Known:
+        """Ask Nova, as long as there is time; who did not answer, is told."""
+        # openstacksdk takes long to import, and most processes need none.
+        from magnum_capi_helm.cloud import compute
+        from magnum_capi_helm.credentials import as_cluster
+
+        end = self._clock() + _DEADLINE
+        found: _Known = {}
+        nova, unread = None, ""
+        try:
+            session = as_cluster.session(management, scope, _TIMEOUT)
+            nova = compute.Compute(session) if session else None
+            unread = "" if session else _REFUSED
+        except exceptions.CapiHelmError as error:
+            unread = str(error)
+        for key in keys:
+            fault = view.Fault(unread=plain_words.plain(unread))
+            if nova is not None and not unread:
+                fault = _fault(nova, key[0])
+                unread = fault.unread
+            if self._clock() >= end:
+                unread = unread or _LATE
+            found[key] = (self._clock(), fault)
+        return found
+
+
+def _fault(nova: compute.Compute, server: str) -> view.Fault:
+    try:
+        return nova.server_fault(server)
+    except exceptions.CapiHelmError as error:
+        return view.Fault(unread=plain_words.plain(str(error)))
+
+
+def _is_due(known: tuple[float, view.Fault], now: float) -> bool:
+    asked, fault = known
+    return bool(fault.unread) and now - asked >= _AGAIN
+
+
+def _key(server: view.Object) -> _Key | None:
+    """Id and state of a server that Nova is to be asked about; else None.
+
+    CAPO does not write down that a server went into ERROR while it is being
+    deleted: then its deletion has failed.
+    """
+    status = view.status_of(server)
+    state = str(status.get("instanceState") or "")
+    instance = str(status.get("instanceID") or "")
+    ready = conditions.of(server).get("InstanceReady")
+    if ready is not None and ready.reason == _DELETE_FAILED:
+        state = _DELETE_FAILED
+    if not instance or state not in (_ERROR, _DELETE_FAILED):
+        return None
+    return instance, state

@@ -1,0 +1,504 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What Cluster API says of groups of machines, condition by condition."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from oslotest import base
+
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import core_objects
+from magnum_capi_helm.tests.unit.status import releases
+from magnum_capi_helm.tests.unit.status import shapes
+
+KCP, MD = "KubeadmControlPlane", "MachineDeployment"
+
+#: Types that Cluster API 1.13.3 defines: ``machinedeployment_types.go``,
+#: ``kubeadm_control_plane_types.go`` and both ``v1beta1_condition_consts.go``.
+NEW = {
+    KCP: {
+        "Available",
+        "CertificatesAvailable",
+        "ControlPlaneComponentsHealthy",
+        "Deleting",
+        "EtcdClusterHealthy",
+        "Initialized",
+        "MachinesReady",
+        "MachinesUpToDate",
+        "Paused",
+        "Remediating",
+        "RollingOut",
+        "ScalingDown",
+        "ScalingUp",
+    },
+    MD: {
+        "Available",
+        "Deleting",
+        "MachinesReady",
+        "MachinesUpToDate",
+        "Paused",
+        "Remediating",
+        "RollingOut",
+        "ScalingDown",
+        "ScalingUp",
+    },
+}
+OLD = {
+    KCP: {
+        "Available",
+        "CertificatesAvailable",
+        "ControlPlaneComponentsHealthy",
+        "EtcdClusterHealthy",
+        "MachinesCreated",
+        "MachinesReady",
+        "MachinesSpecUpToDate",
+        "Ready",
+        "Resized",
+    },
+    MD: {"Available", "MachineSetReady", "Ready"},
+}
+#: No line of Cluster API gives these a message where they are bad.
+MUTE = {(KCP, "Initialized"), (KCP, "old Available")}
+
+BLOCKED = (
+    "Scaling up from 0 to 3 replicas is blocked because KubeadmConfigTemplate "
+    "does not exist"
+)
+
+
+class Row(NamedTuple):
+    """A condition at its bad status, and what is told of it.
+
+    :param told: how ``status_reason`` goes on behind the group's name; the
+        group has one machine of three
+    """
+
+    kind: str
+    type: str
+    status: str
+    message: str
+    told: str
+
+
+class Case(base.BaseTestCase):
+    """One condition of one group; nothing lower explains the delay."""
+
+    def group(
+        self, row: Row, shape: str, deleting: bool = False
+    ) -> view.Object:
+        name = row.type.removeprefix("old ")
+        found = {name: (row.status, "SomeReason", row.message)}
+        old = found if row.type.startswith("old ") else {}
+        new = {} if old else found
+        if old and shape != shapes.V1BETA1 and name in NEW[row.kind]:
+            # The new set says it, and the old one repeats it.
+            new = found
+        if row.kind == KCP:
+            made = core_objects.control_plane(
+                shape, 3, existing=1, up_to_date=1, ready=1, old=old, new=new
+            )
+        else:
+            made = core_objects.workers(
+                shape, 3, existing=1, up_to_date=1, ready=1, old=old, new=new
+            )
+        if deleting:
+            made["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z"
+        return made
+
+    def seen(self, made: view.Object, shape: str) -> view.View:
+        """A release in which the other group is settled."""
+        changes = {
+            "control_plane": core_objects.control_plane(shape, 3),
+            "deployments": (core_objects.workers(shape, 3),),
+        }
+        if made["apiVersion"].startswith("controlplane"):
+            changes["control_plane"] = made
+        else:
+            changes["deployments"] = (made,)
+        return releases.complete(shape, **changes)
+
+    def told(self, row: Row, shape: str, **more: bool) -> str:
+        seen = self.seen(self.group(row, shape, **more), shape)
+        return releases.verdict(seen, rows=releases.rows(3)).reason
+
+    def check(self, rows: tuple[Row, ...], **more: bool) -> None:
+        for row in rows:
+            name = "default-master" if row.kind == KCP else "default-worker"
+            for shape in shapes.GENERATIONS:
+                if shape == shapes.V1BETA1 and not row.type.startswith("old "):
+                    continue
+                self.assertEqual(
+                    f"nodegroup {name}: {row.told}",
+                    self.told(row, shape, **more),
+                    f"{row.kind} {row.type} of {shape}",
+                )
+
+
+COUNT = "1 of 3 machines ready"
+QUORUM = (
+    "There are no healthy etcd member, at least 1 healthy member required for "
+    "etcd quorum"
+)
+CERTIFICATE = (
+    "Cluster certificate for etcd is not available, please check cluster "
+    "certificate secrets"
+)
+ETCD = "EtcdMemberHealthy: Etcd member reports alarms: NOSPACE"
+POD = "APIServerPodHealthy: Pod kube-apiserver-cp-1 is missing"
+LATE = "Machine w-9 is in deletion since more than 15m"
+CLONING = (
+    'OpenStackMachineTemplate.infrastructure.cluster.x-k8s.io "w" not found'
+)
+VERSION = "Version v1.34.1, v1.34.2 required"
+CANNOT = "KubeadmControlPlane can't remediate if current replicas are 1"
+
+PROBLEMS = (
+    Row(MD, "ScalingUp", "True", BLOCKED, f"{BLOCKED} ({COUNT})"),
+    Row(
+        KCP,
+        "ScalingUp",
+        "True",
+        "Scaling up from 1 to 3 replicas is blocked because:\n"
+        "* cluster certificates are missing or unknown",
+        "Scaling up from 1 to 3 replicas is blocked because: cluster "
+        f"certificates are missing or unknown ({COUNT})",
+    ),
+    Row(
+        KCP,
+        "ScalingDown",
+        "True",
+        "Scaling down from 5 to 3 replicas is blocked because:\n"
+        "* waiting for etcd cluster to become healthy",
+        "Scaling down from 5 to 3 replicas is blocked because: waiting for "
+        f"etcd cluster to become healthy ({COUNT})",
+    ),
+    Row(
+        MD,
+        "ScalingDown",
+        "True",
+        f"Scaling down from 5 to 3 replicas\n* {LATE}",
+        f"{LATE} ({COUNT})",
+    ),
+    Row(
+        KCP,
+        "CertificatesAvailable",
+        "False",
+        CERTIFICATE,
+        f"{CERTIFICATE} ({COUNT})",
+    ),
+    Row(
+        KCP,
+        "EtcdClusterHealthy",
+        "False",
+        f"* Machine cp-1:\n  * {ETCD}",
+        f"Machine cp-1: {ETCD} ({COUNT})",
+    ),
+    Row(
+        KCP,
+        "ControlPlaneComponentsHealthy",
+        "False",
+        f"* Machine cp-1:\n  * {POD}",
+        f"Machine cp-1: {POD} ({COUNT})",
+    ),
+    Row(
+        KCP,
+        "MachinesReady",
+        "False",
+        f"* Machine cp-1:\n  * NodeHealthy: Waiting for it\n  * {POD}",
+        f"Machine cp-1: {POD} ({COUNT})",
+    ),
+    Row(
+        MD,
+        "MachinesReady",
+        "False",
+        "* Machine w-1:\n  * BootstrapConfigReady: no cloud-init",
+        f"Machine w-1: BootstrapConfigReady: no cloud-init ({COUNT})",
+    ),
+    Row(
+        KCP,
+        "Remediating",
+        "True",
+        f"* Machine cp-1: {CANNOT}",
+        f"Machine cp-1: {CANNOT} ({COUNT})",
+    ),
+    Row(
+        MD,
+        "Remediating",
+        "True",
+        "* Machine w-1: too many are unhealthy",
+        f"Machine w-1: too many are unhealthy ({COUNT})",
+    ),
+    Row(KCP, "Available", "False", f"* {QUORUM}", f"{QUORUM} ({COUNT})"),
+    Row(
+        MD,
+        "Available",
+        "Unknown",
+        "Please check controller logs for errors",
+        f"Please check controller logs for errors ({COUNT})",
+    ),
+    Row(
+        MD,
+        "Paused",
+        "True",
+        "MachineDeployment has the cluster.x-k8s.io/paused annotation",
+        "MachineDeployment has the cluster.x-k8s.io/paused annotation "
+        f"({COUNT})",
+    ),
+    Row(
+        KCP,
+        "Paused",
+        "True",
+        "KubeadmControlPlane has the cluster.x-k8s.io/paused annotation",
+        "KubeadmControlPlane has the cluster.x-k8s.io/paused annotation "
+        f"({COUNT})",
+    ),
+    Row(KCP, "old CertificatesAvailable", "False", "no", f"no ({COUNT})"),
+    Row(
+        KCP,
+        "old ControlPlaneComponentsHealthy",
+        "False",
+        "Following Machines are reporting control plane errors: cp-1",
+        "Following Machines are reporting control plane errors: cp-1 "
+        f"({COUNT})",
+    ),
+    Row(
+        KCP,
+        "old EtcdClusterHealthy",
+        "False",
+        "Following Machines are reporting etcd member errors: cp-1",
+        f"Following Machines are reporting etcd member errors: cp-1 ({COUNT})",
+    ),
+    Row(KCP, "old MachinesCreated", "False", CLONING, f"{CLONING} ({COUNT})"),
+    Row(KCP, "old MachinesReady", "False", POD, f"{POD} ({COUNT})"),
+    Row(KCP, "old Ready", "False", CLONING, f"{CLONING} ({COUNT})"),
+    Row(MD, "old MachineSetReady", "False", CLONING, f"{CLONING} ({COUNT})"),
+    Row(MD, "old Ready", "False", CLONING, f"{CLONING} ({COUNT})"),
+)
+#: They say why machines are replaced, and how far that is.
+CHANGES = (
+    Row(
+        KCP,
+        "RollingOut",
+        "True",
+        f"Rolling out 1 not up-to-date replicas\n* {VERSION}",
+        f"{COUNT}: {VERSION}",
+    ),
+    Row(
+        MD,
+        "RollingOut",
+        "True",
+        "Rolling out 1 not up-to-date replicas\n"
+        "* KubeadmConfig is not up-to-date",
+        f"{COUNT}: KubeadmConfig is not up-to-date",
+    ),
+    Row(
+        KCP,
+        "MachinesUpToDate",
+        "False",
+        f"* Machine cp-1:\n  * {VERSION}",
+        f"{COUNT}: Machine cp-1: {VERSION}",
+    ),
+    Row(
+        MD,
+        "MachinesUpToDate",
+        "False",
+        f"* Machine w-1:\n  * {VERSION}",
+        f"{COUNT}: Machine w-1: {VERSION}",
+    ),
+)
+#: Messages that say no more than the count does.
+PROGRESS = (
+    Row(MD, "ScalingUp", "True", "Scaling up from 1 to 3 replicas", COUNT),
+    Row(KCP, "ScalingUp", "True", "Scaling up from 1 to 3 replicas", COUNT),
+    Row(MD, "ScalingDown", "True", "Scaling down from 5 to 3 replicas", COUNT),
+    Row(
+        MD,
+        "Available",
+        "False",
+        "1 available replicas, at least 2 required "
+        "(spec.strategy.rollout.maxUnavailable is 1, spec.replicas is 3)",
+        COUNT,
+    ),
+    Row(KCP, "Available", "False", "Control plane not yet initialized", COUNT),
+    Row(
+        KCP,
+        "EtcdClusterHealthy",
+        "Unknown",
+        "Waiting for Cluster control plane to be initialized",
+        COUNT,
+    ),
+    Row(
+        MD,
+        "MachinesReady",
+        "False",
+        "* Machines w-1, w-2:\n"
+        "  * BootstrapConfigReady:\n"
+        "    * DataSecretAvailable: Waiting for Cluster control plane to be "
+        "initialized\n"
+        "  * InfrastructureReady: OpenStackMachine "
+        "status.initialization.provisioned is false\n"
+        "* Machine w-3:\n"
+        "  * Deleting: Machine deletion in progress, stage: DrainingNode",
+        COUNT,
+    ),
+    Row(
+        MD,
+        "Remediating",
+        "True",
+        "* Machine w-1: Machine is deleting",
+        COUNT,
+    ),
+    Row(
+        KCP,
+        "RollingOut",
+        "True",
+        "Rolling out 1 not up-to-date replicas",
+        COUNT,
+    ),
+    Row(
+        MD,
+        "old Available",
+        "False",
+        "Minimum availability requires 2 replicas, current 1 available",
+        COUNT,
+    ),
+    Row(
+        MD,
+        "old MachineSetReady",
+        "False",
+        "Scaling up MachineSet to 3 replicas (actual 1)",
+        COUNT,
+    ),
+    Row(
+        MD,
+        "old MachineSetReady",
+        "False",
+        "KubeadmControlPlane ns/web is provisioning "
+        '("ControlPlaneIsStable" preflight check failed)',
+        COUNT,
+    ),
+    Row(MD, "old MachineSetReady", "False", "1 of 3 completed", COUNT),
+    Row(
+        KCP,
+        "old Resized",
+        "False",
+        "Scaling up control plane to 3 replicas (actual 1)",
+        COUNT,
+    ),
+    Row(
+        KCP,
+        "old MachinesSpecUpToDate",
+        "False",
+        "Rolling 1 replicas with outdated spec (0 replicas up to date)",
+        COUNT,
+    ),
+    Row(
+        KCP,
+        "old EtcdClusterHealthy",
+        "False",
+        "Following Machines are reporting etcd member info: cp-1",
+        COUNT,
+    ),
+)
+#: Of a group that is being deleted.
+DELETIONS = (
+    Row(
+        KCP,
+        "Deleting",
+        "True",
+        "KubeadmControlPlane deletion blocked because following objects "
+        "still exist:\n* Machine w-1",
+        "KubeadmControlPlane deletion blocked because following objects "
+        "still exist: Machine w-1 (being deleted)",
+    ),
+    Row(
+        MD,
+        "Deleting",
+        "True",
+        f"Deleting 2 Machines\n* {LATE}",
+        f"{LATE} (being deleted)",
+    ),
+    Row(MD, "Deleting", "True", "Deleting 2 Machines", "being deleted"),
+)
+
+
+class ConditionsTest(Case):
+    maxDiff = None
+
+    def test_a_problem_comes_before_the_count(self) -> None:
+        self.check(PROBLEMS)
+
+    def test_a_change_comes_with_the_count(self) -> None:
+        self.check(CHANGES)
+
+    def test_progress_adds_nothing_to_the_count(self) -> None:
+        self.check(PROGRESS)
+
+    def test_a_deletion_says_what_holds_it(self) -> None:
+        self.check(DELETIONS, deleting=True)
+
+    def test_every_condition_of_cluster_api_is_in_the_tables(self) -> None:
+        rows = (*PROBLEMS, *CHANGES, *PROGRESS, *DELETIONS)
+        defined = {(kind, name) for kind in NEW for name in NEW[kind]}
+        defined |= {
+            (kind, f"old {name}") for kind in OLD for name in OLD[kind]
+        }
+        self.assertEqual(
+            defined - MUTE, {(each.kind, each.type) for each in rows}
+        )
+
+    def test_what_is_said_of_an_older_spec_is_not_told(self) -> None:
+        row = PROBLEMS[0]
+        made = self.group(row, shapes.V1BETA2)
+        made["metadata"]["generation"] = 9
+        seen = self.seen(made, shapes.V1BETA2)
+        self.assertEqual(
+            f"nodegroup default-worker: {COUNT}",
+            releases.verdict(seen, rows=releases.rows(3)).reason,
+        )
+
+
+class OrderTest(Case):
+    def test_a_machine_explains_more_than_its_group(self) -> None:
+        ill = ("False", "NodeConditionsFailed", "Kubelet stopped posting")
+        for shape in (shapes.BOTH, shapes.V1BETA2):
+            seen = releases.complete(
+                shape,
+                deployments=(self.group(PROBLEMS[0], shape),),
+                machines=(
+                    core_objects.machine(
+                        shape, "w-1", new={"NodeHealthy": ill}
+                    ),
+                ),
+            )
+            self.assertEqual(
+                "nodegroup default-worker: machine w-1: Kubelet stopped "
+                "posting",
+                releases.verdict(seen, rows=releases.rows(3)).reason,
+            )
+
+    def test_a_problem_of_one_group_comes_before_the_count_of_another(
+        self,
+    ) -> None:
+        for shape in (shapes.BOTH, shapes.V1BETA2):
+            seen = releases.complete(
+                shape,
+                control_plane=self.group(PROGRESS[1], shape),
+                deployments=(self.group(PROBLEMS[0], shape),),
+            )
+            self.assertEqual(
+                f"nodegroup default-worker: {BLOCKED} ({COUNT})",
+                releases.verdict(seen, rows=releases.rows(3)).reason,
+            )

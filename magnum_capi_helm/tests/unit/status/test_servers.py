@@ -1,0 +1,330 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What CAPO and Nova say of servers and of the network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.status import reasons
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import core_objects
+from magnum_capi_helm.tests.unit.status import provider_objects
+from magnum_capi_helm.tests.unit.status import releases
+from magnum_capi_helm.tests.unit.status import shapes
+
+NO_HOST = view.Fault("No valid host was found. ")
+NO_ROOM = provider_objects.NO_ROOM
+IN_ERROR = (
+    "the server went into the state ERROR: `openstack server show` says why, "
+    "under the machine's name"
+)
+#: The Machine of these tests is deleted at 12:00.
+BEFORE, AFTER = "2026-11-21T11:00:00Z", "2026-11-21T13:00:00Z"
+DELETED = {"deletionTimestamp": "2026-11-21T12:00:00Z"}
+FAILED = ("False", "InstanceDeleteFailed", "Deleting instance failed: 500")
+
+
+class ServerTest(base.BaseTestCase):
+    def of(
+        self, server: view.Object, fault: view.Fault | None, **changes: Any
+    ) -> set[str]:
+        """The reason of its machine, in every shape of Cluster API."""
+        faults = {} if fault is None else {"i-1": fault}
+        return {
+            reasons.of_machine(
+                core_objects.machine(shape, "w-1", **changes),
+                view.View(
+                    shapes.RELEASE,
+                    infra_machines=(provider_objects.server("w-1"),),
+                    servers=(server,),
+                    faults=faults,
+                ),
+            )
+            for shape in shapes.GENERATIONS
+        }
+
+    def test_what_is_told_of_a_server(self) -> None:
+        make = provider_objects.openstack_server
+        quota = ("False", "InstanceCreateFailed", "Quota exceeded, too many")
+        gone = ("False", "InstanceNotFound", "The server was deleted")
+        deaf = view.Fault(unread="Keystone: no answer")
+        rows: list[tuple[view.Object, view.Fault | None, str]] = [
+            # What Nova says comes first.
+            (make("w-1"), NO_HOST, NO_ROOM),
+            # Nova has no fault, or was not asked.
+            (make("w-1"), view.Fault(), IN_ERROR),
+            (make("w-1"), None, IN_ERROR),
+            (
+                make("w-1"),
+                deaf,
+                f"{IN_ERROR}: Nova could not be asked: Keystone: no answer",
+            ),
+            # Nova refused to make it: CAPO has its words, and no id.
+            (make("w-1", condition=quota, instance=""), None, quota[2]),
+            (make("w-1", "ACTIVE", gone), None, gone[2]),
+            # It starts, or runs.
+            (make("w-1", "BUILD", ("", "", "")), None, ""),
+            (make("w-1", "ACTIVE", ("True", "", "")), None, ""),
+        ]
+        for server, fault, told in rows:
+            self.assertEqual(
+                {told}, self.of(server, fault), f"{server} {fault}"
+            )
+
+    def test_an_answer_of_nova_that_is_missing_hides_nothing(self) -> None:
+        deaf = view.Fault(unread="Keystone: no answer")
+        quota = ("False", "OpenStackError", "Nova answered 503")
+        server = provider_objects.openstack_server("w-1", condition=quota)
+        self.assertEqual(
+            {
+                "Nova answered 503: Nova could not be asked: Keystone: no "
+                "answer"
+            },
+            self.of(server, deaf),
+        )
+
+    def test_the_server_explains_more_than_the_machine(self) -> None:
+        ill = ("False", "SomeReason", "no providerID")
+        self.assertEqual(
+            {NO_ROOM},
+            self.of(
+                provider_objects.openstack_server("w-1"),
+                NO_HOST,
+                old={"InfrastructureReady": ill},
+                new={"InfrastructureReady": ill},
+            ),
+        )
+
+    def test_it_is_the_reason_of_the_cluster(self) -> None:
+        for name, group in (
+            ("cp-1", "default-master"),
+            ("w-1", "default-worker"),
+        ):
+            for shape in shapes.GENERATIONS:
+                seen = releases.complete(
+                    shape,
+                    control_plane=core_objects.control_plane(shape, ready=0),
+                    deployments=(core_objects.workers(shape, ready=1),),
+                    servers=(provider_objects.openstack_server(name),),
+                    faults={"i-1": NO_HOST},
+                )
+                self.assertEqual(
+                    f"nodegroup {group}: machine {name}: {NO_ROOM}",
+                    releases.verdict(seen).reason,
+                )
+
+
+class NetworkTest(base.BaseTestCase):
+    """``OpenStackCluster.status.ready``, and conditions that are false."""
+
+    TAKEN = "Failed to reconcile control plane endpoint: 409"
+
+    def reason(self, **status: Any) -> set[str]:
+        found = {
+            "APIEndpointReady": (
+                "False",
+                "APIEndpointConfigFailed",
+                self.TAKEN,
+            )
+        }
+        network = provider_objects.network(
+            {**found, "Ready": ("False", "OpenStackError", self.TAKEN)}
+        )
+        network["status"] |= status
+        return {
+            releases.verdict(
+                releases.complete(
+                    shape,
+                    deployments=(core_objects.workers(shape, ready=1),),
+                    infrastructure=network,
+                )
+            ).reason
+            for shape in shapes.GENERATIONS
+        }
+
+    def test_an_error_counts_until_machines_may_be_made(self) -> None:
+        told = {f"infrastructure: {self.TAKEN}"}
+        waiting = {"nodegroup default-worker: 1 of 2 machines ready"}
+        done = {"initialization": {"provisioned": True}}
+        rows: list[tuple[dict[str, Any], set[str]]] = [
+            ({}, told),
+            ({"ready": False}, told),
+            ({"initialization": {"provisioned": False}}, told),
+            ({"ready": True}, waiting),
+            (done, waiting),
+            ({"ready": True, **done}, waiting),
+        ]
+        for status, expected in rows:
+            self.assertEqual(expected, self.reason(**status), str(status))
+
+
+class DeletionTest(base.BaseTestCase):
+    """Machines that are deleted, and do not go."""
+
+    def told(self, conditions: shapes.Conditions, old: bool) -> set[str]:
+        """What is told of a Machine with those conditions."""
+        return {
+            reasons.still_to_be_deleted(
+                [
+                    core_objects.machine(
+                        shape,
+                        "w-1",
+                        old=conditions if old else {},
+                        new=conditions,
+                        deleting=True,
+                    )
+                ],
+                view.View(shapes.RELEASE),
+            )
+            for shape in (
+                shapes.GENERATIONS if old else shapes.GENERATIONS[1:]
+            )
+        }
+
+    def test_each_step_of_cluster_api_is_told(self) -> None:
+        count = "1 machines still to be deleted: w-1"
+        steps = (
+            "Waiting for pre-drain hooks to succeed (hooks: backup)",
+            "Drain not completed yet (started at 12:00): * Pod a/b: waiting",
+            "Waiting for Node volumes to be detached (started at 12:00) "
+            "* PersistentVolumeClaims: shop/db",
+            "Waiting for pre-terminate hooks to succeed (hooks: x)",
+            "Waiting for OpenStackMachine to be deleted",
+            "Error deleting Node, please check controller logs for errors",
+        )
+        for message in steps:
+            self.assertEqual(
+                {f"{count}; machine w-1: {message}"},
+                self.told({"Deleting": ("True", "X", message)}, old=False),
+            )
+        for message in ("Deletion started", "Deletion completed"):
+            self.assertEqual(
+                {count},
+                self.told({"Deleting": ("True", "X", message)}, old=False),
+            )
+
+    def test_each_step_of_the_old_set_is_told(self) -> None:
+        rows = [
+            (
+                "PreDrainDeleteHookSucceeded",
+                "",
+                "Waiting for pre-drain hooks to succeed",
+            ),
+            ("DrainingSucceeded", "Drain: Pod a/b", "Drain: Pod a/b"),
+            (
+                "VolumeDetachSucceeded",
+                "Waiting for node volumes to be detached",
+                "Waiting for node volumes to be detached",
+            ),
+            (
+                "PreTerminateDeleteHookSucceeded",
+                "",
+                "Waiting for pre-terminate hooks to succeed",
+            ),
+        ]
+        for name, message, told in rows:
+            self.assertEqual(
+                {f"1 machines still to be deleted: w-1; machine w-1: {told}"},
+                self.told({name: ("False", "X", message)}, old=True),
+            )
+
+    def below(
+        self,
+        *,
+        server: view.Object | None = None,
+        infra: view.Object | None = None,
+        fault: view.Fault | None = None,
+    ) -> str:
+        """What is told of a Machine whose OpenStackMachine does not go."""
+        waiting = ("True", "X", "Waiting for OpenStackMachine to be deleted")
+        machine = core_objects.machine(
+            shapes.V1BETA2, "w-1", new={"Deleting": waiting}, deleting=True
+        )
+        told = reasons.still_to_be_deleted(
+            [machine],
+            view.View(
+                shapes.RELEASE,
+                servers=(server,) if server else (),
+                infra_machines=(infra,) if infra else (),
+                faults={"i-1": fault} if fault else {},
+            ),
+        )
+        return told.partition("machine w-1: ")[2]
+
+    def test_what_is_below_explains_more(self) -> None:
+        def deleted(obj: view.Object, *finalizers: str) -> view.Object:
+            obj["metadata"] |= {**DELETED, "finalizers": list(finalizers)}
+            return obj
+
+        make = provider_objects.openstack_server
+        waiting = "Waiting for OpenStackMachine to be deleted"
+        own = "openstackserver.infrastructure.cluster.x-k8s.io"
+        after = provider_objects.server("w-1", {"InstanceReady": FAILED})
+        rows: list[tuple[dict[str, Any], str]] = [
+            ({}, waiting),
+            (
+                {"server": deleted(make("w-1", "ACTIVE", FAILED), own)},
+                FAILED[2],
+            ),
+            ({"infra": deleted(after)}, FAILED[2]),
+            # The fault of its creation does not hinder its deletion.
+            ({"server": deleted(make("w-1", since=BEFORE), own)}, waiting),
+            (
+                {
+                    "server": deleted(make("w-1", since=AFTER), own),
+                    "fault": view.Fault("No valid host was found. ", 1.0),
+                },
+                IN_ERROR,
+            ),
+            (
+                {
+                    "server": deleted(make("w-1", since=BEFORE), own),
+                    "fault": view.Fault("volume is busy", 4e9),
+                },
+                "volume is busy",
+            ),
+            (
+                {"server": deleted(make("w-1", since=BEFORE), "a.example/b")},
+                "OpenStackServer server-w-1 waits for the finalizers "
+                "a.example/b",
+            ),
+        ]
+        for below, told in rows:
+            self.assertEqual(told, self.below(**below), str(below))
+
+    def test_an_error_of_one_comes_before_the_step_of_another(self) -> None:
+        blocked = (
+            "Drain not completed yet:\n* Pod shop/db-0: cannot evict pod as "
+            "it would violate the pod's disruption budget. It needs 1"
+        )
+        machines = [
+            core_objects.machine(
+                shapes.V1BETA2,
+                name,
+                new={"Deleting": ("True", "X", message)},
+                deleting=True,
+            )
+            for name, message in (
+                ("w-1", "Waiting for OpenStackMachine to be deleted"),
+                ("w-2", blocked),
+            )
+        ]
+        self.assertEqual(
+            "2 machines still to be deleted: w-1, w-2; machine w-2: pods "
+            "shop/db-0 keep it from being drained: their PodDisruptionBudget "
+            "allows no eviction; relax it or add replicas",
+            reasons.still_to_be_deleted(machines, view.View(shapes.RELEASE)),
+        )

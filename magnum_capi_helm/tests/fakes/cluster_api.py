@@ -132,6 +132,25 @@ class ClusterApi:
         self._available(f"{owner} is not available")
         return str(machine)
 
+    def server_in_error(self, group: str, number: int = 0) -> str:
+        """Nova puts the server of a group's machine into ERROR.
+
+        CAPO 0.12 to 0.14 writes that on the OpenStackServer alone, without
+        a message.
+
+        :returns: the name of the machine, which is the id of its server, too
+        """
+        self.settle()
+        owner = names.chart_object(self._release, group)
+        found = self._machines.of(owner)[number]
+        machine = str(found["metadata"]["name"])
+        self._machines.put_into_error(found)
+        for each in self._groups():
+            if each["metadata"]["name"] == owner:
+                self._report(each, ready=each["spec"]["replicas"] - 1)
+        self._available(f"{owner} is not available")
+        return machine
+
     def fail_addon(self, component: str, message: str) -> None:
         """An addon could not be installed."""
         for kind in _ADDONS:

@@ -104,10 +104,36 @@ class Machines:
             },
         )
 
+    def put_into_error(self, machine: api_server.Object) -> None:
+        """A Machine has no node, since its server is in ERROR."""
+        name = machine["metadata"]["name"]
+        for kind in (kinds.MACHINE, kinds.OPENSTACK_MACHINE):
+            self._server.set_status(kind, self._namespace, name, {})
+        labels = {view.CLUSTER_NAME_LABEL: self._release}
+        meta = {"name": name, "namespace": self._namespace, "labels": labels}
+        if self._server.get(kinds.OPENSTACK_SERVER, self._namespace, name):
+            return
+        self._server.create(
+            kinds.OPENSTACK_SERVER, {"metadata": meta, "spec": {}}
+        )
+        condition = conditions.condition("InstanceReady", False)
+        self._server.set_status(
+            kinds.OPENSTACK_SERVER,
+            self._namespace,
+            name,
+            {
+                "ready": False,
+                "instanceID": name,
+                "instanceState": "ERROR",
+                "conditions": [{**condition, "reason": "InstanceStateError"}],
+            },
+        )
+
     def remove(self, name: str) -> None:
         """A Machine is gone, and its server."""
         self._server.delete(kinds.MACHINE, self._namespace, name)
         self._server.delete(kinds.OPENSTACK_MACHINE, self._namespace, name)
+        self._server.delete(kinds.OPENSTACK_SERVER, self._namespace, name)
 
 
 def _marked(machine: api_server.Object) -> bool:

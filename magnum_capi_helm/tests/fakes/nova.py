@@ -62,6 +62,41 @@ class FakeFlavors:
         return {"flavors": self.flavors}
 
 
+class FakeServers:
+    """Servers, by id.
+
+    :param mocker: a requests-mock mocker that is started already
+    :param compute: URL of Nova
+    """
+
+    def __init__(self, mocker: Any, compute: str) -> None:
+        #: Id -> the message of the fault; None: the server has none.
+        self.faults: dict[str, str | None] = {}
+        #: Ids that Nova was asked about.
+        self.asked: list[str] = []
+        #: Status that Nova answers, if it is not 200.
+        self.refusal = 0
+        mocker.register_uri(
+            "GET", re.compile(f"{compute}/servers/"), json=self._answer
+        )
+
+    def _answer(self, request: Any, context: Any) -> Any:
+        server = request.path.rsplit("/", 1)[-1]
+        self.asked.append(server)
+        if self.refusal or server not in self.faults:
+            context.status_code = self.refusal or 404
+            return {"error": {"message": "no", "code": context.status_code}}
+        found: dict[str, Any] = {"id": server, "status": "ERROR"}
+        message = self.faults[server]
+        if message is not None:
+            found["fault"] = {
+                "code": 500,
+                "created": "2026-11-21T12:00:00Z",
+                "message": message,
+            }
+        return {"server": found}
+
+
 class FakeServerGroups:
     """Server groups of all projects.
 

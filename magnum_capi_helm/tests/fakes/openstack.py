@@ -81,6 +81,7 @@ class FakeOpenStack(
     def __init__(self, mocker: Any) -> None:
         self.mocker = mocker
         self.server_groups = nova.FakeServerGroups(mocker, COMPUTE, PROJECT)
+        self.servers = nova.FakeServers(mocker, COMPUTE)
         self.keypairs = nova.FakeKeypairs(mocker, COMPUTE)
         self.quotas = quotas.FakeQuotas(
             mocker, COMPUTE, VOLUME, NETWORK, BALANCER

@@ -19,6 +19,7 @@ from typing import cast
 
 from magnum_capi_helm import equipment
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import server_faults
 from magnum_capi_helm.delivery import courier
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
@@ -112,6 +113,7 @@ class Plane:
             renewing=waits.Baton(3600.0, self.clock),
             waiting=steady.Steady(60.0, self.clock, lambda: 0.5),
             healthy=steady.Steady(900.0, self.clock, lambda: 0.5),
+            server_faults=server_faults.ServerFaults(self.clock),
             turns=self.turns,
             home=self.home,
             outages=seen,

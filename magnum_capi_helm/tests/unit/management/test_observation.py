@@ -92,6 +92,29 @@ class ReadTest(observation_case.ObservationTestCase):
             self.asked[5:],
         )
 
+    def test_an_older_capo_has_no_servers_and_that_is_no_error(self) -> None:
+        labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
+        self.put("machines", "m-2", labels)
+        # 0.10 has another kind in v1alpha1.
+        self.api.served["infrastructure"] = ("v1alpha1", "v1beta1")
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if url == "openstackservers":
+                return api.unserved()
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
+        for many in (1, 100):
+            observer = observation.Observer(
+                self.api.client(), whole=True, many=many
+            )
+            found = observer.read([observation_case.SCOPE], False, {})
+            seen = found[observation_case.SCOPE].decode()
+            self.assertEqual(((), 1), (seen.servers, len(seen.infra_machines)))
+
     def test_an_older_role_hides_servers_and_nothing_else(self) -> None:
         labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
         self.put("machines", "m-2", labels)

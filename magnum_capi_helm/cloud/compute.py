@@ -23,8 +23,6 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
 from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.status import conditions
-from magnum_capi_helm.status import view
 
 
 class Compute:
@@ -118,27 +116,6 @@ class Compute:
             fence.check()
             api.create_keypair(**dataclasses.asdict(keypair))
         self._keypairs.pop((keypair.name, None), None)
-
-    def server_fault(self, server: str) -> view.Fault:
-        """Return why Nova put a server of the session's project into ERROR.
-
-        Nova tells it of servers in ERROR and DELETED: ``fault`` of
-        ``GET /servers/{id}``.
-
-        :param server: its id
-        :raises CloudError: no answer
-        """
-        try:
-            with sessions.asking(f"server {server}"):
-                fault = self._compute_api.get_server(server).fault or {}
-        except exceptions.CloudError as error:
-            if sessions.missing(error):
-                return view.Fault()
-            raise
-        return view.Fault(
-            message=str(fault.get("message") or ""),
-            since=conditions.moment(fault.get("created")),
-        )
 
     def compute_zones(self) -> tuple[str, ...]:
         """Names of the zones in which servers can be made."""

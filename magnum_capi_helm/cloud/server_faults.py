@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 import dataclasses
 import time
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
@@ -29,9 +29,6 @@ from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import plain_words
 from magnum_capi_helm.status import view
-
-if TYPE_CHECKING:
-    from magnum_capi_helm.cloud import compute
 
 #: Seconds for one request to Keystone or Nova.
 _TIMEOUT = 3.0
@@ -106,22 +103,12 @@ class ServerFaults:
         keys: Iterable[_Key],
     ) -> _Known:
         """Ask Nova, as long as there is time; who did not answer, is told."""
-        # openstacksdk takes long to import, and most processes need none.
-        from magnum_capi_helm.cloud import compute
-        from magnum_capi_helm.credentials import as_cluster
-
         end = self._clock() + _DEADLINE
         found: _Known = {}
-        nova, unread = None, ""
-        try:
-            session = as_cluster.session(management, scope, _TIMEOUT)
-            nova = compute.Compute(session) if session else None
-            unread = "" if session else _REFUSED
-        except exceptions.CapiHelmError as error:
-            unread = str(error)
+        nova, unread = _nova(management, scope)
         for key in keys:
-            fault = view.Fault(unread=plain_words.plain(unread))
-            if nova is not None and not unread:
+            fault = view.Fault(unread=unread)
+            if not unread:
                 fault = _fault(nova, key[0])
                 unread = fault.unread
             if self._clock() >= end:
@@ -130,11 +117,36 @@ class ServerFaults:
         return found
 
 
-def _fault(nova: compute.Compute, server: str) -> view.Fault:
+def _nova(management: client.Client, scope: snapshot.Scope) -> tuple[Any, str]:
+    """Nova, as the cluster sees it, or why it can't be asked."""
+    # openstacksdk takes long to import, and most processes need none.
+    from magnum_capi_helm.cloud import sessions
+    from magnum_capi_helm.credentials import as_cluster
+
     try:
-        return nova.server_fault(server)
+        session = as_cluster.session(management, scope, _TIMEOUT)
+        if session is None:
+            return None, _REFUSED
+        return sessions.proxy(session, "compute", "nova", "compute"), ""
     except exceptions.CapiHelmError as error:
+        return None, plain_words.plain(str(error))
+
+
+def _fault(nova: Any, server: str) -> view.Fault:
+    """The ``fault`` that ``GET /servers/{id}`` shows of servers in ERROR."""
+    from magnum_capi_helm.cloud import sessions
+
+    try:
+        with sessions.asking(f"server {server}"):
+            found = nova.get_server(server).fault or {}
+    except exceptions.CloudError as error:
+        if sessions.missing(error):
+            return view.Fault()
         return view.Fault(unread=plain_words.plain(str(error)))
+    return view.Fault(
+        message=str(found.get("message") or ""),
+        since=conditions.moment(found.get("created")),
+    )
 
 
 def _is_due(known: tuple[float, view.Fault], now: float) -> bool:

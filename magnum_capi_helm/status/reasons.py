@@ -41,7 +41,6 @@ _MUTE = {
 _INFRASTRUCTURE = (
     "InstanceReady",
     "APIServerIngressReadyCondition",
-    "APIServerIngressReady",
     "FloatingAddressFromPoolReady",
     "NetworkReady",
     "RouterReady",

@@ -170,6 +170,14 @@ class PlaneChecksTest(base.BaseTestCase):
             self.failed(),
         )
 
+    def test_an_older_provider_may_do_without_servers(self) -> None:
+        self.assertIn(
+            "OpenStackServer v1alpha1", self.lines()["Cluster API"][1]
+        )
+        self.management.removed = {kinds.OPENSTACK_SERVER}
+        self.assertEqual({}, self.failed())
+        self.assertNotIn("OpenStackServer", self.lines()["Cluster API"][1])
+
     def test_many_permissions_that_lack_are_counted(self) -> None:
         self.management.refused = {
             f"{verb} {what}"

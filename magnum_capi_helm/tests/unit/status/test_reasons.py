@@ -53,6 +53,15 @@ class ReasonsTest(base.BaseTestCase):
         for shape in shapes.GENERATIONS:
             self.assertEqual(NO_ROOM, self._of(shape, server))
 
+    def test_what_the_provider_says_of_the_load_balancer(self) -> None:
+        # The type of this condition ends in "Condition", in CAPO's source.
+        taken = ("False", "LoadBalancerMemberError", "pool is immutable")
+        server = provider_objects.server(
+            "w-1", {"APIServerIngressReadyCondition": taken}
+        )
+        for shape in shapes.GENERATIONS:
+            self.assertEqual("pool is immutable", self._of(shape, server))
+
     def test_the_machines_own_condition_without_a_server(self) -> None:
         for shape in shapes.GENERATIONS:
             self.assertEqual(

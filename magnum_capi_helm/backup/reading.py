@@ -18,11 +18,12 @@ is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+import contextlib
 import dataclasses
 import datetime
 import time
-from typing import Any, TypeVar
+from typing import Any
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
@@ -44,9 +45,7 @@ from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 
-T = TypeVar("T")
-
-#: Seconds before each further try.
+#: Seconds before a cluster that changed meanwhile is read again.
 PAUSES = (1.0, 3.0)
 
 #: Kept for the record, by the label that they have.
@@ -86,13 +85,17 @@ class Export:
 
 
 def of_cluster(row: Any, pauses: Sequence[float] = PAUSES) -> Export:
-    """All that there is of a cluster.
+    """Read all that there is of a cluster, again where it changed meanwhile.
 
     :param row: of a cluster that has a ``stack_id``
-    :param pauses: seconds before each further try
+    :param pauses: seconds before it is read again
     :raises CapiHelmError: not all of it could be read
     """
-    return _insisted(lambda: _of_cluster(row), pauses)
+    for pause in pauses:
+        with contextlib.suppress(ChangingError):
+            return _of_cluster(row)
+        time.sleep(pause)
+    return _of_cluster(row)
 
 
 def leaving(row: Any) -> bool:
@@ -113,17 +116,6 @@ def live(
         cluster=rt.management.get(kinds.CLUSTER, *scope),
         secrets=_secrets(rt, scope, uuid),
     )
-
-
-def _insisted(ask: Callable[[], T], pauses: Sequence[float]) -> T:
-    for pause in pauses:
-        try:
-            return ask()
-        except exceptions.CapiHelmError as error:
-            if not error.retriable:
-                raise
-        time.sleep(pause)
-    return ask()
 
 
 def _of_cluster(row: Any) -> Export:

@@ -151,8 +151,6 @@ class Calls:
             served, at least for now
         :raises LeaseLost: it would write, and another conductor took over
         """
-        if method != "GET":
-            fence.check()
         url = f"{self._versions.plural(kind)}/{name}".rstrip("/")
         for _ in range(2):
             version = self.version(kind)
@@ -162,8 +160,6 @@ class Calls:
                 method,
                 version,
                 url,
-                # Of what is listed and watched the next poll asks again.
-                insist=bool(name) or method == "POST",
                 namespace=namespace or None,
                 **options,
             )
@@ -195,16 +191,18 @@ class Calls:
         method: str,
         version: str,
         url: str = "",
-        *,
-        insist: bool = False,
         **options: Any,
     ) -> Any:
         connection = self._connected()
-        ask = functools.partial(
-            connection.request, method, version, url, **options
-        )
+
+        def ask() -> Any:
+            # The process may have stood still before this try.
+            if method != "GET":
+                fence.check()
+            return connection.request(method, version, url, **options)
+
         try:
-            return insistence.insisted(ask) if insist else ask()
+            return insistence.insisted(ask)
         except exec_plugin.PluginError as error:
             raise exceptions.ManagementUnreachable(
                 f"{self._who} {connection.server} can't be asked: {error}"

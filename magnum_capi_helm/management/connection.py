@@ -12,10 +12,10 @@
 
 """One pooled connection to the management cluster's API.
 
-The only module that imports pykube. It gives a deadline to every request,
-retries reads that are safe to repeat, reads token files anew, runs ``exec``
-plugins, honours the kubeconfig's ``proxy-url``, and takes nothing from the
-environment: a proxy or CA bundle meant for OpenStack must not apply here.
+The only module that imports pykube. It sends every request once, with a
+deadline, reads token files anew, runs ``exec`` plugins, honours the
+kubeconfig's ``proxy-url``, and takes nothing from the environment: a proxy or
+CA bundle meant for OpenStack must not apply here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import pykube.config
 import pykube.exceptions
 import pykube.http
 import requests
-from urllib3.util import retry
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import current
@@ -39,8 +38,6 @@ from magnum_capi_helm.operations import spent
 
 #: As many as Magnum has worker threads (oslo.messaging's default).
 POOL = 64
-_RETRIES = 3
-_REPEATABLE = (429, 500, 502, 503, 504)
 
 
 class _TokenFile(requests.auth.AuthBase):
@@ -84,7 +81,6 @@ class Connection:
             pool_connections=1,
             pool_maxsize=POOL,
             pool_block=True,
-            max_retries=_retries(),
         )
         self._api = pykube.HTTPClient(
             config, timeout=timeout, http_adapter=adapter
@@ -127,25 +123,6 @@ class Connection:
             return self._api.request(
                 method, version=version, url=url, **options
             )
-
-
-def _retries() -> retry.Retry:
-    """How often a request is sent again of which no answer came."""
-    return retry.Retry(
-        _RETRIES,
-        backoff_factor=0.2,
-        allowed_methods={"GET"},
-        status_forcelist=_REPEATABLE,
-        raise_on_status=False,
-        # Who refuses a connection is not asked at once again; the
-        # next poll does. Each retry would log a warning, too.
-        connect=0,
-        read=1,
-        # A certificate that is not trusted, above all.
-        other=0,
-        # How long a poll may sleep is not for the server to say.
-        respect_retry_after_header=False,
-    )
 
 
 def _usable(document: dict[str, Any], path: str) -> pykube.KubeConfig:

@@ -10,16 +10,19 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Requests that are made once more when they did not get through.
+"""Repeat requests to the management cluster that got no proper answer.
 
-An API server that restarts, or a balancer before it, cuts connections and
-answers 503 for a moment; one with too much to do answers 429 and says when to
-come again. Who gives up at that refuses a user for nothing. client-go, and so
-every other client of Kubernetes, asks again, too.
+This is the only place that repeats them: requests, urllib3 and pykube send
+each request once. An API server that restarts, or a load balancer in front of
+it, cuts connections and answers 503 for a moment; an overloaded one answers
+429 with ``Retry-After``. client-go, too, repeats reads whose connection was
+reset and requests that were answered with ``Retry-After``
+(``rest/with_retry.go``).
 
-Reads, patches of whole values and deletions are the same when done twice. An
-object that is made or replaced twice is a conflict, and whoever makes one has
-to see whether it is its own.
+Reads, patches of whole values and deletions have the same effect when they
+are done twice. The API server answers 409 to the second creation or
+replacement of an object; the caller then has to look whether the object is
+its own.
 """
 
 from __future__ import annotations
@@ -30,37 +33,53 @@ from typing import Any
 
 import requests
 
+from magnum_capi_helm import unanswered
+
 #: Seconds between tries.
 PAUSES = (0.2, 1.0)
-#: Longest wait that the server may ask for.
+#: Longest pause that the API server may ask for, in seconds.
 _LONGEST = 5.0
+#: No try begins later than this many seconds after the first.
+LIMIT = 12.0
 _PASSING = frozenset({429, 500, 502, 503, 504})
 
 
 def insisted(
-    ask: Callable[[], Any], sleep: Callable[[float], None] = time.sleep
+    ask: Callable[[], Any],
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Any:
-    """The answer to ``ask``, the last one of three tries.
+    """Return the answer to ``ask``, which is called three times at most.
 
+    :param clock: monotonic seconds
     :raises requests.RequestException: as the last try
     """
+    end = clock() + LIMIT
     for pause in PAUSES:
         try:
             answer = ask()
-        except requests.Timeout:
-            # Who waited that long has waited enough.
-            raise
-        except requests.RequestException:
-            sleep(pause)
-            continue
-        if answer.status_code not in _PASSING:
-            return answer
-        sleep(_wanted(answer, pause))
+        except requests.RequestException as error:
+            if _lasting(error) or clock() + pause > end:
+                raise
+        else:
+            if answer.status_code not in _PASSING:
+                return answer
+            pause = _wanted(answer, pause)
+            if clock() + pause > end:
+                return answer
+        sleep(pause)
     return ask()
 
 
+def _lasting(error: requests.RequestException) -> bool:
+    """Return whether another try would take long or fail the same way."""
+    return isinstance(error, requests.Timeout) or bool(
+        unanswered.untrusted(error)
+    )
+
+
 def _wanted(answer: Any, pause: float) -> float:
-    """Seconds: as the server says, within reason."""
+    """Return the seconds that the API server asks for, within reason."""
     try:
         asked = float(answer.headers.get("Retry-After", pause))
     except (AttributeError, ValueError):

@@ -28,7 +28,6 @@ import requests
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import unanswered
 from magnum_capi_helm.management import client
-from magnum_capi_helm.management import insistence
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.delivery import endpoint
 from magnum_capi_helm.tests.unit.delivery import pki
@@ -79,8 +78,6 @@ class TrustTest(server.ServerTest):
     def asked(self, ca: str, host: str = "127.0.0.1") -> str:
         """What a client says that trusts a CA."""
         found = self.useFixture(endpoint.Endpoint())
-        pauses = (insistence, "PAUSES", (0.0, 0.0))
-        self.useFixture(fixtures.MockPatchObject(*pauses))
         path = pathlib.Path(self.home) / "ca.pem"
         path.write_text(ca)
         changes: Any = {"certificate-authority": str(path)}

@@ -137,6 +137,12 @@ class InterruptedCreateTest(base.FlowTestCase):
         self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
         self.assertEqual(1, len(self.openstack.credentials))
 
+    def test_keystone_gets_three_requests_at_most(self) -> None:
+        self.openstack.blips = [(False, 503)] * 20
+        self.create()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        self.assertEqual(17, len(self.openstack.blips))
+
     def test_a_management_cluster_lost_half_way_is_left_to_the_polls(
         self,
     ) -> None:

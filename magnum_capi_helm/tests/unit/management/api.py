@@ -19,10 +19,13 @@ import json
 import threading
 from typing import Any
 
+import fixtures
 import requests
+import testtools
 
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import endings
+from magnum_capi_helm.management import insistence
 from magnum_capi_helm.tests.fakes import selectors
 
 
@@ -57,6 +60,11 @@ def status(code: int, message: str = "no") -> Answer:
 def unserved() -> Answer:
     """What is answered for a version or kind that is not served."""
     return Answer(404, "404 page not found", "Not Found")
+
+
+def no_pauses(case: testtools.TestCase) -> None:
+    """Let requests of a test be repeated without a pause."""
+    case.useFixture(fixtures.MockPatchObject(insistence, "PAUSES", (0.0, 0.0)))
 
 
 def group(*versions: str) -> Answer:

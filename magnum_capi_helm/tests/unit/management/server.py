@@ -42,6 +42,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.rfile.read(length)
         script = self.server.seen(self)
         code, headers = script() if script else (200, {})
+        if not code:
+            self.close_connection = True
+            return
         body = json.dumps({"code": code}).encode()
         self.send_response(code)
         for name, value in headers.items():
@@ -52,7 +55,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
 
-    do_GET = do_PATCH = do_POST = do_DELETE = _answer  # noqa: N815
+    do_GET = do_PATCH = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815
 
     def log_message(self, *_: Any) -> None:
         """Silent."""
@@ -87,6 +90,10 @@ class Server(http.server.ThreadingHTTPServer):
         """Answer the next request with this."""
         named = {name.replace("_", "-"): it for name, it in headers.items()}
         self.script.append(lambda: (code, named))
+
+    def cuts(self) -> None:
+        """Close the connection of the next request without an answer."""
+        self.script.append(lambda: (0, {}))
 
     def hangs(self) -> None:
         """Don't answer the next request before the test is over."""

@@ -16,14 +16,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import fixtures
 from oslotest import base
 import requests
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
-from magnum_capi_helm.management import insistence
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.management import api
 
@@ -31,9 +29,7 @@ from magnum_capi_helm.tests.unit.management import api
 class GetTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.useFixture(
-            fixtures.MockPatchObject(insistence, "PAUSES", (0.0, 0.0))
-        )
+        api.no_pauses(self)
 
     def test_one_of_several_is_called_by_its_name(self) -> None:
         rows: list[tuple[api.Answer | Exception, str]] = [

@@ -77,9 +77,10 @@ class ListTest(base.BaseTestCase):
         )
 
     def test_a_failing_page_fails_the_whole(self) -> None:
+        api.no_pauses(self)
         management, _ = api.over(
             api.Answer(200, {"items": [{}], "metadata": {"continue": "x"}}),
-            api.status(503),
+            *[api.status(503)] * 3,
         )
         self.assertRaises(
             exceptions.ManagementUnreachable,

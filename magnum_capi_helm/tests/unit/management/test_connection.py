@@ -17,11 +17,9 @@ import os
 import threading
 import time
 import traceback
-from typing import Any
 from unittest import mock
 
 import requests
-from urllib3.util import retry
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
@@ -102,51 +100,29 @@ class DeadlineTest(server.ServerTest):
         self.assertTrue(done.wait(0.9), "still waits for Retry-After")
 
 
-class _Noting(retry.Retry):
-    """Notes by which names it is told what to do."""
+class OnceTest(server.ServerTest):
+    """Only ``insistence`` repeats requests."""
 
-    wanted: frozenset[str] = frozenset()
+    def test_each_request_is_sent_once(self) -> None:
+        for method in ("GET", "PATCH", "POST", "DELETE"):
+            for code in (200, 401, 403, 404, 410, 429, 500, 502, 503, 504):
+                del self.server.requests[:]
+                self.server.says(code, Retry_After="0")
+                answer = self.connect().request(method, "v1", "secrets")
+                self.assertEqual(
+                    (code, 1), (answer.status_code, len(self.server.requests))
+                )
 
-    def __init__(self, *args: Any, **wanted: Any) -> None:
-        type(self).wanted = frozenset(wanted)
-        super().__init__(*args, **wanted)
-
-
-class RetryTest(server.ServerTest):
-    def test_a_read_is_repeated_when_the_server_is_busy(self) -> None:
-        for code in (429, 500, 502, 503, 504):
-            del self.server.requests[:]
-            self.server.says(code)
-            answer = self.connect().request("GET", "v1", "secrets")
-            self.assertEqual(
-                (200, 2), (answer.status_code, len(self.server.requests))
-            )
-
-    def test_a_read_that_was_refused_is_not_repeated(self) -> None:
-        for code in (401, 403, 404, 410):
-            del self.server.requests[:]
-            self.server.says(code)
-            answer = self.connect().request("GET", "v1", "secrets")
-            self.assertEqual(
-                (code, 1), (answer.status_code, len(self.server.requests))
-            )
-
-    def test_a_write_is_never_repeated(self) -> None:
-        for method in ("PATCH", "POST", "DELETE"):
-            del self.server.requests[:]
-            self.server.says(503)
-            answer = self.connect().request(method, "v1", "secrets")
-            self.assertEqual(
-                (503, 1), (answer.status_code, len(self.server.requests))
-            )
-
-    def test_no_retry_is_asked_for_that_urllib3_1_26_can_not(self) -> None:
-        with mock.patch.object(retry, "Retry", _Noting):
-            self.connect()
-        # OpenStack 2025.1 has that version: it takes all but these two.
-        newer = {"backoff_jitter", "retry_after_max"}
-        self.assertTrue(_Noting.wanted)
-        self.assertEqual(set(), newer & _Noting.wanted)
+    def test_a_connection_that_is_cut_is_an_error(self) -> None:
+        self.server.cuts()
+        self.assertRaises(
+            requests.ConnectionError,
+            self.connect().request,
+            "GET",
+            "v1",
+            "secrets",
+        )
+        self.assertEqual(1, len(self.server.requests))
 
 
 class AuthenticationTest(server.ServerTest):

@@ -128,8 +128,9 @@ class DiscoveryTest(base.BaseTestCase):
         )
 
     def test_a_discovery_that_fails_is_no_absence(self) -> None:
+        api.no_pauses(self)
         for answer in (api.status(503), api.status(403), requests.Timeout()):
-            management, _ = api.over(answer)
+            management, _ = api.over(*[answer] * 3)
             self.assertRaises(
                 exceptions.ManagementError,
                 management.list,
@@ -227,8 +228,9 @@ class ServedTest(base.BaseTestCase):
             (requests.ConnectTimeout(), exceptions.ManagementUnreachable),
             (api.status(403), exceptions.ManagementError),
         ]
+        api.no_pauses(self)
         for answer, kind in rows:
-            management, _ = api.over(api.group("v1"), answer)
+            management, _ = api.over(api.group("v1"), *[answer] * 3)
             self.assertRaises(kind, management.served, "cluster.x-k8s.io")
 
     def test_it_is_asked_anew_each_time(self) -> None:

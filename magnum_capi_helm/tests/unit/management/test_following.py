@@ -175,13 +175,14 @@ class FollowerTest(base.BaseTestCase):
     def test_a_watch_that_fails_fails_the_look_and_loses_nothing(
         self,
     ) -> None:
+        api.no_pauses(self)
         for broken in (
-            api.status(503),
-            api.Answer(200, '{"type": "MODIFIED", "obj'),
+            [api.status(503)] * 3,
+            [api.Answer(200, '{"type": "MODIFIED", "obj')],
         ):
             follower = self._over(
                 listed(7, machine("a", 3)),
-                broken,
+                *broken,
                 watched(("MODIFIED", machine("a", 9))),
             )
             follower.look()
@@ -192,9 +193,10 @@ class FollowerTest(base.BaseTestCase):
             self.assertEqual(("watch", "7"), self._asked()[-1])
 
     def test_a_list_that_fails_is_not_gone_on_with(self) -> None:
+        api.no_pauses(self)
         follower = self._over(
             listed(7, machine("a", 3), token="x"),
-            api.status(503),
+            *[api.status(503)] * 3,
             listed(9, machine("b", 8)),
         )
         self.assertRaises(exceptions.ManagementUnreachable, follower.look)

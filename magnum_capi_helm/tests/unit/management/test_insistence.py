@@ -11,17 +11,24 @@
 # under the License.
 
 
-"""Requests that are made once more."""
+"""The one place where requests to the management cluster are repeated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+import ssl
 from typing import Any
 
 from oslotest import base
 import requests
 
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
+from magnum_capi_helm.management import client
 from magnum_capi_helm.management import insistence
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.management import api
+from magnum_capi_helm.tests.unit.management import server
 
 
 class _Answer:
@@ -30,8 +37,32 @@ class _Answer:
         self.headers = {"Retry-After": again} if again else {}
 
 
+class _Slow:
+    """Answers 503, each time after some seconds; pauses take no time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._now = 0.0
+
+    def ask(self) -> _Answer:
+        self._now += self._seconds
+        return _Answer(503)
+
+    def clock(self) -> float:
+        return self._now
+
+
 _CUT = requests.ConnectionError("cut")
 _LATE = requests.ReadTimeout("late")
+
+
+def _untrusted() -> requests.RequestException:
+    cause = ssl.SSLCertVerificationError()
+    cause.verify_message = "unable to get local issuer certificate"
+    error = requests.exceptions.SSLError("untrusted")
+    error.__cause__ = cause
+    return error
+
 
 #: What happens, pauses, how it ends: a status, or what is raised.
 _ROWS: tuple[tuple[list[Any], list[float], Any], ...] = (
@@ -53,10 +84,45 @@ _ROWS: tuple[tuple[list[Any], list[float], Any], ...] = (
     # Who waited long has waited enough.
     ([_LATE], [], _LATE),
     ([requests.ConnectTimeout("late")], [], requests.ConnectTimeout),
+    # Another try shows the same certificate.
+    ([_untrusted()], [], requests.exceptions.SSLError),
 )
+
+#: Seconds that each answer takes, pauses: no try begins later than LIMIT.
+_SLOW_ROWS: tuple[tuple[float, list[float]], ...] = (
+    (1.0, [0.2, 1.0]),
+    (5.0, [0.2, 1.0]),
+    (7.0, [0.2]),
+    (insistence.LIMIT, []),
+)
+
+_OBJECT = {"metadata": {"name": "s", "namespace": "ns"}}
+
+#: Each kind of request that the client makes.
+_CALLS: dict[str, Callable[[client.Client], object]] = {
+    "get": lambda asked: asked.get(kinds.SECRET, "ns", "s"),
+    "list": lambda asked: asked.list(kinds.SECRET, "ns"),
+    "scan": lambda asked: asked.scan(
+        kinds.SECRET, "ns", "", lambda _: ([], ""), cached=True
+    ),
+    "watch": lambda asked: asked.watch(kinds.SECRET, "", "1"),
+    "discovery": lambda asked: asked.served("cluster.x-k8s.io"),
+    "create": lambda asked: asked.create(kinds.SECRET, _OBJECT),
+    "replace": lambda asked: asked.replace(kinds.SECRET, _OBJECT),
+    "apply": lambda asked: asked.apply(kinds.SECRET, _OBJECT),
+    "patch": lambda asked: asked.patch(kinds.SECRET, "ns", "s", {}),
+    "delete": lambda asked: asked.delete(kinds.SECRET, "ns", "s"),
+}
 
 
 class InsistenceTest(base.BaseTestCase):
+    def test_no_try_begins_too_late(self) -> None:
+        for seconds, pauses in _SLOW_ROWS:
+            slept: list[float] = []
+            slow = _Slow(seconds)
+            insistence.insisted(slow.ask, slept.append, slow.clock)
+            self.assertEqual(pauses, slept, str(seconds))
+
     def test_each_kind_of_failure(self) -> None:
         for script, pauses, end in _ROWS:
             slept: list[float] = []
@@ -83,3 +149,66 @@ def _asks(script: list[Any]) -> Callable[[], _Answer]:
         return _Answer(*found) if isinstance(found, tuple) else _Answer(found)
 
     return ask
+
+
+class CountTest(server.ServerTest):
+    """An API server on loopback counts the requests that arrive."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        api.no_pauses(self)
+        connected = self.connect((5.0, 0.2))
+        self.client = client.Client(lambda: connected)
+
+    def _count(self, call: str, error: Any = None) -> int:
+        """Requests that arrive for one call that raises ``error``."""
+        del self.server.requests[:]
+        if error is None:
+            _CALLS[call](self.client)
+        else:
+            self.assertRaises(error, _CALLS[call], self.client)
+        del self.server.script[:]
+        return len(self.server.requests)
+
+    def test_three_requests_at_most(self) -> None:
+        for call in _CALLS:
+            for code in (429, 500, 502, 503, 504):
+                for _ in range(20):
+                    self.server.says(code)
+                found = self._count(call, exceptions.ManagementUnreachable)
+                self.assertEqual(3, found, f"{call} {code}")
+            for _ in range(20):
+                self.server.cuts()
+            found = self._count(call, exceptions.ManagementUnreachable)
+            self.assertEqual(3, found, call)
+
+    def test_one_request_where_the_answer_is_final(self) -> None:
+        for call in _CALLS:
+            for code in (400, 401, 403, 409, 422):
+                self.server.says(code)
+                found = self._count(call, exceptions.CapiHelmError)
+                self.assertEqual(1, found, f"{call} {code}")
+
+    def test_one_request_where_the_server_is_slow(self) -> None:
+        for call in ("get", "list", "patch"):
+            self.server.hangs()
+            found = self._count(call, exceptions.ManagementUnreachable)
+            self.assertEqual(1, found, call)
+
+    def test_the_second_answer_counts(self) -> None:
+        for call in ("get", "create", "replace", "apply", "patch", "delete"):
+            self.server.says(503)
+            self.assertEqual(2, self._count(call), call)
+            self.server.cuts()
+            self.assertEqual(2, self._count(call), call)
+
+    def test_a_write_is_not_repeated_once_the_lease_is_lost(self) -> None:
+        def confirm() -> None:
+            if self.server.requests:
+                raise exceptions.LeaseLost("demo-1")
+
+        for call in ("create", "replace", "apply", "patch", "delete"):
+            self.server.says(503)
+            with fence.around(confirm):
+                found = self._count(call, exceptions.LeaseLost)
+            self.assertEqual(1, found, call)

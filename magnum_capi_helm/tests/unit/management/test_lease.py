@@ -14,11 +14,9 @@
 
 from __future__ import annotations
 
-import fixtures
-
 from magnum_capi_helm import exceptions
-from magnum_capi_helm.management import insistence
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.management import api
 from magnum_capi_helm.tests.unit.management import lease_case
 
 
@@ -106,9 +104,7 @@ class UnheardTest(lease_case.LeaseTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.useFixture(
-            fixtures.MockPatchObject(insistence, "PAUSES", (0.0, 0.0))
-        )
+        api.no_pauses(self)
 
     def test_one_that_is_made_or_taken_is_held(self) -> None:
         for method, new in (("POST", True), ("PUT", False)):

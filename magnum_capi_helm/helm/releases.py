@@ -32,6 +32,7 @@ from magnum_capi_helm import names
 from magnum_capi_helm import packed
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
 
@@ -89,12 +90,13 @@ def revisions(
 
 
 def parsed(records: Iterable[client.Object]) -> tuple[view.Revision, ...]:
-    """Revisions, the newest last, by the labels of their records."""
-    found = [_revision(view.labels_of(each)) for each in records]
+    """Return revisions, the newest last, by the metadata of their records."""
+    found = [_revision(each) for each in records]
     return tuple(sorted(found, key=lambda each: each.version))
 
 
-def _revision(labels: dict[str, str]) -> view.Revision:
+def _revision(record: client.Object) -> view.Revision:
+    labels = view.labels_of(record)
     return view.Revision(
         version=int(labels.get("version", 0)),
         status=labels.get("status", "unknown"),
@@ -102,6 +104,7 @@ def _revision(labels: dict[str, str]) -> view.Revision:
             labels.get("modifiedAt") or labels.get("createdAt") or 0
         ),
         repaired=_REPAIRED in labels,
+        created=conditions.moment(record["metadata"].get("creationTimestamp")),
     )
 
 

@@ -38,8 +38,8 @@ from magnum_capi_helm.operations import kept
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.records import rows
-from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import progress
 from magnum_capi_helm.status import view
 
 
@@ -132,30 +132,46 @@ class Look:
         found = [self.seen.deployment(each) for each in names if each]
         return any(e is not None and not view.deleting(e) for e in found)
 
+    @functools.cached_property
+    def mark(self) -> progress.Mark | None:
+        """Return how far the machines of an update have come.
+
+        :returns: None where the release is not what the rows want yet, and
+            for a create, whose time-out does not depend on progress
+        """
+        if rows.action(self.row.status) == "CREATE" or self.behind:
+            return None
+        return progress.latest(self.seen, time.time())
+
+    @property
+    def advanced(self) -> bool:
+        """Return whether the Cluster still lacks the mark of this look."""
+        return (
+            rows.in_progress(self.row.status)
+            and self.mark is not None
+            and self.mark != progress.kept(self.seen.cluster)
+        )
+
     @property
     def left(self) -> float:
-        """Seconds until the operation has taken longer than it may.
+        """Return the seconds until the operation has taken too long.
 
         A create counts from the row's creation and has the user's time-out.
-        An update counts from the last change of the release; one that did
-        not reach the release yet, from when this process first saw it. Time
-        in which nothing could go on does not count.
+        An update counts from its last progress, at first from the last change
+        of the release; one that did not reach the release yet, from when this
+        process first saw it. Time in which nothing could go on does not
+        count.
         """
         if rows.action(self.row.status) == "CREATE":
             return create_left(self.row, self.rt)
-        limit = conf.CONF.capi_helm.operation_timeout
         if self.undecided:
             return math.inf
-        newest = self.seen.newest
-        since = newest.modified if newest else None
-        if self.behind:
+        if self.mark is not None:
+            since = float(self.mark.time)
+        else:
             looks = (self.wanted.fingerprint(), self.upgraded)
             since = time.time() - self.rt.behind.age(self.scope, looks)
-        elif since is not None:
-            # A renewal of certificates makes no revision.
-            plane, now = self.seen.control_plane, time.time()
-            since = max(since, certificates.rolled_after(plane, now))
-        return left(self.rt, since, limit)
+        return left(self.rt, since, conf.CONF.capi_helm.operation_timeout)
 
     @property
     def overdue(self) -> bool:

@@ -19,6 +19,7 @@ the Lease.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from typing import Any
@@ -30,6 +31,7 @@ from magnum_capi_helm import intent
 from magnum_capi_helm import runtime
 from magnum_capi_helm.changes import nodegroup_rows
 from magnum_capi_helm.delivery import notice
+from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import observation
 from magnum_capi_helm.operations import in_line
 from magnum_capi_helm.operations import kept
@@ -44,6 +46,7 @@ from magnum_capi_helm.records import outcome
 from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import progress
 
 LOG = log.getLogger(__name__)
 
@@ -89,10 +92,34 @@ def _only_told(
     if look.matters:
         return False
     outcome.save_facts(cluster, look.nodegroups, look.verdict)
-    if look.steady:
+    if look.advanced:
+        _keep_mark(look)
+    elif look.steady:
         looks_now = (rows.looks(cluster), look.version)
         rt.waiting.keep(look.scope, looks_now, True, look.left)
     return True
+
+
+def _keep_mark(look: looks.Look) -> None:
+    """Write how far the machines of an update have come to the Cluster.
+
+    It needs no Lease: the patch names the version of the Cluster that the
+    look is based on, so a poll that was delayed cannot overwrite a later
+    mark. A poll that loses this race looks again ten seconds later.
+
+    :raises ManagementError: the mark could not be written
+    """
+    cluster, mark = look.seen.cluster, look.mark
+    if cluster is None or mark is None:
+        return
+    change = {
+        "metadata": {
+            "annotations": {progress.ANNOTATION: mark.annotation()},
+            "resourceVersion": cluster["metadata"]["resourceVersion"],
+        }
+    }
+    with contextlib.suppress(exceptions.Conflict):
+        look.rt.management.patch(kinds.CLUSTER, *look.scope, change)
 
 
 def go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
@@ -218,6 +245,8 @@ def _go_on(look: looks.Look, hold: Any) -> None:
         _fail(look, f"not done in time: {look.verdict.reason}", look.verdict)
         return
     outcome.save_facts(look.row, look.nodegroups, look.verdict)
+    if look.advanced:
+        _keep_mark(look)
     failure = ""
     if look.behind:
         failure = _apply(look, hold)

@@ -44,7 +44,10 @@ class Revision:
     """A revision of a helm release.
 
     :param status: helm's word: deployed, superseded, failed, pending-...
-    :param modified: when its record was last written, seconds since 1970
+    :param modified: when its record was last written, seconds since 1970, by
+        the clock of the host that ran helm
+    :param created: when helm made its record, before it applied any object;
+        seconds since 1970, by the clock of the API server
     :param repaired: it failed, and what it left behind was put right
     """
 
@@ -52,6 +55,7 @@ class Revision:
     status: str
     modified: float = 0.0
     repaired: bool = False
+    created: float = dataclasses.field(default=0.0, compare=False)
 
     @property
     def pending(self) -> bool:

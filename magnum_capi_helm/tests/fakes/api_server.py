@@ -112,11 +112,7 @@ class ApiServer:
                         f"{kind.name} {key[2]} not found (404)"
                     )
                 )
-            given = obj["metadata"].get("resourceVersion")
-            if given not in (None, old["metadata"]["resourceVersion"]):
-                raise exceptions.Conflict(
-                    f"{kind.name} {key[2]} has been modified (409)"
-                )
+            self._check_version(kind, obj, old)
             return self._change(key, old, _copied(obj))
 
     def apply(self, kind: kinds.Kind, obj: Object) -> Object:
@@ -138,12 +134,16 @@ class ApiServer:
     def patch(
         self, kind: kinds.Kind, namespace: str, name: str, change: Object
     ) -> Object | None:
-        """JSON merge patch; None when there is no such object."""
+        """JSON merge patch; None when there is no such object.
+
+        A stale resource version in the patch is a conflict.
+        """
         with self._lock:
             key = (kind.name, namespace, name)
             old = self._objects.get(key)
             if old is None:
                 return None
+            self._check_version(kind, change, old)
             new = _copied(old)
             merge(new, change)
             return self._change(key, old, new)
@@ -172,6 +172,16 @@ class ApiServer:
     def release(self, kind: kinds.Kind, namespace: str, name: str) -> None:
         """Take the finalizers off; what was marked goes."""
         self.patch(kind, namespace, name, {"metadata": {"finalizers": None}})
+
+    def _check_version(
+        self, kind: kinds.Kind, given: Object, old: Object
+    ) -> None:
+        meta = old["metadata"]
+        version = (given.get("metadata") or {}).get("resourceVersion")
+        if version not in (None, meta["resourceVersion"]):
+            raise exceptions.Conflict(
+                f"{kind.name} {meta['name']} has been modified (409)"
+            )
 
     def _change(self, key: Key, old: Object, new: Object) -> Object:
         kept = ("uid", "generation", "creationTimestamp", "deletionTimestamp")

@@ -57,6 +57,7 @@ class ClusterApi:
         self._namespace = namespace
         self._release = release
         self._machines = machines.Machines(server, namespace, release)
+        self._added = 0
 
     def settle(self) -> None:
         """All that is wanted is there, ready and reported."""
@@ -150,6 +151,32 @@ class ClusterApi:
                 self._report(each, ready=each["spec"]["replicas"] - 1)
         self._available(f"{owner} is not available")
         return machine
+
+    def add_machine(self, group: str, *, ready: bool = True) -> str:
+        """One more machine of a group that is not done yet; its name."""
+        owner = names.chart_object(self._release, group)
+        [found] = [
+            each
+            for each in self._groups()
+            if each["metadata"]["name"] == owner
+        ]
+        self._added += 1
+        name = f"{owner}-m{100 + self._added}"
+        self._machines.add(found, name)
+        [machine] = [
+            each
+            for each in self._machines.of(owner)
+            if each["metadata"]["name"] == name
+        ]
+        if ready:
+            self._machines.start(machine)
+        self._report(found, ready=0)
+        self._available(f"{owner} is not available")
+        return name
+
+    def remove_machine(self, name: str) -> None:
+        """A Machine is gone, and its server."""
+        self._machines.remove(name)
 
     def fail_addon(self, component: str, message: str) -> None:
         """An addon could not be installed."""

@@ -55,11 +55,12 @@ class Machines:
         numbers = (f"{owner}-m{number}" for number in itertools.count())
         free = (name for name in numbers if name not in machines)
         for name in itertools.islice(free, max(count - len(machines), 0)):
-            self._add(group, name)
+            self.add(group, name)
         for machine in self.of(owner):
-            self._start(machine)
+            self.start(machine)
 
-    def _add(self, group: api_server.Object, name: str) -> None:
+    def add(self, group: api_server.Object, name: str) -> None:
+        """A group has one more, which has no node yet."""
         labels = {view.CLUSTER_NAME_LABEL: self._release}
         if group["kind"] == kinds.CONTROL_PLANE.name:
             labels[view.CONTROL_PLANE_LABEL] = ""
@@ -75,7 +76,8 @@ class Machines:
             kinds.OPENSTACK_MACHINE, {"metadata": meta, "spec": {}}
         )
 
-    def _start(self, machine: api_server.Object) -> None:
+    def start(self, machine: api_server.Object) -> None:
+        """A Machine has a node that is ready."""
         name = machine["metadata"]["name"]
         number = 10 + sorted(
             each["metadata"]["name"] for each in self.of()

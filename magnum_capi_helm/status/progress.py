@@ -1,0 +1,120 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Progress of the machines in an update.
+
+A helm revision begins an update, and so does a renewal of certificates. Old
+machines are those that were made before it. Cluster API makes all later
+machines from the wanted templates. The driver compares creation times, all of
+which come from the API server's clock: helm creates the record of a revision
+before it applies any object (``performUpgrade`` in ``pkg/action/upgrade.go``).
+
+Cluster API's own counter is not used: a MachineDeployment sums up what its
+MachineSets reported before (``setReplicas`` in
+``machinedeployment_status.go``), so just after a change ``upToDateReplicas``
+counts old machines, and the best count would be too high from the start.
+
+Progress is more new machines with a ready node, or fewer old machines, than
+at any look before. A machine that is replaced again and again changes
+neither best count. Each conductor has to know the best counts, also after a
+restart: the driver keeps them in an annotation of the Cluster, which every
+poll reads anyway.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from magnum_capi_helm.status import certificates
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import health
+from magnum_capi_helm.status import view
+
+ANNOTATION = "magnum.openstack.org/progress"
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """The best counts so far of one update.
+
+    :param revision: of the helm release
+    :param began: when the update began, seconds since 1970, by the clock of
+        the API server; with ``revision``, it identifies the update
+    :param new: most new machines that had a ready node at once
+    :param old: fewest old machines that were left
+    :param time: when the counts were reached, seconds since 1970
+    """
+
+    revision: int
+    began: int
+    new: int
+    old: int
+    time: int
+
+    def annotation(self) -> str:
+        """Return the value of the annotation."""
+        return msgspec.json.encode(self).decode()
+
+
+def kept(cluster: view.Object | None) -> Mark | None:
+    """Return the mark in the annotation, or None if there is no valid one."""
+    text = view.annotations_of(cluster or {}).get(ANNOTATION, "")
+    try:
+        return msgspec.json.decode(text, type=Mark)
+    except msgspec.MsgspecError:
+        return None
+
+
+def latest(seen: view.View, now: float) -> Mark | None:
+    """Return the mark after a look: the kept one if there is no progress.
+
+    :param now: seconds since 1970
+    :returns: None where there is no release
+    """
+    if seen.newest is None:
+        return None
+    renewed = certificates.rolled_after(seen.control_plane, now)
+    began = int(max(seen.newest.created, renewed))
+    old = [each for each in seen.machines if _made(each) < began]
+    new = [
+        each
+        for each in seen.machines
+        if _made(each) >= began and _has_ready_node(each)
+    ]
+    best = kept(seen.cluster)
+    if best is None or (best.revision, best.began) != (
+        seen.newest.version,
+        began,
+    ):
+        # The first look at an update is no progress.
+        start = int(max(seen.newest.modified, renewed))
+        return Mark(seen.newest.version, began, len(new), len(old), start)
+    if len(new) <= best.new and len(old) >= best.old:
+        return best
+    return Mark(
+        best.revision,
+        began,
+        max(len(new), best.new),
+        min(len(old), best.old),
+        int(now),
+    )
+
+
+def _made(machine: view.Object) -> float:
+    meta = machine.get("metadata") or {}
+    return conditions.moment(meta.get("creationTimestamp"))
+
+
+def _has_ready_node(machine: view.Object) -> bool:
+    condition = health.node_condition(machine)
+    return (
+        condition is not None and condition.well and not view.deleting(machine)
+    )

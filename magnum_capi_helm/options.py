@@ -145,8 +145,10 @@ OPTIONS: list[cfg.Opt] = [
         "operation_timeout",
         default=60,
         min=0,
-        help="Minutes after which an update, a delete, or a create without "
-        "a time-out of its own has failed. 0: never. What has failed and "
+        help="Minutes after which an update without progress, a delete, or "
+        "a create without a time-out of its own has failed. 0: never. An "
+        "update makes progress when it has more new machines with a ready "
+        "node, or fewer old ones, than ever before. What has failed and "
         "gets there after all is complete all the same.",
     ),
     cfg.StrOpt(

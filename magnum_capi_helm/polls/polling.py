@@ -105,7 +105,8 @@ def _keep_mark(look: looks.Look) -> None:
 
     It needs no Lease: the patch names the version of the Cluster that the
     look is based on, so a poll that was delayed cannot overwrite a later
-    mark. A poll that loses this race looks again ten seconds later.
+    mark. A poll that loses this race looks again ten seconds later. So does
+    one that finds the management cluster frozen.
 
     :raises ManagementError: the mark could not be written
     """
@@ -118,7 +119,8 @@ def _keep_mark(look: looks.Look) -> None:
             "resourceVersion": cluster["metadata"]["resourceVersion"],
         }
     }
-    with contextlib.suppress(exceptions.Conflict):
+    with contextlib.suppress(exceptions.Conflict, exceptions.Frozen):
+        look.rt.anchor.check()
         look.rt.management.patch(kinds.CLUSTER, *look.scope, change)
 
 

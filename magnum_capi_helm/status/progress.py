@@ -32,7 +32,8 @@ poll reads anyway.
 
 from __future__ import annotations
 
-import msgspec
+import dataclasses
+import json
 
 from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import conditions
@@ -42,7 +43,8 @@ from magnum_capi_helm.status import view
 ANNOTATION = "magnum.openstack.org/progress"
 
 
-class Mark(msgspec.Struct, frozen=True):
+@dataclasses.dataclass(frozen=True)
+class Mark:
     """The best counts so far of one update.
 
     :param revision: of the helm release
@@ -61,15 +63,17 @@ class Mark(msgspec.Struct, frozen=True):
 
     def annotation(self) -> str:
         """Return the value of the annotation."""
-        return msgspec.json.encode(self).decode()
+        return json.dumps(dataclasses.asdict(self))
 
 
 def kept(cluster: view.Object | None) -> Mark | None:
     """Return the mark in the annotation, or None if there is no valid one."""
     text = view.annotations_of(cluster or {}).get(ANNOTATION, "")
+    fields = [each.name for each in dataclasses.fields(Mark)]
     try:
-        return msgspec.json.decode(text, type=Mark)
-    except msgspec.MsgspecError:
+        found = json.loads(text)
+        return Mark(**{name: int(found[name]) for name in fields})
+    except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
 
 

@@ -253,7 +253,7 @@ class KeptTest(ProgressTestCase):
     def test_an_update_that_began_without_a_mark(self) -> None:
         """Driver 1.4.0 began it, or an operator removed the annotation."""
         self.begin_upgrade()
-        for value in (None, "", "3 of 5", '{"revision": "two"}'):
+        for value in (None, "3 of 5", "[1]", '{"revision": "two"}'):
             annotations = {progress.ANNOTATION: value}
             self.server.patch(
                 *CLUSTER, {"metadata": {"annotations": annotations}}

@@ -190,8 +190,10 @@ PACE: dict[str, tuple[str, ...]] = {
     "P1 a management cluster that hangs hangs every poll": (
         "unit.management.test_connection.DeadlineTest."
         "test_a_server_that_does_not_answer_is_a_time_out",
-        "unit.management.test_connection.RetryTest."
-        "test_a_read_is_repeated_when_the_server_is_busy",
+        "unit.management.test_insistence.CountTest."
+        "test_one_request_where_the_server_is_slow",
+        "unit.management.test_insistence.CountTest."
+        "test_the_second_answer_counts",
     ),
     "P2 a helm that hangs hangs for ever": (
         "unit.helm.test_process.ProcessTest."

@@ -78,6 +78,21 @@ def operator_access(cloud: str | None, project_id: str) -> Any:
         return session.auth.get_access(session)
 
 
+def service_access(project_id: str) -> Any:
+    """Log Magnum's service user in to a project, and return its token.
+
+    :param project_id: instead of the project in the configuration
+    :raises NotConfigured: ``[keystone_auth]`` is not usable
+    :raises CloudError: Keystone refused, or did not answer
+    """
+    scope = dict.fromkeys(
+        ("project_name", "domain_id", "domain_name", "system_scope")
+    )
+    session = _session(_service_auth(project_id=project_id, **scope))
+    with asking("Keystone, as Magnum's service user"):
+        return session.auth.get_access(session)
+
+
 def credential_session(
     credential_id: str, secret: str, timeout: float | None = None
 ) -> Any:
@@ -130,9 +145,15 @@ def accepted(session: Any) -> bool:
     return True
 
 
-def _service_auth() -> Any:
+def _service_auth(**instead: str | None) -> Any:
+    """Return how the service user logs in.
+
+    :param instead: values in place of the configured ones
+    """
     try:
-        return loading.load_auth_from_conf_options(conf.CONF, _SECTION)
+        return loading.load_auth_from_conf_options(
+            conf.CONF, _SECTION, **instead
+        )
     except ka_exceptions.ClientException as error:
         raise exceptions.NotConfigured(f"[{_SECTION}]: {error}") from error
 

@@ -93,7 +93,11 @@ class Replace(fleet.Fleet):
     logged in, so you log in: by --os-cloud or OS_CLOUD and clouds.yaml, or
     by the environment, as a user who has a role in the cluster's project,
     and whose credential it will be. For each project you are logged in to
-    that one. The new one is tried before it is used. The health poll deletes
+    that one. --service-user logs in as Magnum's service user, who needs a
+    role in the project as well. A cluster that is being deleted gets a new
+    one too: Cluster API then goes on with the deletion, which deletes the
+    credential at its end. The new one is tried before it is used. The health
+    poll deletes
     the old one when the cluster has had the new one for [capi_helm]
     app_cred_grace seconds, or this command does with --revoke-at-once.
 
@@ -104,6 +108,7 @@ class Replace(fleet.Fleet):
     examples = (
         "credentials replace my-cluster --os-cloud my-project",
         "credentials replace --all --dead --os-cloud ops --apply",
+        "credentials replace my-cluster --service-user --apply",
         "credentials replace --all --before 2026-11-22T23:30 --os-cloud ops "
         "--revoke-at-once --apply",
     )
@@ -113,11 +118,19 @@ class Replace(fleet.Fleet):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Which clusters, and as whom."""
         parser = super().get_parser(prog_name)
-        parser.add_argument(
+        login = parser.add_mutually_exclusive_group()
+        login.add_argument(
             "--os-cloud",
             metavar="NAME",
             help="log in as clouds.yaml says of it (default: as OS_CLOUD, or "
             "the environment, says)",
+        )
+        login.add_argument(
+            "--service-user",
+            action="store_true",
+            help="log in as Magnum's service user, [keystone_auth] in "
+            "magnum.conf: it needs a role in the cluster's project, such as "
+            "member, for as long as the cluster uses the credential",
         )
         parser.add_argument(
             "--dead",
@@ -149,7 +162,9 @@ class Replace(fleet.Fleet):
                 "--all and --project need --dead, or --before TIME: which "
                 "credentials are to be replaced?"
             )
-        self._logins = replacement.Logins(parsed_args.os_cloud)
+        self._logins = replacement.Logins(
+            parsed_args.os_cloud, service_user=parsed_args.service_user
+        )
         return super().take_action(parsed_args)
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
@@ -169,7 +184,7 @@ class Replace(fleet.Fleet):
         revoke = parsed_args.revoke_at_once
         return fleet.Change(
             replacement.planned(rt, context, fresh),
-            make=lambda: rotation.rotate(rt, context, fresh),
+            make=lambda: rotation.rotate(rt, context, fresh, leaving=True),
             going_on=lambda: replacement.left(rt, fresh, revoke=revoke),
         )
 

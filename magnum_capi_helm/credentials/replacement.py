@@ -12,11 +12,14 @@
 
 """New application credentials for clusters, by an operator.
 
-Keystone makes one for nobody but the user whose token it is, with roles that
-this user has in the project; an administrator can delete those of others, and
-can't make any for them. So an operator logs in as somebody who has a role in
-the cluster's project, and it goes on like the rotation that this user would
-ask Magnum for.
+Keystone makes an application credential only for the user who asks, with
+roles that this user has in the project. An administrator can delete those of
+other users and cannot make any for them. So the operator logs in as a user
+who has a role in the cluster's project, which may be Magnum's service user.
+The driver then does what it does when this user rotates the credential.
+
+A cluster that is being deleted gets one as well: Cluster API cannot delete
+servers and networks without it.
 """
 
 from __future__ import annotations
@@ -48,10 +51,14 @@ class Logins:
     """One login for each project: a token is good for one.
 
     :param cloud: of clouds.yaml; None: as the environment says
+    :param service_user: log in as Magnum's service user instead
     """
 
-    def __init__(self, cloud: str | None) -> None:
+    def __init__(
+        self, cloud: str | None, *, service_user: bool = False
+    ) -> None:
         self._cloud = cloud
+        self._service_user = service_user
         self._lock = threading.Lock()
         self._known: dict[str, Any] = {}
 
@@ -67,14 +74,14 @@ class Logins:
 
     def _login(self, project_id: str) -> Any:
         try:
-            found = sessions.operator_access(self._cloud, project_id)
+            if self._service_user:
+                found = sessions.service_access(project_id)
+            else:
+                found = sessions.operator_access(self._cloud, project_id)
         except exceptions.CloudError as error:
             if isinstance(error.__cause__, ka_exceptions.Unauthorized):
                 raise exceptions.InvalidInput(
-                    f"Keystone does not let you into project {project_id}, "
-                    "and makes an application credential for nobody but the "
-                    "user who asks: log in as a user who has a role in it "
-                    "that a cluster may act with, such as member"
+                    self._refused(project_id)
                 ) from error
             raise
         return magnum_context.RequestContext(
@@ -85,6 +92,22 @@ class Logins:
             is_admin=False,
         )
 
+    def _refused(self, project_id: str) -> str:
+        """Return why Keystone makes no token, and what the operator does."""
+        if self._service_user:
+            return (
+                "Keystone does not let Magnum's service user into project "
+                f"{project_id}: give the user of [keystone_auth] a role in "
+                "it that a cluster may act with, openstack role add --user "
+                f"USER --project {project_id} member"
+            )
+        return (
+            f"Keystone does not let you into project {project_id}, and makes "
+            "an application credential for nobody but the user who asks: log "
+            "in as a user who has a role in it that a cluster may act with, "
+            "such as member"
+        )
+
 
 def planned(rt: runtime.Runtime, context: Any, row: Any) -> str:
     """What would become of a cluster's credential; nothing is written.
@@ -92,9 +115,8 @@ def planned(rt: runtime.Runtime, context: Any, row: Any) -> str:
     :param context: of the user who would own it
     :raises CapiHelmError: it can't be replaced
     """
-    if rows.action(row.status) == "DELETE":
-        raise exceptions.NotSupported("the cluster is being deleted")
-    if not upkeep.rotatable(row.status):
+    leaving = rows.action(row.status) == "DELETE"
+    if not leaving and not upkeep.rotatable(row.status):
         raise exceptions.NotSupported(
             f"the cluster is {row.status}: its first credential is part of "
             "its creation"
@@ -102,6 +124,8 @@ def planned(rt: runtime.Runtime, context: Any, row: Any) -> str:
     plan = rotation.planned(rt, context, row)
     owner = plan.owner.user_id
     found = [f"a new one of user {owner} ({', '.join(plan.owner.roles)})"]
+    if leaving:
+        found[0] += ", for Cluster API to go on with the deletion"
     if owner != row.user_id:
         found.append(f"the cluster is theirs then, and was {row.user_id}'s")
     if plan.keypair is not None:
@@ -156,9 +180,14 @@ def secret(rt: runtime.Runtime, scope: snapshot.Scope) -> client.Object | None:
 def left(rt: runtime.Runtime, row: Any, *, revoke: bool) -> str:
     """What is still to come after a rotation; empty: nothing.
 
+    A deletion deletes all credentials at its end, and may have removed the
+    addon by now.
+
     :param revoke: delete old ones as soon as the cluster has the new one
     :raises CloudError: Keystone does not let Magnum's service user do that
     """
+    if rows.action(row.status) == "DELETE":
+        return ""
     scope = operation.scope_of(row)
     waiting = refresh.left(rt, scope)
     there = secret(rt, scope)

@@ -48,6 +48,11 @@ from magnum_capi_helm.resolve import location
 
 LOG = log.getLogger(__name__)
 
+_LEAVING = (
+    "the cluster is being deleted: if the deletion needs a new credential, "
+    "an operator gives it one, magnum-capi-helm credentials replace"
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
@@ -65,24 +70,35 @@ class Plan:
     keypair: spec.Keypair | None
 
 
-def rotate(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+def rotate(
+    rt: runtime.Runtime,
+    context: Any,
+    cluster: Any,
+    *,
+    leaving: bool = False,
+) -> None:
     """Give a cluster a credential of the user who asks.
 
     :param cluster: Magnum's row
+    :param leaving: whether a cluster that is being deleted gets one as well
     :raises LeaseHeld: somebody works on the cluster, and goes on doing so
     :raises CapiHelmError: refused; the cluster goes on with the old one
     """
     plan = planned(rt, context, cluster)
     with operation.patient(rt, plan.scope, plan.labels) as hold:
         row = rows.fresh(context, cluster)
-        if row is None or hold.marked_deleted or _deleting(row):
-            raise exceptions.NotSupported("the cluster is being deleted")
-        if plan.keypair is not None:
+        if row is None:
+            hold.orphaned = True
+            raise exceptions.NotSupported("the cluster is deleted")
+        deleting = hold.marked_deleted or _deleting(row)
+        if deleting and not leaving:
+            raise exceptions.NotSupported(_LEAVING)
+        if plan.keypair is not None and not deleting:
             plan.cloud.import_keypair(plan.keypair)
             parked = keypairs.packed_key(plan.keypair)
             kept.park(rt, plan.scope, plan.labels, parked)
         _replace(rt, plan, row)
-        row = _saved(rt, plan, context, row)
+        row = _saved(rt, plan, context, row, deleting=deleting)
     rt.rounds.again(plan.scope, 0.0)
     outcome.copy_outcome(row, cluster)
     LOG.info(
@@ -117,8 +133,26 @@ def planned(rt: runtime.Runtime, context: Any, cluster: Any) -> Plan:
         cloud=cloud,
         owner=owner,
         files=identity.files(session),
-        keypair=keypairs.missing(rt, scope, cluster, cloud, owner.user_id),
+        keypair=_keypair(rt, scope, cluster, cloud, owner.user_id),
     )
+
+
+def _keypair(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    cluster: Any,
+    cloud: catalogue.Cloud,
+    user_id: str,
+) -> spec.Keypair | None:
+    """Return the keypair that the new owner's machines lack, if any.
+
+    A cluster that is being deleted gets no new machine.
+
+    :raises InvalidInput: the new owner cannot be given the keypair
+    """
+    if _deleting(cluster):
+        return None
+    return keypairs.missing(rt, scope, cluster, cloud, user_id)
 
 
 def _deleting(row: Any) -> bool:
@@ -168,14 +202,23 @@ def _prove(login: ledger.Login, project_id: str) -> None:
         )
 
 
-def _saved(rt: runtime.Runtime, plan: Plan, context: Any, row: Any) -> Any:
+def _saved(
+    rt: runtime.Runtime, plan: Plan, context: Any, row: Any, *, deleting: bool
+) -> Any:
     """Write the new owner, and that a complete cluster was updated.
 
     What is under way, or failed, is no better and no worse for it. Read once
     more: Keystone took its time, and a request may have come meanwhile.
+
+    A deletion is in progress again, with all its time.
     """
     row = rows.fresh(context, row) or row
     row.user_id = plan.owner.user_id
+    if deleting:
+        rt.leases.mark_deleted(*plan.scope)
+        fence.check()
+        outcome.save_deleting(row)
+        return row
     complete = row.status.endswith("_COMPLETE")
     if complete:
         row.status = rows.Status.UPDATE_COMPLETE

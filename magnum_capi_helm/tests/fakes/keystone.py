@@ -116,6 +116,9 @@ class FakeKeystone:
         self.implied = ""
         #: Who can log in with a password, by name: id, roles, projects.
         self.people: dict[str, dict[str, Any]] = {}
+        #: Ids of users and projects that are deleted, and of disabled ones.
+        self.deleted: set[str] = set()
+        self.disabled: set[str] = set()
         #: No application credential lets anybody in.
         self.stillborn = False
         self._identity_url = url
@@ -129,6 +132,9 @@ class FakeKeystone:
             requests_mock.ANY,
             re.compile(f"{url}/users/[^/]+/application_credentials"),
             json=self._credentials,
+        )
+        mocker.get(
+            re.compile(f"{url}/(users|projects)/[^/]+$"), json=self._known
         )
         for each in (url.rpartition("/")[0], url):
             mocker.register_uri(
@@ -150,14 +156,20 @@ class FakeKeystone:
         )
         if given is not None:
             known = self.credentials.get(given["id"])
-            if known is None or given["secret"] != SECRET or self.stillborn:
+            if (
+                known is None
+                or given["secret"] != SECRET
+                or self.stillborn
+                or {known["user_id"], PROJECT} & (self.deleted | self.disabled)
+            ):
                 context.status_code = 401
                 return {"error": {"message": "no", "code": 401}}
         asked = request.json()["auth"]
         name = (asked["identity"].get("password") or {}).get("user", {})
         person = self.people.get(name.get("name", ""))
-        if person is not None:
-            project = asked["scope"]["project"]["id"]
+        # Its own project is in the configuration by name.
+        project = asked.get("scope", {}).get("project", {}).get("id")
+        if person is not None and project is not None:
             if project not in person["projects"]:
                 context.status_code = 401
                 return {"error": {"message": "no", "code": 401}}
@@ -171,6 +183,15 @@ class FakeKeystone:
             )
         context.status_code = 201
         return token_info(self._services, ("admin",))
+
+    def _known(self, request: Any, context: Any) -> Any:
+        """A user, or a project, for an administrator."""
+        kind, id_ = request.path.split("/")[-2:]
+        if id_ in self.deleted:
+            context.status_code = 404
+            return {"error": {"message": "not found", "code": 404}}
+        enabled = id_ not in self.disabled
+        return {kind.removesuffix("s"): {"id": id_, "enabled": enabled}}
 
     def _credentials(self, request: Any, context: Any) -> Any:
         # As the real one: keystoneauth logs no body of another type.

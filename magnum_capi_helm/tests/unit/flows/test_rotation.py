@@ -233,6 +233,7 @@ class RefusalTest(rotating.RotationTestCase):
             row,
         )
         self.assertIn("being deleted", str(error))
+        self.assertIn("magnum-capi-helm credentials replace", str(error))
 
     def test_a_file_of_access_rules_that_is_wrong(self) -> None:
         for text, complaint in (

@@ -95,6 +95,12 @@ class Runtime:
     leftovers: waits.FirstSeen = dataclasses.field(
         default_factory=waits.FirstSeen
     )
+    #: How long nothing of a deletion has gone, and why Cluster API cannot log
+    #: in for it.
+    stuck: waits.FirstSeen = dataclasses.field(default_factory=waits.FirstSeen)
+    refusals: steady.Steady[str] = dataclasses.field(
+        default_factory=lambda: steady.Steady(_WAITING)
+    )
     #: How long a pending revision of a conductor may still be at work.
     helm_deadline: float = 330.0
     #: The same for those of 1.4.0, and of people at a shell.

@@ -19,7 +19,7 @@ hold what is needed to go on, are the last to go, and the Lease after them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 import contextlib
 from typing import Any
 
@@ -228,7 +228,9 @@ def _remove(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> str:
     if cleaned.waiting:
         return cleaned.waiting
     if found is not None:
-        return "; ".join(filter(None, [_network(rt, scope), cleaned.left]))
+        network = _network(rt, scope)
+        refused = _refused(rt, scope, cluster, "network")
+        return "; ".join(filter(None, [network, refused, cleaned.left]))
     if cleaned.left:
         LOG.warning(
             "Deletion of cluster %s goes on: %s", cluster.uuid, cleaned.left
@@ -254,13 +256,22 @@ def _machines(
     rt.server_faults.ask(rt.management, scope, seen.servers)
     seen = rt.server_faults.added(scope, seen)
     waiting = reasons.still_to_be_deleted(seen.machines, seen)
-    secret = names.credentials(release)
-    if rt.management.get(kinds.SECRET, namespace, secret) is None:
-        waiting += (
-            f"; the Secret {secret}, without which Cluster API can't delete "
-            "their servers, is gone"
-        )
-    return waiting
+    left = tuple(sorted(map(view.name_of, seen.machines)))
+    return "; ".join(
+        filter(None, [waiting, _refused(rt, scope, cluster, left)])
+    )
+
+
+def _refused(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    cluster: Any,
+    progress: Hashable,
+) -> str:
+    """Return why Cluster API cannot log in to OpenStack, if it cannot."""
+    from magnum_capi_helm.credentials import refusal
+
+    return refusal.waiting(rt, scope, cluster, progress)
 
 
 def _network(rt: runtime.Runtime, scope: snapshot.Scope) -> str:

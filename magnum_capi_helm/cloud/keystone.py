@@ -10,7 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Keystone's application credentials. The only user of keystoneclient."""
+"""Keystone's credentials, users and projects, by keystoneclient.
+
+No other module imports keystoneclient.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from typing import Any
 from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
 from keystoneclient.v3 import application_credentials
+from keystoneclient.v3 import projects
 from keystoneclient.v3 import users
 
 from magnum_capi_helm import exceptions
@@ -33,6 +37,9 @@ UNREACHABLE = (
     ka_exceptions.ConnectionError,
     ka_exceptions.HttpServerError,
 )
+#: What a user or project is that nobody can log in with.
+DELETED = "deleted"
+DISABLED = "disabled"
 
 
 def manager(session: Any) -> Any:
@@ -65,6 +72,28 @@ def user_ids(session: Any, name: str) -> list[str]:
             f"{exceptions.shown(name)} ({error}): give the user's id"
         ) from error
     return sorted(str(each.id) for each in found)
+
+
+def state(session: Any, kind: str, id_: str) -> str:
+    """Return whether a user or a project is deleted or disabled.
+
+    :param session: of a user who may read it
+    :param kind: ``user`` or ``project``
+    :returns: :data:`DELETED`, :data:`DISABLED`, or empty
+    :raises CloudError: Keystone does not say
+    """
+    managers = {"user": users.UserManager, "project": projects.ProjectManager}
+    try:
+        found = managers[kind](_api(session)).get(id_)
+    except ka_exceptions.NotFound:
+        return DELETED
+    except UNREACHABLE as error:
+        raise unreachable(error) from error
+    except ka_exceptions.ClientException as error:
+        raise exceptions.CloudError(
+            f"Keystone does not show {kind} {id_}: {error}"
+        ) from error
+    return "" if getattr(found, "enabled", True) else DISABLED
 
 
 def _api(session: Any) -> Any:

@@ -92,11 +92,11 @@ def checked(
     if login is None:
         return _unhealthy(found, _GONE)
     pause = _clean(rt, scope, cluster, secret or {})
-    works = _works(login) if interval else True
-    if works is False:
+    accepted = works(login) if interval else True
+    if accepted is False:
         return _unhealthy(found, _DEAD)
     usual = pause or interval or _UNCHECKED
-    rt.rounds.again(scope, usual if works else _SOON)
+    rt.rounds.again(scope, usual if accepted else _SOON)
     return found
 
 
@@ -109,9 +109,17 @@ def refused(cluster: Any) -> bool | None:
     """
     if not cluster.health_status or not rotatable(cluster.status):
         return None
-    if _KEY in (cluster.health_status_reason or {}):
+    if dead(cluster):
         return True
     return False if conf.CONF.capi_helm.app_cred_check_interval else None
+
+
+def dead(cluster: Any) -> bool:
+    """Return whether the last health poll found the credential refused.
+
+    :param cluster: Magnum's row
+    """
+    return _KEY in (cluster.health_status_reason or {})
 
 
 def wrong(secret: client.Object | None) -> str | None:
@@ -126,14 +134,14 @@ def wrong(secret: client.Object | None) -> str | None:
         return str(error)
     if login is None:
         return _GONE
-    works = _works(login)
-    if works is None:
+    accepted = works(login)
+    if accepted is None:
         return None
-    return "" if works else _DEAD
+    return "" if accepted else _DEAD
 
 
-def _works(login: ledger.Login) -> bool | None:
-    """Whether Keystone lets the cluster in; None: it does not answer."""
+def works(login: ledger.Login) -> bool | None:
+    """Return whether Keystone accepts it; None: it does not answer."""
     try:
         return sessions.accepted(
             sessions.credential_session(login.id, login.secret, _TIMEOUT)

@@ -110,6 +110,8 @@ class Plane:
             patience=0.0,
             long_patience=0.0,
             leftovers=waits.FirstSeen(self.clock),
+            stuck=waits.FirstSeen(self.clock),
+            refusals=steady.Steady(300.0, self.clock, lambda: 0.5),
             renewing=waits.Baton(3600.0, self.clock),
             waiting=steady.Steady(60.0, self.clock, lambda: 0.5),
             healthy=steady.Steady(900.0, self.clock, lambda: 0.5),

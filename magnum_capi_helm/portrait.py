@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Any
 
@@ -21,6 +22,7 @@ from magnum_capi_helm import conf
 from magnum_capi_helm import names
 from magnum_capi_helm import preview
 from magnum_capi_helm import runtime
+from magnum_capi_helm.credentials import refusal
 from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
@@ -32,6 +34,7 @@ from magnum_capi_helm.polls import looks
 from magnum_capi_helm.records import rows
 from magnum_capi_helm.status import branch
 from magnum_capi_helm.status import description
+from magnum_capi_helm.status import remnants
 from magnum_capi_helm.status import view
 
 
@@ -74,10 +77,14 @@ class Sitter:
             row,
             chart=_chart(look),
             lease=_holder(rt, scope),
-            credential=self._credential(rt, scope),
+            credential=self._credential(rt, scope, row),
         )
         seen = rt.server_faults.added(scope, whole.decode())
-        return description.described(told, seen, judged)
+        tree = description.described(told, seen, judged)
+        if told.credential and rows.action(row.status) == "DELETE":
+            left = remnants.described(scope[0], seen)
+            tree = dataclasses.replace(tree, children=(*tree.children, left))
+        return tree
 
     def _told(self, row: Any, **known: Any) -> description.Told:
         return description.Told(
@@ -89,7 +96,7 @@ class Sitter:
         )
 
     def _credential(
-        self, rt: runtime.Runtime, scope: snapshot.Scope
+        self, rt: runtime.Runtime, scope: snapshot.Scope, row: Any
     ) -> str | None:
         """What is wrong with it; one that works is not tried again."""
         name = names.credentials(scope[1])
@@ -97,7 +104,10 @@ class Sitter:
         version = ((secret or {}).get("metadata") or {}).get("resourceVersion")
         if version and version == self._proved:
             return ""
-        found = upkeep.wrong(secret)
+        if rows.action(row.status) == "DELETE":
+            found = refusal.why(secret, scope, row)
+        else:
+            found = upkeep.wrong(secret)
         self._proved = str(version or "") if found == "" else ""
         return found
 

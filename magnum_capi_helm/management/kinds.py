@@ -73,7 +73,8 @@ OPENSTACK_MACHINE = Kind(
     "openstackmachines",
     ("v1beta1",),
 )
-#: CAPO makes the servers of machines by them since 0.11.
+#: CAPO makes the servers of machines by them since 0.11. Older versions do
+#: not have the kind.
 OPENSTACK_SERVER = Kind(
     "OpenStackServer",
     "infrastructure.cluster.x-k8s.io",

@@ -120,8 +120,59 @@ class RotationTest(people.PeopleCase):
         return read
 
 
-class ReplaceTest(people.PeopleCase):
+class HeldCase(people.PeopleCase):
+    """A deletion that waits as it does for Cluster API's real provider.
+
+    The lab's provider does not log in to OpenStack, so a dead credential does
+    not stop it. A finalizer of the test keeps one OpenStackMachine instead.
+    """
+
+    def hold(self, release: str) -> Callable[[], None]:
+        """Keep a machine of a cluster; the result lets it go."""
+        kind, namespace = kinds.OPENSTACK_MACHINE, self.namespace
+        owned = f"cluster.x-k8s.io/cluster-name={release}"
+        found = self.plane.list(kind, namespace, owned)[0]["metadata"]
+        finalizers = found.get("finalizers") or []
+
+        def change(kept: list[str]) -> None:
+            metadata = {"metadata": {"finalizers": kept}}
+            self.plane.patch(kind, namespace, found["name"], metadata)
+
+        change([*finalizers, "magnum-capi-helm.test/hold"])
+        self.addCleanup(change, [])
+        return lambda: change([])
+
+    def reason(self, cluster: str) -> str:
+        """The ``status_reason`` of a cluster; empty where it has none."""
+        return str(self.admin_view(cluster)["status_reason"] or "")
+
+    def until_reason(self, cluster: str, phrase: str) -> None:
+        """Wait until ``status_reason`` of a deletion has a phrase."""
+        self.until(lambda: phrase in self.reason(cluster), 300, phrase)
+
+
+class ReplaceTest(HeldCase):
     """``credentials replace``, by an operator who logs in as a member."""
+
+    def test_a_deletion_whose_owner_is_gone_goes_on(self) -> None:
+        """Only that the Secret has a new credential; not that it is used."""
+        first, heir = self.user(), self.user()
+        cluster = self.cluster(self.shared_template(), self.as_user(first))
+        self.until_status(cluster, ("CREATE_COMPLETE",))
+        found = self.admin_view(cluster)
+        release = self.hold(found["stack_id"])
+        self.keystone.delete(f"/users/{first}")
+        self.magnum.call("DELETE", f"/clusters/{cluster}")
+        self.until_reason(cluster, f"user {first} is deleted")
+        self.until_reason(cluster, f"credentials replace {cluster}")
+
+        dead = (cluster, "--dead", "--apply")
+        self.assertEqual("changed", self.replace(heir, *dead)[0])
+        self.assertEqual(heir, people.user_of(self.in_use(found)))
+        self.assertEqual("nothing to do", self.replace(heir, *dead)[0])
+        self.until(lambda: "is deleted" not in self.reason(cluster), 60)
+        release()
+        self.leaves_nothing(cluster, found["stack_id"])
 
     def test_a_credential_whose_user_is_gone_is_replaced(self) -> None:
         first, heir = self.user(), self.user()
@@ -187,16 +238,38 @@ class ReplaceTest(people.PeopleCase):
         return line["Result"], line["Detail"]
 
 
-class CallersTest(people.PeopleCase):
-    """Who may do what: the table in the administrator's guide."""
-
+class ProjectTest(HeldCase):
     def test_the_project_of_a_cluster_is_deleted(self) -> None:
+        """Only what Magnum and the driver do without a project.
+
+        That Cluster API's provider deletes nothing in it, and what an
+        operator deletes by hand, does not show on the lab.
+        """
         user = self.user()
         cluster = self.cluster(self.shared_template(), self.as_user(user))
-        self.until(lambda: self.keystone.credentials(cluster), 60)
-        release = self.admin_view(cluster)["stack_id"]
+        self.until_status(cluster, ("CREATE_COMPLETE",))
+        found = self.admin_view(cluster)
+        release = self.hold(found["stack_id"])
         self.keystone.delete(f"/projects/{self.project}")
-        self.leaves_nothing(cluster, release)
+        self.magnum.call("DELETE", f"/clusters/{cluster}")
+        self.until_reason(cluster, f"project {self.project} is deleted")
+        described = subprocess.run(
+            programs.command_line("describe", cluster),
+            cwd=programs.CHECKOUT,
+            env={**os.environ, **programs.command_path()},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        self.assertIn(f"project {self.project} is", described.stdout)
+        self.assertIn("OpenStack (", described.stdout)
+        release()
+        self.leaves_nothing(cluster, found["stack_id"])
+
+
+class CallersTest(people.PeopleCase):
+    """Who may do what: the table in the administrator's guide."""
 
     def test_each_kind_of_token(self) -> None:
         template = self.shared_template()

@@ -145,6 +145,20 @@ class RefusedTest(LoginTestCase):
             self.plane.clock.advance(301)
             self.health_poll()
 
+    def test_without_a_project_the_rest_goes_when_the_objects_do(
+        self,
+    ) -> None:
+        """As an operator makes them go, who takes their finalizers off."""
+        self.openstack.deleted.add(openstack.PROJECT)
+        self.reason()
+        self.capi.drain()
+        self.assertTrue(
+            self.reason().startswith("network still to be deleted")
+        )
+        self.finish()
+        self.assertEqual({}, self.remains())
+        self.assertEqual({}, self.openstack.credentials)
+
     def test_a_new_credential_ends_it_with_the_next_poll(self) -> None:
         self.openstack.credentials.clear()
         self.assertIn(REPLACE, self.reason())

@@ -24,6 +24,7 @@ servers and networks without it.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
@@ -33,6 +34,7 @@ from magnum.common import context as magnum_context
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.credentials import refresh
@@ -94,6 +96,10 @@ class Logins:
 
     def _refused(self, project_id: str) -> str:
         """Return why Keystone makes no token, and what the operator does."""
+        with contextlib.suppress(exceptions.CapiHelmError):
+            service = sessions.service_session()
+            if state := keystone.state(service, "project", project_id):
+                return f"project {project_id} is {state}: nobody can log in"
         if self._service_user:
             return (
                 "Keystone does not let Magnum's service user into project "

@@ -200,6 +200,18 @@ class ServiceUserTest(DeletingTestCase):
         )
         self.assertEqual({}, self.owners())
 
+    def test_a_project_that_is_deleted_is_named_as_such(self) -> None:
+        self.magnum["projects"] = []
+        self.openstack.deleted.add(openstack.PROJECT)
+        self.assertEqual(
+            {
+                "Result": "refused",
+                "Detail": f"project {openstack.PROJECT} is deleted: nobody "
+                "can log in",
+            },
+            self.by_service_user("--apply"),
+        )
+
     def test_it_is_no_login_beside_another(self) -> None:
         self.assertRaises(
             SystemExit, self.run_it, "web", "--service-user", "--os-cloud", "a"

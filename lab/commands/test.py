@@ -23,10 +23,10 @@ from lab import environment
 from lab import layout
 from lab import processes
 from lab import progress
-from lab import promtool
 from lab import stamps
 from lab import steps
 from lab import tools
+from lab import unpacked
 from lab import virtualenv
 
 _TOX = "tox~=4.30"
@@ -220,10 +220,10 @@ def _tox(name: str, *arguments: str) -> Result:
 
 
 def _path() -> str:
-    """The user's, and where promtool is."""
+    """Return the user's PATH with the programs from Debian packages."""
+    folders = [each.folder() for each in unpacked.PROGRAMS]
     known = os.environ.get("PATH", "")
-    fetched = promtool.folder()
-    return f"{fetched}{os.pathsep}{known}" if fetched else known
+    return os.pathsep.join([*map(str, filter(None, folders)), known])
 
 
 def _report(results: list[Result]) -> int:

@@ -20,15 +20,17 @@ import tempfile
 import unittest
 from unittest import mock
 
-from lab import promtool
+from lab import layout
+from lab import unpacked
 
 
-class PromtoolTest(unittest.TestCase):
+class ProgramTest(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.program = pathlib.Path(folder.name) / "promtool"
-        patch = mock.patch.object(promtool, "_PROGRAM", self.program)
+        state = pathlib.Path(folder.name)
+        self.program = state / "promtool" / "usr" / "bin" / "promtool"
+        patch = mock.patch.object(layout, "STATE", state)
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -37,12 +39,13 @@ class PromtoolTest(unittest.TestCase):
             return f"/usr/bin/{name}" if name in known else None
 
         with mock.patch.object(shutil, "which", which):
-            return promtool.folder()
+            return unpacked.Program("promtool", "prometheus").folder()
 
     def test_the_one_on_the_path_is_enough(self) -> None:
         self.assertIsNone(self.found("promtool"))
 
     def test_what_was_fetched_is_not_fetched_again(self) -> None:
+        self.program.parent.mkdir(parents=True)
         self.program.touch()
         self.assertEqual(self.program.parent, self.found())
 

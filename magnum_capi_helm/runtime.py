@@ -189,14 +189,8 @@ def _management(home: homes.Home) -> client.Client:
 
 
 def _helm(home: homes.Home) -> helm_client.Helm:
-    """Its files are beside the charts."""
-    options = conf.CONF.capi_helm
-    return helm_client.Helm(
-        home.kubeconfig,
-        options.helm_timeout,
-        os.path.join(os.path.dirname(options.chart_store), "helm"),
-        _shared_meter().helm,
-    )
+    timeout = conf.CONF.capi_helm.helm_timeout
+    return helm_client.Helm(home.kubeconfig, timeout, _shared_meter().helm)
 
 
 def _looks(

@@ -219,11 +219,11 @@ class Store:
             if full_disk.is_meant(error):
                 raise
             why = error.strerror if isinstance(error, OSError) else error
-            hint = (
-                "see [capi_helm] helm_chart_name and helm_chart_repo"
-                if local
-                else "check the label capi_helm_chart_version"
-            )
+            hint = "check the label capi_helm_chart_version"
+            if local:
+                hint = "see [capi_helm] helm_chart_name and helm_chart_repo"
+            elif source.name.startswith("oci://"):
+                hint += " and 'helm registry login' of magnum-conductor's user"
             raise exceptions.ChartUnavailable(
                 f"chart {chart.name} {chart.version} is not in the chart "
                 "store and can't be fetched from "

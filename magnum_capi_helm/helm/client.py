@@ -29,6 +29,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from typing import Any, TypeAlias, TypeVar
 
@@ -52,6 +53,9 @@ HISTORY = 10
 #: Seconds beyond helm's own time-out for reading the chart and giving up.
 _GRACE = 30
 
+#: helm's directories, for the commands that use none of them: all but pull.
+_NO_HOME = "/nonexistent/helm"
+
 _NO_HELM = (
     "helm can't be started: install helm 3.16 or later on the PATH of "
     "magnum-conductor"
@@ -73,6 +77,12 @@ class _Command(pyhelm3.Command):  # type: ignore[misc]
         """The same commands, with less time; None: with all of it."""
         found = copy.copy(self)
         found._deadline = min(seconds or self._deadline, self._deadline)
+        return found
+
+    def with_environment(self, extra: Mapping[str, str]) -> _Command:
+        """Return the same commands with more variables for helm."""
+        found = copy.copy(self)
+        found._env = {**self._env, **extra}
         return found
 
     async def run(
@@ -142,6 +152,33 @@ def _dies_with_parent() -> list[str]:
     return [found, "--pdeathsig", "TERM", "--"] if found else []
 
 
+def _homes(directory: str) -> dict[str, str]:
+    """Return the variables that put helm's directories below another one."""
+    return {
+        f"HELM_{kind}_HOME": os.path.join(directory, kind.lower())
+        for kind in ("CACHE", "CONFIG", "DATA")
+    }
+
+
+def _registry_login() -> dict[str, str]:
+    """Return the variable that names the file of ``helm registry login``.
+
+    The place is helm's own (``pkg/cli/environment.go`` and
+    ``pkg/helmpath/lazypath.go`` of helm 3.20). helm can't start with a file
+    that it may not read, so a default that this process can't read is left
+    out: the home directory may be another user's.
+    """
+    name = "HELM_REGISTRY_CONFIG"
+    if name in os.environ:
+        return {name: os.environ[name]}
+    config = os.environ.get("HELM_CONFIG_HOME") or os.path.join(
+        os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"),
+        "helm",
+    )
+    found = os.path.join(config, "registry", "config.json")
+    return {name: found} if os.access(found, os.R_OK) else {}
+
+
 def _drive(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that never suspends, without an event loop."""
     try:
@@ -158,7 +195,6 @@ class Helm:
 
     :param kubeconfig: path; helm reads it itself
     :param timeout: seconds for helm's own ``--timeout``
-    :param home: directory for helm's caches, made when missing
     :param timed: measures each run, by helm's command
     """
 
@@ -166,7 +202,6 @@ class Helm:
         self,
         kubeconfig: str,
         timeout: int,
-        home: str,
         timed: Timed = contextlib.nullcontext,
     ) -> None:
         self._timed = timed
@@ -175,8 +210,7 @@ class Helm:
             for key, value in os.environ.items()
             if not key.startswith(("HELM_", "OS_")) and key != "KUBECONFIG"
         }
-        for kind in ("CACHE", "CONFIG", "DATA"):
-            env[f"HELM_{kind}_HOME"] = os.path.join(home, kind.lower())
+        env |= _homes(_NO_HOME)
         self._command = _Command(
             deadline=timeout + _GRACE,
             env=env,
@@ -229,13 +263,22 @@ class Helm:
     ) -> None:
         """Download a chart as ``<name>-<version>.tgz`` into a directory.
 
+        helm keeps its caches in the same directory meanwhile, and logs in to
+        a registry as ``helm registry login`` of this process's user said.
+
         :raises ChartUnavailable: there is no such chart
         """
         command: list[Any] = ["pull", chart, "--version", version]
         if repository:
             command += ["--repo", repository]
         command += ["--destination", directory]
-        self._run("pull", self._command.run(command))
+        with tempfile.TemporaryDirectory(
+            dir=directory, prefix=".helm-"
+        ) as home:
+            helm = self._command.with_environment(
+                {**_homes(home), **_registry_login()}
+            )
+            self._run("pull", helm.run(command))
 
     def render(
         self,

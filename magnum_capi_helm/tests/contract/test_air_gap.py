@@ -88,7 +88,7 @@ class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignor
         path = f"{helm}{os.pathsep}{os.environ['PATH']}"
         self.useFixture(fixtures.EnvironmentVariable("PATH", path))
         self.home = self.useFixture(fixtures.TempDir()).path
-        self.helm = client.Helm("", 60, self.home)
+        self.helm = client.Helm("", 60)
         if self.chart.is_dir():
             self.helm.package(str(self.chart), self.home)
             (self.chart,) = pathlib.Path(self.home).glob("*.tgz")

@@ -67,7 +67,7 @@ class MirrorTest(base.BaseTestCase):
             )
         )
         self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.helm = client.Helm("", 60, str(self.home / "helm"))
+        self.helm = client.Helm("", 60)
         self.store = charts.Store(str(self.home / "store"), self.helm)
         self.upstream = self.home / "upstream"
         self.mirror = self.home / "mirror"

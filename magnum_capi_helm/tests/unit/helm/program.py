@@ -84,7 +84,7 @@ cat > stdin
 
     def helm(self, timeout: float = 60) -> client.Helm:
         seconds: Any = timeout
-        return client.Helm("/etc/kube", seconds, str(self.home / "caches"))
+        return client.Helm("/etc/kube", seconds)
 
     def upgrade(self, helm: client.Helm | None = None) -> float:
         return (helm or self.helm()).upgrade(

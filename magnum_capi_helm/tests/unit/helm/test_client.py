@@ -16,6 +16,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import pathlib
+from unittest import mock
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm.tests.unit.helm import program
@@ -40,7 +43,7 @@ class ComplaintsTest(program.HelmTestCase):
             "c",
             "1.0.0",
             "https://charts",
-            "/tmp/x",
+            str(self.home),
         )
 
 
@@ -72,20 +75,82 @@ class UninstallTest(program.HelmTestCase):
 
 
 class PullTest(program.HelmTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.staging = self.home / "staging"
+        self.staging.mkdir()
+
+    def pull(self, chart: str, repository: str) -> None:
+        self.helm().pull(chart, "1.0.0", repository, str(self.staging))
+
     def test_a_chart_of_a_repository(self) -> None:
         self.answers("")
-        self.helm().pull("c", "1.0.0", "https://charts", "/store")
+        self.pull("c", "https://charts")
         argv = self.noted("argv").splitlines()
         self.assertEqual(
             "pull c --version 1.0.0 --repo https://charts --destination "
-            "/store --kubeconfig /etc/kube",
+            f"{self.staging} --kubeconfig /etc/kube",
             " ".join(argv),
         )
 
     def test_a_chart_of_a_registry_has_no_repository(self) -> None:
         self.answers("")
-        self.helm().pull("oci://r/c", "1.0.0", "", "/store")
+        self.pull("oci://r/c", "")
         self.assertNotIn("--repo", self.noted("argv").splitlines())
+
+    def test_helm_writes_nowhere_else_and_leaves_only_the_chart(self) -> None:
+        self.stub(
+            "for each in CACHE CONFIG DATA; do\n"
+            "  eval directory=\\$HELM_${each}_HOME\n"
+            '  mkdir -p "$directory/repository"\n'
+            '  echo "$directory"\n'
+            "done > homes\n"
+            "touch staging/c-1.0.0.tgz"
+        )
+        self.pull("c", "https://charts")
+        homes = [
+            pathlib.Path(each) for each in self.noted("homes").splitlines()
+        ]
+        self.assertEqual(
+            {self.staging}, {each.parent.parent for each in homes}
+        )
+        self.assertEqual(
+            ["c-1.0.0.tgz"], [each.name for each in self.staging.iterdir()]
+        )
+
+    def test_the_file_of_helm_registry_login_is_helms_own(self) -> None:
+        user = self.home / "user"
+        file = pathlib.Path("registry", "config.json")
+        for directory in (".config/helm", "xdg/helm", "helm"):
+            (user / directory / file).parent.mkdir(parents=True)
+            (user / directory / file).write_text("{}")
+        home = {"HOME": str(user)}
+        xdg = {**home, "XDG_CONFIG_HOME": str(user / "xdg")}
+        helm = {**xdg, "HELM_CONFIG_HOME": str(user / "helm")}
+        named = {**helm, "HELM_REGISTRY_CONFIG": "/etc/magnum/registry.json"}
+        rows: tuple[tuple[dict[str, str], str | None], ...] = (
+            (home, f"{user}/.config/helm/registry/config.json"),
+            (xdg, f"{user}/xdg/helm/registry/config.json"),
+            (helm, f"{user}/helm/registry/config.json"),
+            (named, "/etc/magnum/registry.json"),
+            # helm does not start with a file that it may not read.
+            ({"HOME": "/nonexistent"}, None),
+        )
+        self.answers("")
+        for given, expected in rows:
+            with (
+                self.subTest(given),
+                mock.patch.dict(os.environ, given),
+            ):
+                for absent in {*named} - {*given}:
+                    os.environ.pop(absent, None)
+                self.pull("oci://r/c", "")
+                found = dict(
+                    each.split("=", 1)
+                    for each in self.noted("environment").splitlines()
+                    if "=" in each
+                )
+                self.assertEqual(expected, found.get("HELM_REGISTRY_CONFIG"))
 
 
 class RenderTest(program.HelmTestCase):

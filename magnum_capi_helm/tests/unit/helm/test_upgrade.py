@@ -48,7 +48,7 @@ class UpgradeTest(program.HelmTestCase):
                 raise
             told.append((command, "ok"))
 
-        helm = client.Helm("/etc/kube", 60, str(self.home), timed)
+        helm = client.Helm("/etc/kube", 60, timed)
         self.answers(program.RELEASE)
         self.upgrade(helm)
         self.complains(
@@ -104,8 +104,10 @@ class UpgradeTest(program.HelmTestCase):
     def test_the_environment_of_the_operator_does_not_apply(self) -> None:
         self.answers(program.RELEASE)
         elsewhere = {
+            "HELM_DRIVER": "configmap",
             "HELM_KUBETOKEN": "t",
             "HELM_NAMESPACE": "other",
+            "HELM_REGISTRY_CONFIG": "/unreadable",
             "KUBECONFIG": "/other",
             "OS_PASSWORD": "p",
             "HTTPS_PROXY": "http://proxy",
@@ -119,9 +121,9 @@ class UpgradeTest(program.HelmTestCase):
         )
         self.assertEqual(
             {
-                "HELM_CACHE_HOME": f"{self.home}/caches/cache",
-                "HELM_CONFIG_HOME": f"{self.home}/caches/config",
-                "HELM_DATA_HOME": f"{self.home}/caches/data",
+                "HELM_CACHE_HOME": "/nonexistent/helm/cache",
+                "HELM_CONFIG_HOME": "/nonexistent/helm/config",
+                "HELM_DATA_HOME": "/nonexistent/helm/data",
             },
             {k: v for k, v in found.items() if k.startswith(("HELM", "OS_"))},
         )

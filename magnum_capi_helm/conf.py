@@ -134,6 +134,12 @@ def helm_processes() -> int:
     return int(max(_FEWEST_HELMS, processors // workers))
 
 
+def chart_store_is_set() -> bool:
+    """Return whether the operator chose the directory of the charts."""
+    found = CONF.get_location("chart_store", capi_helm_group.name)
+    return bool(found.location.is_user_controlled)
+
+
 def management_clusters() -> tuple[homes.Home, ...]:
     """Every management cluster; a single one has no name.
 

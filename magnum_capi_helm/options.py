@@ -71,7 +71,10 @@ OPTIONS: list[cfg.Opt] = [
         default=paths.state_path_def("capi_helm", "charts"),
         help="Directory where charts are kept, one <name>-<version>.tgz for "
         "each version. A chart that is here is never downloaded: fill it by "
-        "hand where conductors can't reach the repository.",
+        "hand where conductors can't reach the repository. If it is not set "
+        "and magnum-conductor can't write the default, which without "
+        "state_path is in Magnum's Python package, new charts go to a "
+        "directory of magnum-conductor's user in temporary space.",
     ),
     cfg.IntOpt(
         "minimum_flavor_ram",

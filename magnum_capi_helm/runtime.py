@@ -157,7 +157,11 @@ def build(
     made = Runtime(
         management=management,
         helm=helm,
-        charts=charts.Store(options.chart_store, helm),
+        charts=charts.Store(
+            options.chart_store,
+            helm,
+            temporary=not conf.chart_store_is_set(),
+        ),
         leases=lease.Leases(management, holder),
         snapshots=status,
         health_snapshots=healths,

@@ -84,7 +84,7 @@ class Fetch(base.Command):
                     f"already: to take {parsed_args.source}, give it a "
                     "version of its own, or remove the one in the store"
                 )
-        self.app.stdout.write(f"{store.ensure(chart, source)}\n")
+        self.app.stdout.write(f"{store.keep(chart, source)}\n")
 
 
 def _source(chart: spec.Chart, place: str) -> spec.Chart:

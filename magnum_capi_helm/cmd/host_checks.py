@@ -14,11 +14,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
+from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import key_manager
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.delivery import sender
@@ -50,12 +52,37 @@ def helm(rt: runtime.Runtime) -> str:
 
 
 def chart(rt: runtime.Runtime) -> str:
-    """The chart of new clusters is in the store, and helm could read it.
+    """Return where the chart of new clusters is, or where it would go.
 
-    What was put there by hand has been opened by nobody so far.
+    It writes nothing but a temporary directory, which it removes.
+
+    :raises ChartUnavailable: the chart is damaged, or its source lacks it
+    :raises NotConfigured: this user can't write the chart store
     """
     wanted = requested.default_chart()
-    path = rt.charts.ensure(wanted)
+    if path := rt.charts.find(wanted):
+        return _read(path, wanted)
+    place = rt.charts.place()
+    rt.charts.check_source(wanted)
+    found = (
+        f"{wanted.name} {wanted.version} can be fetched from "
+        f"{wanted.repository or wanted.name}, and goes to {place}"
+    )
+    if os.geteuid() == 0:
+        found += (
+            "; root runs this check: run it as magnum-conductor's user to "
+            "see whether that user can write there"
+        )
+    return found
+
+
+def _read(path: str, wanted: spec.Chart) -> str:
+    """Return the path if the chart there can be used.
+
+    An operator may have put it there by hand.
+
+    :raises ChartUnavailable: it can't be used
+    """
     try:
         found = packages.read(path)
     except exceptions.ChartUnavailable as error:

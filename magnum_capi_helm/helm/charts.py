@@ -10,13 +10,16 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The local chart store: each chart version is fetched once.
+"""The local chart store: the driver fetches each chart version once.
 
-``<store>/<name>-<version>.tgz``, put there whole or not at all, and its
-checksum beside it. What is in the store is never fetched again, so a chart
-that changes in its repository, or in its directory, does not reach a cluster
-that has the version already; and an operator without a way out fills the
-store by hand.
+A chart is ``<store>/<name>-<version>.tgz`` with its checksum beside it. The
+driver never fetches a stored version again, so a chart that changes in its
+repository does not reach clusters that have the version already, and an
+operator of an offline cloud can fill the store by hand.
+
+Several processes may fetch the same chart at once. The first one puts its
+archive in place with a hard link, and the others use that archive. No lock
+file is needed, which a command run by root could take away from Magnum's user.
 """
 
 from __future__ import annotations
@@ -28,7 +31,10 @@ import os
 import pathlib
 import re
 import shutil
+import stat
 import tempfile
+import threading
+import time
 from typing import Protocol
 
 from oslo_log import log
@@ -38,11 +44,13 @@ from magnum_capi_helm import spec
 from magnum_capi_helm.helm import checksums
 from magnum_capi_helm.helm import full_disk
 from magnum_capi_helm.helm import packages
-from magnum_capi_helm.helm import store_lock
 
 LOG = log.getLogger(__name__)
 
 _STAGING = ".pull-"
+#: Seconds after which a staging directory is one that a killed process left:
+#: longer than any run of helm.
+_STALE = 3600.0
 _ARCHIVE = re.compile(r"(-v?\d+\.\d+\.\d+[^/]*)?\.tgz$")
 
 
@@ -76,35 +84,86 @@ class Store:
     """Charts on this host.
 
     :param directory: made on first use
+    :param temporary: use temporary space while the directory can't be
+        written. Set it where the operator chose no directory: Magnum's
+        default state_path is the directory of its Python package, which a
+        service can seldom write.
     """
 
-    def __init__(self, directory: str, helm: Helm) -> None:
+    def __init__(
+        self, directory: str, helm: Helm, *, temporary: bool = False
+    ) -> None:
         self._directory = pathlib.Path(directory)
         self._helm = helm
-        self._lock = store_lock.StoreLock(self._directory)
+        self._temporary = temporary
+        self._filling = threading.Lock()
         self._checksums = checksums.Checksums()
 
     def has(self, chart: spec.Chart) -> bool:
-        """Whether the chart is here already."""
-        return self._target(chart).exists()
+        """Return whether the chart is in the store itself."""
+        return os.path.exists(self._directory / _file_name(chart))
 
-    def ensure(
-        self, chart: spec.Chart, source: spec.Chart | None = None
-    ) -> str:
-        """Path of the chart on this host, fetched when it is missing.
+    def find(self, chart: spec.Chart) -> str:
+        """Return the path of a stored chart, or an empty string.
 
-        :param source: where to fetch it from; by default, where it belongs
-        :raises ChartUnavailable: neither here nor at its source, or damaged;
-            of a disk that does not take it: ChartUnstorable
+        It writes nothing, not even a missing checksum.
+
+        :raises ChartUnavailable: the stored chart is damaged
+        """
+        if target := self._stored(chart):
+            self._verified(target, record=False)
+        return str(target or "")
+
+    def place(self, *, make: bool = False) -> pathlib.Path:
+        """Return the directory that a new chart goes to.
+
+        :param make: make it, if it is in temporary space
+        :raises NotConfigured: this process can't write it
+        """
+        if self._temporary and not _writable(self._directory):
+            return _temporary_directory(make)
+        _check_writable(self._directory)
+        return self._directory
+
+    def check_source(self, chart: spec.Chart) -> None:
+        """Fetch a chart into temporary space and drop it.
+
+        :raises ChartUnavailable: its source does not have it
+        """
+        with tempfile.TemporaryDirectory() as directory:
+            found = self._fetched(chart, chart, pathlib.Path(directory))
+            _check_version(found, chart.version, chart)
+
+    def ensure(self, chart: spec.Chart) -> str:
+        """Return the path of the chart; fetch the chart if it is missing.
+
+        :raises ChartUnavailable: the chart is neither here nor at its
+            source, or it is damaged; ChartUnstorable if the disk is full
+        :raises NotConfigured: no directory can be written
+        """
+        target = self._stored(chart)
+        if target is None:
+            target = self.place(make=True) / _file_name(chart)
+            if target.parent != self._directory:
+                LOG.warning(
+                    "[capi_helm] chart_store is not set and %s can't be "
+                    "written: %s is kept until temporary space is cleaned",
+                    self._directory,
+                    target,
+                )
+        return self._ready(target, chart, chart)
+
+    def keep(self, chart: spec.Chart, source: spec.Chart | None = None) -> str:
+        """Put the chart into the store itself, never into temporary space.
+
+        :param source: fetch the chart from there (default: where it belongs)
+        :raises ChartUnavailable: as :meth:`ensure`
         :raises NotConfigured: the store can't be written
         """
-        target = self._target(chart)
-        if not target.exists():
-            self._fill(target, chart, source or chart)
-        elif not self._usable(target):
-            self._mend(target, chart, source or chart)
-        self._verified(target)
-        return str(target)
+        target = self._directory / _file_name(chart)
+        if not os.path.exists(target):
+            _check_writable(self._directory)
+        return self._ready(target, chart, source or chart)
 
     def entries(self) -> list[Stored]:
         """All charts that are here, by file name."""
@@ -112,8 +171,23 @@ class Store:
             self._entry(each) for each in sorted(self._directory.glob("*.tgz"))
         ]
 
-    def _target(self, chart: spec.Chart) -> pathlib.Path:
-        return self._directory / _file_name(chart)
+    def _stored(self, chart: spec.Chart) -> pathlib.Path | None:
+        """Return the path of a chart that is here, good or damaged."""
+        target = self._directory / _file_name(chart)
+        if self._temporary and not os.path.exists(target):
+            target = self.place() / target.name
+        return target if os.path.exists(target) else None
+
+    def _ready(
+        self, target: pathlib.Path, chart: spec.Chart, source: spec.Chart
+    ) -> str:
+        """Fetch or repair the archive if necessary; return its path."""
+        if not os.path.exists(target):
+            self._fill(target, chart, source)
+        elif not self._usable(target):
+            self._mend(target, chart, source)
+        self._verified(target)
+        return str(target)
 
     def _entry(self, file: pathlib.Path) -> Stored:
         found = Stored(file.name, file.stat().st_size)
@@ -136,9 +210,9 @@ class Store:
             return False
         return True
 
-    def _verified(self, file: pathlib.Path) -> str:
+    def _verified(self, file: pathlib.Path, *, record: bool = True) -> str:
         try:
-            return self._checksums.verify(file)
+            return self._checksums.verify(file, record=record)
         except checksums.DamagedError:
             raise exceptions.ChartUnavailable(
                 f"{file} is damaged or was replaced: it is not what "
@@ -155,29 +229,29 @@ class Store:
     def _fill(
         self, target: pathlib.Path, chart: spec.Chart, source: spec.Chart
     ) -> None:
-        """Put a chart into the store, unless somebody else just did."""
-        with self._lock.held():
-            if target.exists():
+        """Put a chart into the store, unless another thread just did."""
+        with self._filling:
+            if os.path.exists(target):
                 return
             what = f"chart {name_of(chart)} {chart.version}"
-            with full_disk.told(what), self._staging() as staging:
+            with full_disk.told(what), _staging(target.parent) as staging:
                 found = self._fetched(chart, source, staging)
                 _check_version(found, chart.version, source)
-                # What is recorded for a chart that somebody removed is over.
+                # It is the checksum of a chart that somebody removed.
                 checksums.path_of(target).unlink(missing_ok=True)
-                os.replace(found, target)
+                _put(found, target)
 
     def _mend(
         self, target: pathlib.Path, chart: spec.Chart, source: spec.Chart
     ) -> None:
-        """Replace a damaged chart by what its record says, if it is to be had.
+        """Replace a damaged archive if its source still has the same one.
 
-        What is another chart by now is left alone: somebody has to look.
+        If the source has another one by now, an operator has to decide.
         """
         with (
             contextlib.suppress(exceptions.CapiHelmError, OSError),
-            self._lock.held(),
-            self._staging() as staging,
+            self._filling,
+            _staging(target.parent) as staging,
         ):
             if self._usable(target):
                 return
@@ -185,17 +259,6 @@ class Store:
             if checksums.digest(found) == checksums.recorded(target):
                 os.replace(found, target)
                 LOG.warning("%s was damaged, and was fetched anew", target)
-
-    @contextlib.contextmanager
-    def _staging(self) -> Iterator[pathlib.Path]:
-        """A directory to fetch into; under the lock, so it is the only one."""
-        for stale in self._directory.glob(f"{_STAGING}*"):
-            shutil.rmtree(stale, ignore_errors=True)
-        # In the store itself: a rename must not cross file systems.
-        with tempfile.TemporaryDirectory(
-            dir=self._directory, prefix=_STAGING
-        ) as staging:
-            yield pathlib.Path(staging)
 
     def _fetched(
         self, chart: spec.Chart, source: spec.Chart, staging: pathlib.Path
@@ -234,6 +297,102 @@ class Store:
         if found is None:
             raise exceptions.ChartUnavailable(f"helm fetched no {file}")
         return found
+
+
+def _writable(directory: pathlib.Path) -> bool:
+    """Return whether this process can write a directory, or make it."""
+    there = next(
+        each
+        for each in (directory.absolute(), *directory.absolute().parents)
+        if os.path.exists(each)
+    )
+    mode = os.W_OK | os.X_OK
+    return there.is_dir() and os.access(there, mode, effective_ids=True)
+
+
+def _check_writable(directory: pathlib.Path) -> None:
+    """Refuse a chart store that this process can't write.
+
+    :raises NotConfigured: it can't
+    """
+    if not _writable(directory):
+        raise exceptions.NotConfigured(
+            f"the chart store {directory} can't be written by user "
+            f"{os.geteuid()}; see [capi_helm] chart_store"
+        )
+
+
+def _temporary_directory(make: bool) -> pathlib.Path:
+    """Return this user's directory of charts in temporary space.
+
+    All processes of the user share it. Other users of the host can guess its
+    name and make it first, so it has to belong to this user alone.
+
+    :raises NotConfigured: it does not, or there is no temporary space
+    """
+    user = os.geteuid()
+    try:
+        path = pathlib.Path(tempfile.gettempdir(), f"magnum-capi-helm-{user}")
+        if make:
+            with contextlib.suppress(FileExistsError):
+                path.mkdir(mode=0o700)
+    except OSError as error:
+        raise exceptions.NotConfigured(
+            f"user {user} can write neither the default chart store nor "
+            f"temporary space ({error.strerror}): set [capi_helm] chart_store "
+            "to a directory that this user can write"
+        ) from error
+    if os.path.lexists(path):
+        found = path.lstat()
+        private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
+        if not private or found.st_uid != user:
+            raise exceptions.NotConfigured(
+                f"{path} is not a directory of user {user} alone, so charts "
+                "in it can't be trusted: remove it, or set [capi_helm] "
+                "chart_store"
+            )
+    return path
+
+
+def _make(directory: pathlib.Path) -> None:
+    """Make a directory and those above it.
+
+    Directories that root makes get the owner of the directory above them:
+    Magnum's user has to write to them later.
+    """
+    if os.path.exists(directory):
+        return
+    _make(directory.parent)
+    directory.mkdir(exist_ok=True)
+    if os.geteuid() == 0:
+        above = directory.parent.stat()
+        os.chown(directory, above.st_uid, above.st_gid, follow_symlinks=False)
+
+
+@contextlib.contextmanager
+def _staging(store: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Make a directory to fetch into, and remove it afterwards.
+
+    It is in the store, because a link can't cross file systems.
+    """
+    _make(store)
+    for each in store.glob(f"{_STAGING}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - each.stat().st_mtime > _STALE:
+                shutil.rmtree(each, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=store, prefix=_STAGING) as staging:
+        yield pathlib.Path(staging)
+
+
+def _put(found: pathlib.Path, target: pathlib.Path) -> None:
+    """Put an archive into the store, unless another process was faster."""
+    try:
+        os.link(found, target)
+    except FileExistsError:
+        LOG.info("another process has put %s into the store", target)
+    except OSError:
+        # The file system has no hard links.
+        os.replace(found, target)
 
 
 def is_path(chart: spec.Chart) -> bool:

@@ -40,11 +40,11 @@ class Checksums:
     def __init__(self) -> None:
         self._known: dict[pathlib.Path, tuple[_Looks, str]] = {}
 
-    def verify(self, file: pathlib.Path) -> str:
-        """The checksum; the file is read once per process and change.
+    def verify(self, file: pathlib.Path, *, record: bool = True) -> str:
+        """Return the checksum; read the file once per process and change.
 
-        A file without a record was put there by hand: it gets one.
-
+        :param record: write a record of a file that has none, which an
+            operator put there by hand
         :raises DamagedError: the file is not what was recorded
         :raises OSError: the file can't be read
         """
@@ -56,15 +56,17 @@ class Checksums:
         if wanted := recorded(file):
             if wanted != found:
                 raise DamagedError
-        else:
-            # Where it can't be written, each process trusts what it finds.
+        elif record:
+            # A process that can't write it trusts the file as it is.
             with contextlib.suppress(OSError):
-                record(file, found)
+                write(file, found)
+        else:
+            return found
         self._known[file] = (looks, found)
         return found
 
 
-def record(file: pathlib.Path, checksum: str) -> None:
+def write(file: pathlib.Path, checksum: str) -> None:
     """Write the checksum of a file beside it, whole or not at all."""
     target = path_of(file)
     writer = f"{os.getpid()}-{threading.get_ident()}"

@@ -15,14 +15,18 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from unittest import mock
 
+import fixtures
 from oslo_config import fixture
 from oslotest import base
 
 from magnum_capi_helm import conf
+from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm import labels
+from magnum_capi_helm import runtime
 
 
 class InterfaceTest(base.BaseTestCase):
@@ -48,6 +52,38 @@ class LabelDefaultsTest(base.BaseTestCase):
         config = self.useFixture(fixture.Config(conf.CONF))
         config.config(group="capi_helm_cluster_labels", octavia_provider="ovn")
         self.assertEqual("ovn", conf.label_defaults()["octavia_provider"])
+
+
+class ChartStoreTest(base.BaseTestCase):
+    def test_only_the_operator_sets_it(self) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        self.assertFalse(conf.chart_store_is_set())
+        config.config(state_path="/var/lib/magnum")
+        self.assertFalse(conf.chart_store_is_set())
+        config.load_raw_values(
+            group="capi_helm", chart_store="/var/lib/charts"
+        )
+        self.assertTrue(conf.chart_store_is_set())
+
+    def test_a_conductor_that_can_write_nothing_else_uses_temporary_space(
+        self,
+    ) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        home = self.useFixture(fixtures.TempDir()).path
+        self.useFixture(fixtures.MonkeyPatch("tempfile.tempdir", home))
+        self.addCleanup(runtime.reset)
+        # No directory can be made below a file.
+        config.config(state_path=f"{__file__}/magnum")
+        self.assertEqual(
+            pathlib.Path(home, f"magnum-capi-helm-{os.geteuid()}"),
+            runtime.build().charts.place(),
+        )
+        store = f"{__file__}/charts"
+        config.load_raw_values(group="capi_helm", chart_store=store)
+        error = self.assertRaises(
+            exceptions.NotConfigured, runtime.build().charts.place
+        )
+        self.assertIn(f"the chart store {store} can't be written", str(error))
 
 
 class HelmProcessesTest(base.BaseTestCase):

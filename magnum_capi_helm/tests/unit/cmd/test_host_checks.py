@@ -14,7 +14,9 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+from unittest import mock
 
 from oslotest import base
 
@@ -32,7 +34,9 @@ class HostChecksTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         flows.configure(self)
-        self.store = pathlib.Path(conf.CONF.capi_helm.chart_store)
+        self.home = pathlib.Path(conf.CONF.capi_helm.chart_store)
+        self.store = self.home / "charts"
+        conf.CONF.set_override("chart_store", str(self.store), "capi_helm")
         made = plane.Plane(str(self.store))
         self.helm = made.helm
         self.rt = made.runtime()
@@ -116,6 +120,56 @@ class HostChecksTest(base.BaseTestCase):
         self.assertEqual(
             f"{path} is no packaged helm chart (ReadError: not a gzip file): "
             "remove it to have it fetched anew, or put a good one there",
+            str(error),
+        )
+
+    def written(self) -> list[str]:
+        """Each file and directory where the driver might write."""
+        return sorted(
+            str(each.relative_to(self.home)) for each in self.home.rglob("*")
+        )
+
+    def test_a_look_at_a_chart_writes_nothing(self) -> None:
+        chart = fake_chart.package("openstack-cluster", "0.27.0", {}, {})
+        repository = conf.CONF.capi_helm.helm_chart_repo
+        fetchable = (
+            f"openstack-cluster 0.27.0 can be fetched from {repository}, and "
+            f"goes to {self.store}"
+        )
+        absent = (
+            "chart openstack-cluster 0.27.0 is not in the chart store and "
+            f"can't be fetched from {repository}"
+        )
+        before = self.written()
+        self.assertIn(fetchable, host_checks.chart(self.rt))
+        self.assertEqual(before, self.written())
+        self.helm.published = set()
+        error = self.assertRaises(
+            exceptions.ChartUnavailable, host_checks.chart, self.rt
+        )
+        self.assertIn(absent, str(error))
+        self.assertEqual(before, self.written())
+        path = self.put(chart)
+        before = self.written()
+        self.assertEqual(str(path), host_checks.chart(self.rt))
+        self.assertEqual(before, self.written())
+
+    def test_root_is_told_to_look_as_the_user_of_the_conductor(self) -> None:
+        for user, expected in ((0, True), (42424, False)):
+            with mock.patch("os.geteuid", return_value=user):
+                said = host_checks.chart(self.rt)
+            self.assertEqual(
+                expected, "run it as magnum-conductor's user" in said
+            )
+
+    def test_a_chart_store_that_can_t_be_written(self) -> None:
+        with mock.patch("os.access", return_value=False):
+            error = self.assertRaises(
+                exceptions.NotConfigured, host_checks.chart, self.rt
+            )
+        self.assertIn(
+            f"the chart store {self.store} can't be written by user "
+            f"{os.geteuid()}",
             str(error),
         )
 

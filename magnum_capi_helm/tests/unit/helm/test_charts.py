@@ -18,7 +18,9 @@ import multiprocessing
 import os
 import pathlib
 import threading
+import time
 from typing import Any
+import unittest
 
 import fixtures
 
@@ -26,7 +28,6 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import complaints
-from magnum_capi_helm.helm import store_lock
 from magnum_capi_helm.tests.unit.helm import store
 
 
@@ -73,48 +74,53 @@ class FetchTest(store.StoreTestCase):
         self.assertEqual([str(self.file)] * 8, found)
         self.assertEqual(1, len(self.helm.pulled))
 
-    def test_a_process_waits_for_another_one_and_takes_its_chart(self) -> None:
+    def test_processes_that_fetch_at_once_use_the_archive_of_the_first(
+        self,
+    ) -> None:
         context = multiprocessing.get_context("fork")
-        holds, may_end = context.Event(), context.Event()
+        fetching, may_end = context.Event(), context.Event()
+        used = context.SimpleQueue()
 
         def other() -> None:
             def slow(directory: pathlib.Path) -> None:
-                holds.set()
+                fetching.set()
                 assert may_end.wait(10)
                 (directory / store.FILE).write_bytes(store.OTHER)
 
             helm = store.Helm()
             helm.during = slow
-            charts.Store(str(self.directory), helm).ensure(store.CHART)
+            path = charts.Store(str(self.directory), helm).ensure(store.CHART)
+            used.put(pathlib.Path(path).read_bytes())
             os._exit(0)
 
         process = context.Process(target=other, daemon=True)
         process.start()
-        self.assertTrue(holds.wait(10))
-        waiter = threading.Thread(target=self.store.ensure, args=[store.CHART])
-        waiter.start()
-        waiter.join(3 * store_lock._PAUSE)
-        self.assertTrue(waiter.is_alive())
-        may_end.set()
-        waiter.join(10)
-        process.join(10)
-        self.assertEqual(store.OTHER, self.file.read_bytes())
-        self.assertEqual([], self.helm.pulled)
-
-    def test_a_process_that_never_ends_is_not_waited_for_forever(self) -> None:
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                "magnum_capi_helm.helm.store_lock._LONGEST_WAIT", 0.0
-            )
-        )
-        self.directory.mkdir(parents=True)
-        with open(self.directory / ".lock", "a") as file:
-            self.assertTrue(store_lock._locked(file.fileno()))
-            self.assertIn(
-                "look for a helm that does not end",
-                self.unavailable(store.CHART),
-            )
+        self.assertTrue(fetching.wait(10))
+        # A helm that does not end in another process delays nobody.
         self.store.ensure(store.CHART)
+        self.assertEqual(store.PACKED, self.file.read_bytes())
+        may_end.set()
+        process.join(10)
+        self.assertEqual(store.PACKED, used.get())
+        self.assertEqual([store.FILE, f"{store.FILE}.sha256"], self.files())
+        self.store = charts.Store(str(self.directory), store.Helm())
+        self.assertEqual(str(self.file), self.store.ensure(store.CHART))
+
+    def test_a_file_system_without_hard_links_will_do(self) -> None:
+        refused = OSError(errno.EPERM, "Operation not permitted")
+        self.useFixture(fixtures.MockPatch("os.link", side_effect=refused))
+        self.store.ensure(store.CHART)
+        self.assertEqual(store.PACKED, self.file.read_bytes())
+
+    @unittest.skipUnless(os.geteuid() == 0, "root alone gives files away")
+    def test_a_directory_that_root_makes_belongs_to_the_owner_of_the_parent(
+        self,
+    ) -> None:
+        os.chown(self.home, 65534, 65533)
+        self.store.ensure(store.CHART)
+        for each in (self.directory.parent, self.directory):
+            found = each.stat()
+            self.assertEqual((65534, 65533), (found.st_uid, found.st_gid))
 
     def test_nobody_sees_half_a_chart(self) -> None:
         def look(directory: pathlib.Path) -> None:
@@ -130,8 +136,14 @@ class FetchTest(store.StoreTestCase):
         left = self.directory / ".pull-abc"
         left.mkdir(parents=True)
         (left / store.FILE).write_text("a ch")
+        two_hours_ago = time.time() - 7200
+        os.utime(left, (two_hours_ago, two_hours_ago))
+        of_another_process = self.directory / ".pull-def"
+        of_another_process.mkdir()
         self.store.ensure(store.CHART)
-        self.assertEqual([store.FILE, f"{store.FILE}.sha256"], self.files())
+        self.assertEqual(
+            [".pull-def", store.FILE, f"{store.FILE}.sha256"], self.files()
+        )
 
     def test_a_fetch_that_fails_leaves_nothing_and_is_tried_again(
         self,
@@ -225,7 +237,7 @@ class FetchTest(store.StoreTestCase):
         self.helm.during = lambda directory: store.write(
             directory, store.OTHER
         )
-        path = self.store.ensure(store.CHART, source)
+        path = self.store.keep(store.CHART, source)
         self.assertEqual(str(self.file), path)
         self.assertEqual(path, self.store.ensure(store.CHART))
         self.assertEqual(

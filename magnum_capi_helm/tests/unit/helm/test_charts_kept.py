@@ -129,7 +129,7 @@ class ChecksumTest(store.StoreTestCase):
 
         def write() -> None:
             together.wait(5)
-            checksums.record(file, "0" * 64)
+            checksums.write(file, "0" * 64)
             together.wait(5)
 
         threads = [threading.Thread(target=write) for _ in range(2)]
@@ -168,9 +168,11 @@ class ChecksumTest(store.StoreTestCase):
     def test_a_damaged_chart_where_nobody_may_write_is_told_of(self) -> None:
         self.store.ensure(store.CHART)
         self.put(store.PACKED[:-1])
-        lock = self.directory / ".lock"
-        lock.unlink()
-        lock.mkdir()
+        self.useFixture(
+            fixtures.MockPatch(
+                "tempfile.TemporaryDirectory", side_effect=PermissionError
+            )
+        )
         self.assertIn("is damaged", self.unavailable(store.CHART))
 
     def _no_route(self, folder: pathlib.Path) -> None:
@@ -206,7 +208,7 @@ class ChecksumTest(store.StoreTestCase):
         self.put(store.OTHER)
         self.useFixture(
             fixtures.MonkeyPatch(
-                "magnum_capi_helm.helm.checksums.record", _read_only
+                "magnum_capi_helm.helm.checksums.write", _read_only
             )
         )
         self.assertEqual(str(self.file), self.store.ensure(store.CHART))

@@ -113,6 +113,12 @@ def _single(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
         type=int,
         help="run it with a clock that is so far ahead until its next start",
     )
+    restart.add_argument(
+        "--bare-host",
+        action="store_true",
+        help="run Magnum as nobody, on read-only file systems, with the "
+        "options of 1.4.0, until its next start",
+    )
 
 
 def _second(command: argparse._ActionsContainer, text: str) -> None:

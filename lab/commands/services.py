@@ -17,6 +17,7 @@ import collections
 import dataclasses
 import time
 
+from lab import bare_host
 from lab import clocks
 from lab import errors
 from lab import helms
@@ -45,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
                 driver=options.driver,
                 helm=options.helm,
                 clock=options.clock,
+                bare=options.bare_host,
             )
     return 0
 
@@ -94,6 +96,7 @@ def restart(
     driver: str | None = None,
     helm: str | None = None,
     clock: int | None = None,
+    bare: bool = False,
 ) -> None:
     """Stop one service and start it again."""
     one = registry.get(name)
@@ -103,6 +106,8 @@ def restart(
         one = _with_helm(one, helm)
     if clock is not None:
         one = dataclasses.replace(one, env={**one.env, **clocks.ahead(clock)})
+    if bare:
+        one = _on_bare_host(one)
     one.stop()
     one.start()
     print(f"{name} runs again.")
@@ -117,6 +122,15 @@ def _with_predecessor(one: service.Service) -> service.Service:
 def _with_helm(one: service.Service, program: str) -> service.Service:
     _need_driver(one, "--helm")
     return services.with_helm(one, helms.given(program))
+
+
+def _on_bare_host(one: service.Service) -> service.Service:
+    if one.name != "magnum":
+        raise errors.LabError(
+            f"{one.name} does not run on a bare host",
+            hint="Only magnum takes --bare-host.",
+        )
+    return bare_host.around(one)
 
 
 def _need_driver(one: service.Service, option: str) -> None:

@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A program on the bare host can write nothing but /tmp, and reads all."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import textwrap
+import unittest
+from unittest import mock
+
+from lab import bare_host
+from lab import layout
+from lab import service
+from lab.cloud import config
+
+_LOOK = """
+import os, pathlib, sys, tempfile
+refused = []
+for each in sys.argv[2:]:
+    try:
+        pathlib.Path(each, "written").touch()
+    except OSError as error:
+        refused.append(error.strerror)
+print(os.getuid(), os.getgid(), sorted(set(refused)), len(refused))
+print(pathlib.Path(sys.argv[1]).read_text().strip())
+tempfile.TemporaryFile()
+"""
+_CONFIGURATION = """\
+[DEFAULT]
+debug = false
+log_file = /lab/log/magnum.log
+state_path = /lab/magnum
+[oslo_concurrency]
+lock_path = /lab/magnum
+[capi_helm]
+kubeconfig_file = /lab/kubeconfig
+chart_store = /lab/chart-store
+values_profile_dir = /lab/profiles
+"""
+
+
+@unittest.skipIf(os.getuid(), "root alone can make file systems read-only")
+class BareHostTest(unittest.TestCase):
+    def setUp(self) -> None:
+        # Not below /tmp, which the program can write.
+        folder = tempfile.TemporaryDirectory(dir="/var/tmp")
+        self.addCleanup(folder.cleanup)
+        self.state = pathlib.Path(folder.name)
+        patch = mock.patch.object(layout, "CLOUD", self.state)
+        patch.start()
+        self.addCleanup(patch.stop)
+        config.home("magnum").mkdir()
+        config.path("magnum").write_text(_CONFIGURATION)
+
+    def test_it_can_write_nothing(self) -> None:
+        secret = self.state / "secret"
+        secret.write_text("of root")
+        secret.chmod(0o600)
+        program = self.state / "look.py"
+        program.write_text(_LOOK)
+        places = ["/", "/root", "/var/lib", "/var/tmp", str(self.state)]
+        ours = service.Service(
+            "magnum",
+            ("python3", str(program), str(secret), *places, "--config-file"),
+            layer=7,
+        )
+        argv = bare_host.around(ours).argv[:-2]
+        done = subprocess.run(
+            argv, capture_output=True, text=True, timeout=30, check=False
+        )
+        refused = f"['Read-only file system'] {len(places)}"
+        self.assertEqual(
+            f"65534 65534 {refused}\nof root\n", done.stdout, done.stderr
+        )
+
+    def test_its_configuration_is_that_of_1_4_0(self) -> None:
+        found = bare_host.write_configuration().read_text()
+        expected = """
+            [DEFAULT]
+            debug = false
+            [oslo_concurrency]
+            [capi_helm]
+            kubeconfig_file = /lab/kubeconfig
+        """
+        self.assertEqual(textwrap.dedent(expected).lstrip(), found)

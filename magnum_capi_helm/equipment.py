@@ -76,6 +76,11 @@ class Runtime:
     broken_off: dict[snapshot.Scope, tuple[int, str]] = dataclasses.field(
         default_factory=dict
     )
+    #: Why what is wanted of a release is not applied: machines that nobody
+    #: asked to replace would be replaced.
+    withheld: dict[snapshot.Scope, str] = dataclasses.field(
+        default_factory=dict
+    )
     behind: waits.FirstSeen = dataclasses.field(
         default_factory=waits.FirstSeen
     )
@@ -158,6 +163,7 @@ class Runtime:
     def forget(self, scope: snapshot.Scope) -> None:
         """Drop what this process knows of a release."""
         self.broken_off.pop(scope, None)
+        self.withheld.pop(scope, None)
         self.snapshots.forget(scope)
         self.health_snapshots.forget(scope)
         self.deliveries.forget(scope)

@@ -100,6 +100,15 @@ class Frozen(NotSupported):
         )
 
 
+class WouldReplace(NotSupported):
+    """helm would give machines that nobody asked to replace another template.
+
+    Retriable: it works again once the chart is what it was.
+    """
+
+    retriable = True
+
+
 class NotConfigured(CapiHelmError):
     """The operator has to change the configuration of the conductor."""
 

@@ -37,6 +37,9 @@ _CLASSES = (
     (exceptions.LeaseHeld, exception.OperationInProgress),
 )
 
+#: What :func:`logged` does not warn of.
+_QUIET = (exceptions.Frozen, exceptions.NoTurn, exceptions.WouldReplace)
+
 #: A full stop inside a word, and what looks like one (ONE DOT LEADER).
 _INNER_STOP = re.compile(r"\.(?=\S)")
 _LIKE_A_STOP = "\u2024"
@@ -91,6 +94,7 @@ def logged(logger: Any, text: str, uuid: str) -> Iterator[None]:
     """Go on after what the polls will try again, with one line of warning.
 
     To wait for helm, or for the end of a maintenance, is no reason to warn.
+    The module that finds that machines would be replaced warns itself, once.
 
     :param logger: of the module that goes on
     :param text: with places for the cluster's UUID and for what is wrong
@@ -99,7 +103,7 @@ def logged(logger: Any, text: str, uuid: str) -> Iterator[None]:
     write = logger.warning
     try:
         yield
-    except (exceptions.NoTurn, exceptions.Frozen) as error:
+    except _QUIET as error:
         problem, write = str(error), logger.info
     except exceptions.CapiHelmError as error:
         problem = str(error)

@@ -47,7 +47,9 @@ NO_WAY_BACK = {_BEFORE: None, _BEFORE_VALUES: None}
 
 #: What an upgrade still has to write into Magnum's rows.
 MOVES = "moves.json"
-_HEAD_KEYS = frozenset({"format", "chart", "fingerprint", "since", "labels"})
+_HEAD_KEYS = frozenset(
+    {"format", "chart", "digest", "fingerprint", "since", "labels"}
+)
 _BEFORE_KEYS = frozenset({"chart", "labels", "moves"})
 _CHART_KEYS = frozenset(each.name for each in dataclasses.fields(spec.Chart))
 _MOVES_KEYS = frozenset({"template", "groups"})
@@ -101,6 +103,8 @@ class Intent:
         of a former template beside them; None: as in the row
     :param moves: what an upgrade still has to write into the rows
     :param before: what the last upgrade can be taken back to
+    :param digest: SHA-256 of the packaged chart that was in the chart store
+        when this was written; empty: not known
     :param more: keys of a newer version, by where they stand
     """
 
@@ -111,6 +115,7 @@ class Intent:
     labels: Mapping[str, str] | None = None
     moves: Moves | None = None
     before: Before | None = None
+    digest: str = ""
     more: Mapping[str, Mapping[str, Any]] = dataclasses.field(
         default_factory=dict
     )
@@ -123,6 +128,8 @@ class Intent:
             "fingerprint": self.fingerprint,
             "since": self.since,
         }
+        if self.digest:
+            head["digest"] = self.digest
         if self.labels is not None:
             head["labels"] = dict(self.labels)
         found = {
@@ -174,6 +181,7 @@ def from_secret(data: dict[str, str]) -> Intent:
             labels=head.get("labels"),
             moves=_moves(more, data),
             before=_before(more, data),
+            digest=head.get("digest", ""),
             more=more,
         )
     except packed.DAMAGED as error:

@@ -38,6 +38,7 @@ from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.operations import assembly
+from magnum_capi_helm.operations import manifest
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.records import rows
 from magnum_capi_helm.rendering import difference
@@ -194,7 +195,7 @@ def rendered(
         preview.values,
         live=live,
     )
-    return trial.parsed(text)
+    return manifest.parsed(text)
 
 
 def installed(

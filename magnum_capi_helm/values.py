@@ -175,6 +175,15 @@ def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
     return result
 
 
+def without_nulls(given: Any) -> Any:
+    """Values without what is null, which helm need not write down."""
+    if isinstance(given, list):
+        return [without_nulls(each) for each in given]
+    if not isinstance(given, dict):
+        return given
+    return {k: without_nulls(v) for k, v in given.items() if v is not None}
+
+
 def stamp(values: topic.Values) -> str:
     """The fingerprint that values were stamped with; empty: with none."""
     annotations = values.get("clusterAnnotations") or {}

@@ -105,6 +105,27 @@ class Rows:
         """
         return any(each.control_plane for each in self.leaving)
 
+    def with_group(self, group: Group) -> Rows:
+        """With a group as it ought to exist, instead of its present one."""
+        left = self._without(group.uuid)
+        return dataclasses.replace(left, groups=(*left.groups, group))
+
+    def with_leaving(self, group: Group) -> Rows:
+        """With a group that is being deleted, instead of its present one."""
+        left = self._without(group.uuid)
+        return dataclasses.replace(left, leaving=(*left.leaving, group))
+
+    def _without(self, uuid: str) -> Rows:
+        def others(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+            return tuple(each for each in groups if each.uuid != uuid)
+
+        return dataclasses.replace(
+            self,
+            groups=others(self.groups),
+            leaving=others(self.leaving),
+            refused=others(self.refused),
+        )
+
     def counted(self, counts: Mapping[str, int]) -> Rows:
         """With other counts, by the UUIDs of groups."""
         return dataclasses.replace(

@@ -82,6 +82,9 @@ def _create(
         outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     maintenance.refuse(cluster)
+    # Before Nova makes a server group for it.
+    rows_now, _ = rows.read(cluster)
+    operation.check_request(lambda: rt, cluster, rows_now, always=True)
     item = _item(rt, context, cluster, nodegroup)
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])
@@ -143,11 +146,8 @@ def _check_name(
     existing = base.groups | seen.group_names()
     new = rows.group(nodegroup, scope[1])
     rows_now, _ = rows.read(cluster)
-    others = tuple(each for each in rows_now.refused if each.uuid != new.uuid)
-    taken_on = dataclasses.replace(
-        rows_now,
-        groups=(*rows_now.groups, dataclasses.replace(new, made=True)),
-        refused=others,
+    taken_on = rows_now.with_group(
+        dataclasses.replace(new, made=True)
     ).known_as(existing)
     if _name_of(taken_on, new.uuid) in existing:
         raise exceptions.InvalidInput(

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import contextlib
+import dataclasses
 import time
 from typing import Any
 
@@ -158,8 +159,20 @@ def _park_change(
         item=_item(cluster, stored, known, base.parked),
         pending=base.parked.change_of(rows.group(stored, scope[1])),
     )
+    group = rows.group(nodegroup, scope[1])
+    changes = {**base.parked.changes}
     if change:
-        key = intent.change_key(rows.group(nodegroup, scope[1]))
+        changes[group.uuid, group.settings_id] = change
+    parked = dataclasses.replace(base.parked, changes=changes)
+    rows_now, _ = rows.read(cluster)
+    operation.check_request(
+        lambda: rt,
+        cluster,
+        rows_now.with_group(group),
+        dataclasses.replace(base, parked=parked),
+    )
+    if change:
+        key = intent.change_key(group)
         labels = location.object_labels(cluster, scope[1])
         kept.park(rt, scope, labels, {key: packed.plain(change)})
 
@@ -190,8 +203,8 @@ def delete(
 ) -> None:
     """Begin to delete a group; its row goes when its machines have gone.
 
-    :raises NotSupported: it is one of the default groups, or the management
-        cluster is frozen
+    :raises NotSupported: it is one of the default groups, the management
+        cluster is frozen, or machines of other groups would be replaced
     """
     if nodegroup.is_default:
         raise exceptions.NotSupported(
@@ -205,6 +218,11 @@ def delete(
         return
     if not rows.doomed(cluster):
         maintenance.refuse(cluster)
+        rows_now, _ = rows.read(cluster)
+        group = rows.group(nodegroup, cluster.stack_id)
+        operation.check_request(
+            get_runtime, cluster, rows_now.with_leaving(group)
+        )
     outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
     outcome.await_polls(context, cluster)
     with spent.measured(), faults.logged(LOG, _GOING_ON, cluster.uuid):

@@ -98,6 +98,8 @@ def resize(
         plan = _plan(
             get_runtime, context, cluster, nodegroup, nodes_to_remove or []
         )
+        rows_now, _ = rows.read(cluster)
+        operation.check_request(get_runtime, cluster, rows_now, always=True)
         _tell(get_runtime, cluster, nodegroup.node_count, plan)
         nodegroup.status = rows.Status.UPDATE_IN_PROGRESS
         nodegroup.status_reason = None

@@ -165,6 +165,12 @@ class Store:
             _check_writable(self._directory)
         return self._ready(target, chart, source or chart)
 
+    def digest(self, chart: spec.Chart) -> str:
+        """The SHA-256 of a chart that is here; empty: there is no such one."""
+        target = self._target(chart)
+        usable = target.exists() and self._usable(target)
+        return self._verified(target) if usable else ""
+
     def entries(self) -> list[Stored]:
         """All charts that are here, by file name."""
         return [

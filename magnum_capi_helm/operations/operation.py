@@ -19,7 +19,7 @@ not get through, or the conductor died, the polls call it again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
 import time
@@ -38,6 +38,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.operations import kept
 from magnum_capi_helm.operations import repair
+from magnum_capi_helm.operations import replacement
 from magnum_capi_helm.operations import rescue
 from magnum_capi_helm.operations import spent
 from magnum_capi_helm.operations import unfinished
@@ -114,8 +115,10 @@ def write_intent(
     wanted_now: intent.Intent,
     labels: dict[str, str],
 ) -> None:
-    """Keep what is wanted, before helm is run."""
+    """Keep what is wanted, and of which chart, before helm is run."""
     namespace, release = scope
+    digest = rt.charts.digest(wanted_now.chart) or wanted_now.digest
+    wanted_now = dataclasses.replace(wanted_now, digest=digest)
     rt.management.apply(
         kinds.SECRET,
         {
@@ -143,6 +146,8 @@ def apply(
     :param cluster: the row, read under the Lease
     :param within: seconds for helm, where there are fewer than usual
     :raises NoTurn: as many helm processes run as may; nothing was written
+    :raises WouldReplace: machines would be replaced unasked; nothing was
+        written
     :raises InterruptedCreateError: there is no intent and no release
     :raises HelmBusy: a helm of somebody else may still be at work
     :raises CapiHelmError: as helm or the management cluster says
@@ -163,6 +168,7 @@ def _apply(
     scope = scope_of(cluster)
     revisions, found = _read(rt, scope, rows.all_groups(cluster))
     wanted_now = _wanted(cluster, rows_now, scope, revisions, found)
+    replacement.withhold(rt, scope, wanted_now, revisions)
     changed = wanted_now is not found.wanted
     if changed:
         _keep(rt, cluster, rows_now, scope, wanted_now, found.parked)
@@ -208,6 +214,54 @@ def planned(
     """
     found = kept.base(rt, scope, revisions)
     return _wanted(cluster, rows_now, scope, revisions, found)
+
+
+def check_request(
+    get_runtime: Callable[[], runtime.Runtime],
+    cluster: Any,
+    rows_then: wanted.Rows,
+    found: kept.Kept | None = None,
+    *,
+    always: bool = False,
+) -> None:
+    """Refuse a request that replaces machines unasked, before it writes.
+
+    A management cluster that does not answer, or a busy helm, refuses no
+    request: :func:`apply` looks again under the Lease.
+
+    :param rows_then: as the request will leave them
+    :param found: what will be kept then; None: what is kept now
+    :param always: helm will run even if nothing else is wanted
+    :raises WouldReplace: the request would
+    """
+    problem = ""
+    try:
+        rt = get_runtime()
+        scope = scope_of(cluster)
+        revisions = releases.revisions(rt.management, *scope)
+        found = kept.base(rt, scope, revisions, found)
+        wanted_then = _wanted(cluster, rows_then, scope, revisions, found)
+        if always or _differs(found.wanted, wanted_then):
+            with rt.turns.turn():
+                replacement.check(rt, scope, wanted_then, revisions)
+    except exceptions.WouldReplace:
+        raise
+    except exceptions.CapiHelmError as error:
+        problem = str(error)
+    if problem:
+        LOG.debug("Cluster %s is not compared yet: %s", cluster.uuid, problem)
+
+
+def _differs(known: intent.Intent | None, planned: intent.Intent) -> bool:
+    """Return whether helm runs for what is wanted.
+
+    What is adopted from 1.4.0 has no fingerprint, so values are compared.
+    """
+    if known is None:
+        return True
+    if not known.fingerprint:
+        return known.values != planned.values
+    return known.fingerprint != planned.fingerprint
 
 
 def _wanted(

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-from typing import Any
 
 from oslo_log import log
 
@@ -127,13 +126,5 @@ def _wanted(
     if known is None or known.chart.version != found.chart_version:
         return False
     given = values.stamped(known.values, known.fingerprint)
-    return bool(_told(given) == _told(found.values))
-
-
-def _told(given: Any) -> Any:
-    """Values without what is null, which helm need not write down."""
-    if isinstance(given, list):
-        return [_told(each) for each in given]
-    if not isinstance(given, dict):
-        return given
-    return {k: _told(v) for k, v in given.items() if v is not None}
+    told = values.without_nulls
+    return bool(told(given) == told(found.values))

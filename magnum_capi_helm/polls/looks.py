@@ -239,7 +239,7 @@ def of(
         expected=expected,
     )
     verdict = judge(now=time.time())
-    return Look(
+    found = Look(
         rt,
         scope,
         row,
@@ -253,6 +253,10 @@ def of(
         lasting=verdict == judge(now=math.inf)
         and not any(each.unread for each in seen.faults.values()),
     )
+    if found.behind and (why := rt.withheld.get(scope)):
+        told = dataclasses.replace(verdict, reason=why)
+        return dataclasses.replace(found, verdict=told)
+    return found
 
 
 def _expected(

@@ -44,7 +44,12 @@ from magnum_capi_helm.records import rows
 LOG = log.getLogger(__name__)
 
 #: What needs nobody's attention.
-_QUIET = (exceptions.LeaseHeld, exceptions.NoTurn, exceptions.Frozen)
+_QUIET = (
+    exceptions.Frozen,
+    exceptions.LeaseHeld,
+    exceptions.NoTurn,
+    exceptions.WouldReplace,
+)
 #: What a user reads in the status.
 _WAITS = (
     exceptions.NoTurn,

@@ -21,7 +21,7 @@ the infrastructure template and the kubeadm configuration (Cluster API book,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import dataclasses
 from typing import Any
 
@@ -79,6 +79,27 @@ def changes(
     return tuple(sorted(found, key=lambda each: -bool(each.replaced)))
 
 
+def remade(
+    before: Iterable[Object], after: Iterable[Object]
+) -> tuple[str, ...]:
+    """Return the names of objects that make other machines than before.
+
+    Names of MachineDeployments and of the KubeadmControlPlane: those whose
+    machines are made from something else, or that are not there any more.
+    Unlike in :class:`Change`, one that has no machines counts as well.
+    """
+    new = _by_name(after)
+    return tuple(
+        name
+        for (kind, name), old in _by_name(before).items()
+        if (made_from := _MADE_FROM.get(kind))
+        and (
+            (kind, name) not in new
+            or made_from(old) != made_from(new[kind, name])
+        )
+    )
+
+
 def _by_name(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
     return {
         (str(each["kind"]), str(each["metadata"]["name"])): each
@@ -109,10 +130,7 @@ def _gone(old: Object | None) -> int:
 
 
 def _replaced(old: Object, new: Object) -> int:
-    made_from = {
-        _DEPLOYMENT: _deployment_machine,
-        _CONTROL_PLANE: _control_plane_machine,
-    }.get(str(new["kind"]))
+    made_from = _MADE_FROM.get(str(new["kind"]))
     if made_from is None or made_from(old) == made_from(new):
         return 0
     # Machines that are there before and after; others are not replaced.
@@ -137,6 +155,13 @@ def _control_plane_machine(item: Object) -> Any:
         spec["machineTemplate"].get("infrastructureRef"),
         spec.get("kubeadmConfigSpec"),
     )
+
+
+#: Kind -> what says from what its machines are made.
+_MADE_FROM: dict[str, Callable[[Object], Any]] = {
+    _DEPLOYMENT: _deployment_machine,
+    _CONTROL_PLANE: _control_plane_machine,
+}
 
 
 def _paths(old: Any, new: Any, path: tuple[str, ...] = ()) -> Iterator[str]:

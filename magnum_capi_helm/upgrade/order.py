@@ -32,7 +32,10 @@ from magnum_capi_helm import values
 from magnum_capi_helm.features import encryption
 from magnum_capi_helm.features import profiles
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.helm import releases
 from magnum_capi_helm.operations import assembly
+from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import replacement
 from magnum_capi_helm.resolve import overlays
 from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.upgrade import frozen
@@ -74,7 +77,8 @@ def wanted(
     if (chart, made) != (base.chart, base.values):
         live = subjects.infrastructure(rt, subject.row)
         made = frozen.keep(made, base.values, chart.version, live)
-    if (chart, made) == (base.chart, base.values):
+    same = (chart, made) == (base.chart, base.values)
+    if same and not (order.chart and _rebuilt(rt, subject)):
         return None
     _check_encryption(base.values, made)
     return intent.Intent(
@@ -98,6 +102,13 @@ def _chart(old: spec.Chart, version: str) -> spec.Chart:
     if same or not version:
         return old
     return dataclasses.replace(old, version=version)
+
+
+def _rebuilt(rt: runtime.Runtime, subject: subjects.Subject) -> bool:
+    """Return whether the chart, of that version, makes other machines now."""
+    scope = operation.scope_of(subject.row)
+    revisions = releases.revisions(rt.management, *scope)
+    return bool(replacement.find(rt, scope, subject.base, revisions))
 
 
 def _overlaid(subject: subjects.Subject) -> topic.Values:

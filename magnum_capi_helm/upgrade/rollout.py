@@ -31,6 +31,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import manifest
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.records import rows
 from magnum_capi_helm.rendering import difference
@@ -163,7 +164,7 @@ def _manifests(
     rt: runtime.Runtime, scope: snapshot.Scope, wanted: intent.Intent
 ) -> tuple[tuple[trial.Object, ...], tuple[trial.Object, ...]]:
     """What is installed, and what would be."""
-    return trial.installed(rt, scope), trial.rendered(rt, scope, wanted)
+    return trial.installed(rt, scope), manifest.rendered(rt, scope, wanted)
 
 
 def _try(

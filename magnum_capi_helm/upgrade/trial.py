@@ -15,21 +15,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
-
-import yaml
+from typing import Any, TypeAlias
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import intent
 from magnum_capi_helm import runtime
-from magnum_capi_helm import values
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import manifest
 from magnum_capi_helm.rendering import difference
 
-Object = dict[str, Any]
+Object: TypeAlias = manifest.Object
 
 
 def check(
@@ -41,7 +39,7 @@ def check(
     :raises CapiHelmError: nobody could be asked, or the driver may not ask
     """
     before = installed(rt, scope)
-    found = changed(before, rendered(rt, scope, wanted))
+    found = changed(before, manifest.rendered(rt, scope, wanted))
     dry_run(rt, scope, found, "the template")
 
 
@@ -98,30 +96,6 @@ def changed(
     ]
 
 
-def rendered(
-    rt: runtime.Runtime, scope: snapshot.Scope, wanted: intent.Intent
-) -> tuple[Object, ...]:
-    """The objects that helm would apply.
-
-    :raises HelmError: the chart does not accept the values
-    """
-    text = rt.helm.render(
-        scope[1],
-        scope[0],
-        rt.charts.ensure(wanted.chart),
-        values.stamped(wanted.values, wanted.fingerprint),
-        live=True,
-    )
-    return parsed(text)
-
-
-def parsed(text: str) -> tuple[Object, ...]:
-    """The objects of a manifest."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found = yaml.load_all(text, Loader=loader)
-    return tuple(each for each in found if isinstance(each, dict))
-
-
 def installed(
     rt: runtime.Runtime, scope: snapshot.Scope
 ) -> tuple[Object, ...]:
@@ -129,12 +103,11 @@ def installed(
 
     :raises NotSupported: there is none
     """
-    for revision in reversed(releases.revisions(rt.management, *scope)):
-        if revision.status == "deployed":
-            found = releases.read(rt.management, *scope, revision.version)
-            if found is not None:
-                return found.objects
-    raise exceptions.NotSupported(
-        f"release {scope[1]} was never deployed: there is nothing to compare "
-        "with"
-    )
+    revisions = releases.revisions(rt.management, *scope)
+    found = manifest.deployed(rt, scope, revisions)
+    if found is None:
+        raise exceptions.NotSupported(
+            f"release {scope[1]} was never deployed: there is nothing to "
+            "compare with"
+        )
+    return found.objects

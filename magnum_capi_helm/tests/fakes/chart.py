@@ -89,10 +89,19 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 
 
 def render(
-    release: str, namespace: str, values: dict[str, Any]
+    release: str,
+    namespace: str,
+    values: dict[str, Any],
+    build: Mapping[str, str] | None = None,
 ) -> list[api_server.Object]:
-    """The manifest of a release."""
-    made = _Maker(release, namespace)
+    """The manifest of a release.
+
+    :param build: what a build of the chart does otherwise than the others:
+        the chart's name of a nodegroup, or ``control-plane``, and a command
+        that its machines run; ``renamed`` and a nodegroup whose object has
+        another name
+    """
+    made = _Maker(release, namespace, build or {})
     return [
         made.make(
             kinds.CLUSTER,
@@ -112,8 +121,11 @@ def render(
 
 
 class _Maker:
-    def __init__(self, release: str, namespace: str) -> None:
+    def __init__(
+        self, release: str, namespace: str, build: Mapping[str, str]
+    ) -> None:
         self.release = release
+        self.build = build
         self._namespace = namespace
 
     def make(
@@ -152,9 +164,12 @@ def _control_plane(
         "version": _version(own, values),
         "machineTemplate": {"infrastructureRef": {"name": template}},
     }
-    if commands := (own.get("kubeadmConfigSpec") or {}).get(
+    commands = (own.get("kubeadmConfigSpec") or {}).get(
         "postKubeadmCommands"
-    ):
+    ) or []
+    if built := made.build.get("control-plane"):
+        commands = [*commands, built]
+    if commands:
         spec["kubeadmConfigSpec"] = {"postKubeadmCommands": commands}
     name = names.control_plane(made.release)
     return [
@@ -166,16 +181,25 @@ def _control_plane(
 def _group(made: _Maker, group: dict[str, Any]) -> list[api_server.Object]:
     machine = _machine(group, {})
     template = made.hashed(group["name"], machine)
+    setup = [
+        made.build.get(group["name"]),
+        group.get("nodeLabels"),
+        group.get("kubeadmConfigSpec"),
+    ]
+    config = made.hashed(group["name"], setup) if any(setup) else template
     spec: dict[str, Any] = {
         "clusterName": made.release,
         "template": {
             "spec": {
                 "version": _version(group, {}),
                 "infrastructureRef": {"name": template},
-                "bootstrap": {"configRef": {"name": template}},
+                "bootstrap": {"configRef": {"name": config}},
             }
         },
     }
+    name = group["name"]
+    if made.build.get("renamed") == name:
+        name = f"{name}-renamed"
     annotations = {}
     if group.get("autoscale"):
         bounds = map(str, (group["machineCountMin"], group["machineCountMax"]))
@@ -186,12 +210,12 @@ def _group(made: _Maker, group: dict[str, Any]) -> list[api_server.Object]:
     return [
         made.make(
             kinds.MACHINE_DEPLOYMENT,
-            names.machine_deployment(made.release, group["name"]),
+            names.machine_deployment(made.release, name),
             spec,
             annotations,
         ),
         made.make(kinds.OPENSTACK_MACHINE_TEMPLATE, template, machine, KEEP),
-        made.make(kinds.CONFIG_TEMPLATE, template, {}, KEEP),
+        made.make(kinds.CONFIG_TEMPLATE, config, {}, KEEP),
     ]
 
 

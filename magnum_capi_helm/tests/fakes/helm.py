@@ -30,6 +30,7 @@ from typing import Any
 from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import fence
+from magnum_capi_helm.helm import packages
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import chart as charts
@@ -89,6 +90,9 @@ class FakeHelm(repository.FakeRepository):
         self.uninstalls: list[str] = []
         #: How the next runs end; afterwards all end well.
         self.outcomes: list[Outcome] = []
+        #: What this helm makes of any chart otherwise than others do
+        #: (``chart.render``).
+        self.otherwise: dict[str, str] = {}
 
     def upgrade(
         self,
@@ -123,6 +127,7 @@ class FakeHelm(repository.FakeRepository):
             status="pending-upgrade" if history else "pending-install",
             chart_version=call.chart_version,
             values=call.values,
+            build={**_build(chart), **self.otherwise},
         )
         mapping.look_up(self._client, _compared(history), "current")
         mapping.look_up(self._client, revision.objects(), "new")
@@ -175,7 +180,8 @@ class FakeHelm(repository.FakeRepository):
             name = pathlib.Path(chart).stem
             pod = {"kind": "Pod", "spec": {"image": f"reg.test/{name}"}}
             return json.dumps(pod)
-        made = charts.render(release, namespace, dict(values))
+        build = {**_build(chart), **self.otherwise}
+        made = charts.render(release, namespace, dict(values), build)
         return records.SEPARATOR.join(map(json.dumps, made))
 
     def _outcome(self) -> Outcome:
@@ -254,6 +260,16 @@ def _compared(history: list[dict[str, Any]]) -> list[api_server.Object]:
     """The manifest with which helm compares a new one."""
     deployed = [each for each in history if each["status"] == "deployed"]
     return (deployed or history)[-1]["objects"] if history else []
+
+
+def _build(path: str) -> dict[str, str]:
+    """What a packaged chart does otherwise than other builds of it."""
+    try:
+        found: dict[str, str] = packages.read(path).values.get("build") or {}
+    except exceptions.ChartUnavailable:
+        # A path that stands for a chart.
+        return {}
+    return found
 
 
 def _chart_version(path: str) -> str:

@@ -38,10 +38,13 @@ class Revision:
     status: str
     chart_version: str
     values: dict[str, Any]
+    build: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def objects(self) -> list[api_server.Object]:
         """The objects of its manifest."""
-        return chart.render(self.release, self.namespace, self.values)
+        return chart.render(
+            self.release, self.namespace, self.values, self.build
+        )
 
     def record(self) -> api_server.Object:
         """The Secret in which helm keeps it."""

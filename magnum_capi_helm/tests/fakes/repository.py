@@ -29,6 +29,8 @@ class FakeRepository:
         self.pulls: list[str] = []
         #: Chart versions that it has; None: all.
         self.published: set[str] | None = None
+        #: What its builds of charts do otherwise (``chart.render``).
+        self.build: dict[str, str] = {}
 
     def pull(
         self, chart: str, version: str, repository: str, directory: str
@@ -41,7 +43,10 @@ class FakeRepository:
             )
         name = chart.rsplit("/", 1)[-1]
         packed = fake_chart.package(
-            name, version, {}, {"addons": fake_chart.ADDONS}
+            name,
+            version,
+            {"build": self.build},
+            {"addons": fake_chart.ADDONS},
         )
         pathlib.Path(directory, f"{name}-{version}.tgz").write_bytes(packed)
 

@@ -31,6 +31,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "LabelError": (exception.InvalidParameterValue, 400, False),
     "NotSupported": (exception.NotSupported, 400, False),
     "Frozen": (exception.NotSupported, 400, True),
+    "WouldReplace": (exception.NotSupported, 400, True),
     "NotConfigured": (exception.MagnumException, 500, False),
     "CloudError": (exception.MagnumException, 500, False),
     "CloudUnreachable": (exception.MagnumException, 500, True),

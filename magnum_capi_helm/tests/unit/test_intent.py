@@ -55,6 +55,10 @@ class RoundTripTest(base.BaseTestCase):
     def test_what_was_written_is_read_again(self) -> None:
         self.assertEqual(INTENT, intent.from_secret(INTENT.to_secret()))
 
+    def test_the_digest_of_the_chart_is_read_again(self) -> None:
+        known = dataclasses.replace(INTENT, digest="ab12")
+        self.assertEqual(known, intent.from_secret(known.to_secret()))
+
     def test_the_same_intent_is_the_same_secret(self) -> None:
         twin = dataclasses.replace(INTENT)
         self.assertEqual(INTENT.to_secret(), twin.to_secret())

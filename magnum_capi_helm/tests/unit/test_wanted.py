@@ -133,6 +133,29 @@ class RowsTest(base.BaseTestCase):
         self.assertTrue(rows(leaving=(MASTER, WORKER)).doomed)
 
 
+class ThenTest(base.BaseTestCase):
+    """Rows as a request will leave them."""
+
+    def test_a_group_that_changes_or_comes(self) -> None:
+        bigger = dataclasses.replace(WORKER, count=5)
+        for before in (
+            rows(MASTER, WORKER),
+            rows(MASTER, refused=(WORKER,)),
+            rows(MASTER),
+        ):
+            self.assertEqual(rows(MASTER, bigger), before.with_group(bigger))
+
+    def test_a_group_that_goes(self) -> None:
+        for before in (
+            rows(MASTER, WORKER),
+            rows(MASTER, refused=(WORKER,)),
+            rows(MASTER, leaving=(WORKER,)),
+        ):
+            self.assertEqual(
+                rows(MASTER, leaving=(WORKER,)), before.with_leaving(WORKER)
+            )
+
+
 class SettingsTest(base.BaseTestCase):
     def test_only_what_is_set(self) -> None:
         self.assertEqual({}, WORKER.settings)

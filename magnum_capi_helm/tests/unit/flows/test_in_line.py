@@ -28,7 +28,7 @@ from magnum_capi_helm.tests.unit.flows import upgrading
 from magnum_capi_helm.upgrade import request
 
 
-class _InLineCase(base.FlowTestCase):
+class InLineCase(base.FlowTestCase):
     """The one turn is another cluster's, for as long as a test wants."""
 
     @contextlib.contextmanager
@@ -66,7 +66,7 @@ class _InLineCase(base.FlowTestCase):
         return lease is not None and not lease["spec"]["holderIdentity"]
 
 
-class CreateTest(_InLineCase):
+class CreateTest(InLineCase):
     """A create that finds no turn."""
 
     def test_a_create_leaves_helm_to_its_turn(self) -> None:
@@ -120,7 +120,7 @@ class CreateTest(_InLineCase):
         self.assertEqual(1, len(self.helm.upgrades))
 
 
-class ChangeTest(_InLineCase, upgrading.UpgradeTestCase):
+class ChangeTest(InLineCase, upgrading.UpgradeTestCase):
     """Changes of a complete cluster that find no turn."""
 
     def test_changes_leave_helm_to_their_turn(self) -> None:

@@ -114,6 +114,14 @@ class ChecksumTest(store.StoreTestCase):
         digest = hashlib.sha256(store.OTHER).hexdigest()
         self.assertEqual(f"{digest}  {store.FILE}\n", self.record())
 
+    def test_the_digest_is_that_of_the_file_that_is_there(self) -> None:
+        self.assertEqual("", self.store.digest(store.CHART))
+        self.store.ensure(store.CHART)
+        digest = hashlib.sha256(store.PACKED).hexdigest()
+        self.assertEqual(digest, self.store.digest(store.CHART))
+        self.put(store.OTHER)
+        self.assertEqual("", self.store.digest(store.CHART))
+
     def test_two_threads_never_write_one_file(self) -> None:
         self.put(store.OTHER)
         staged: list[str] = []

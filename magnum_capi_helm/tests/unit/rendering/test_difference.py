@@ -142,6 +142,52 @@ class MachinesTest(base.BaseTestCase):
         )
 
 
+class RemadeTest(base.BaseTestCase):
+    """Objects whose machines are made from something else."""
+
+    def test_what_counts(self) -> None:
+        for item, path, value, remade in (
+            (DEPLOYMENT, "spec.template.spec.version", "v1.35.1", True),
+            (DEPLOYMENT, "spec.template.spec.failureDomain", "az2", True),
+            (
+                DEPLOYMENT,
+                "spec.template.spec.infrastructureRef.name",
+                "other",
+                True,
+            ),
+            (
+                DEPLOYMENT,
+                "spec.template.spec.bootstrap.configRef.name",
+                "other",
+                True,
+            ),
+            (DEPLOYMENT, "spec.template.spec.nodeDrainTimeout", "1m", False),
+            (DEPLOYMENT, "spec.template.metadata.labels", {}, False),
+            (DEPLOYMENT, "spec.replicas", 0, False),
+            (DEPLOYMENT, "metadata.labels", {"helm.sh/chart": "b"}, False),
+            (DEPLOYMENT, "metadata.name", "web-others", True),
+            (PLANE, "spec.version", "v1.35.1", True),
+            (PLANE, "spec.machineTemplate.infrastructureRef.name", "o", True),
+            (PLANE, "spec.kubeadmConfigSpec.files", [{"path": "/a"}], True),
+            (PLANE, "spec.machineTemplate.nodeDrainTimeout", "1m", False),
+            (PLANE, "spec.replicas", 5, False),
+        ):
+            changed = _with(item, path, value)
+            self.assertEqual(
+                (item["metadata"]["name"],) if remade else (),
+                difference.remade([item], [changed]),
+                path,
+            )
+
+    def test_a_group_without_machines_counts(self) -> None:
+        empty = _with(DEPLOYMENT, "spec.replicas", 0)
+        other = _with(empty, "spec.template.spec.version", "v1.35.1")
+        self.assertEqual(("web-workers",), difference.remade([empty], [other]))
+
+    def test_what_is_new_does_not(self) -> None:
+        self.assertEqual((), difference.remade([], [DEPLOYMENT, PLANE]))
+
+
 class ChangesTest(base.BaseTestCase):
     def test_nothing_changed(self) -> None:
         both = [DEPLOYMENT, PLANE]

@@ -1,0 +1,172 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Refuse a change that replaces machines which it is not meant to replace.
+
+Cluster API replaces the machines of a group when the rendered template of the
+group changes. Values are kept with each cluster, so a resize renders the same
+templates again, unless something else is different: above all another build
+of the chart under the same version. Each helm run is therefore preceded by a
+comparison of what helm would render with what it deployed last.
+
+Two kinds of change are left alone. The first is an upgrade, a rollback or a
+rollout: it counts the upgrades of the release up, and its own dry run has
+shown what it replaces. The second is a nodegroup whose own settings change.
+
+helm is asked every time. It takes a fraction of a second, and a shortcut,
+such as an equal digest of the chart, would trust that nothing but the chart
+decides what helm renders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import intent
+from magnum_capi_helm import names
+from magnum_capi_helm import runtime
+from magnum_capi_helm import values
+from magnum_capi_helm.helm import charts
+from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.operations import manifest
+from magnum_capi_helm.rendering import difference
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+#: Settings of a node group that change no machine.
+_COUNTS = frozenset(
+    {"autoscale", "machineCount", "machineCountMax", "machineCountMin"}
+)
+
+#: Digits of a SHA-256 that a text shows.
+_DIGITS = 12
+
+
+def find(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    wanted: intent.Intent,
+    revisions: Iterable[view.Revision],
+) -> tuple[str, ...]:
+    """Return the groups whose machines helm would replace unasked.
+
+    :param wanted: what is to be applied
+    :param revisions: of the release, the newest last
+    :returns: the chart's names of the groups, and ``control-plane``; nothing
+        where no revision is deployed, or an upgrade is still to be applied
+    :raises HelmError: the chart does not accept the values
+    """
+    found = manifest.deployed(rt, scope, revisions)
+    if found is None:
+        return ()
+    if values.upgrades(found.values) != values.upgrades(wanted.values):
+        return ()
+    changed = _changed_groups(found.values, wanted.values)
+    asked = {names.machine_deployment(scope[1], each) for each in changed}
+    after = manifest.rendered(rt, scope, wanted)
+    return tuple(
+        each.removeprefix(f"{scope[1]}-")
+        for each in difference.remade(found.objects, after)
+        if each not in asked
+    )
+
+
+def check(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    wanted: intent.Intent,
+    revisions: Iterable[view.Revision],
+) -> None:
+    """Refuse to apply what replaces machines unasked.
+
+    :raises WouldReplace: it does
+    :raises HelmError: the chart does not accept the values
+    """
+    groups = find(rt, scope, wanted, revisions)
+    if groups:
+        raise exceptions.WouldReplace(_text(rt, wanted, groups))
+
+
+def withhold(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    wanted: intent.Intent,
+    revisions: Iterable[view.Revision],
+) -> None:
+    """As :func:`check`; log each new refusal once, and keep it.
+
+    Polls try again and again, and a log has to be readable. The status of an
+    operation in progress shows what is kept in ``Runtime.withheld``.
+    """
+    try:
+        check(rt, scope, wanted, revisions)
+    except exceptions.WouldReplace as error:
+        if rt.withheld.get(scope) != str(error):
+            LOG.warning("Release %s is left as it is: %s", scope[1], error)
+        rt.withheld[scope] = str(error)
+        raise
+    rt.withheld.pop(scope, None)
+
+
+def _changed_groups(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> frozenset[str]:
+    """Return the node groups that go, or whose settings change."""
+    old, new = _settings(before), _settings(after)
+    return frozenset(
+        name for name, settings in old.items() if settings != new.get(name)
+    )
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what each node group is made from, without counts."""
+    return {
+        str(each["name"]): values.without_nulls(
+            {key: each[key] for key in each.keys() - _COUNTS}
+        )
+        for each in given.get("nodeGroups") or []
+    }
+
+
+def _text(
+    rt: runtime.Runtime, wanted: intent.Intent, groups: tuple[str, ...]
+) -> str:
+    version = wanted.chart.version
+    chart = f"{charts.name_of(wanted.chart)} {version}"
+    return (
+        "the change would replace machines that it is not meant to replace "
+        f"({', '.join(groups)}), so nothing is changed. Chart {chart} now "
+        "renders their templates differently from when it was last applied"
+        f"{_explanation(rt, wanted, chart)}. The operator can put the former "
+        "build back into the chart store, or replace the machines with "
+        f"`magnum-capi-helm rollout --chart-version {version} "
+        "--allow-replacement`, whose dry run names them; an upgrade of the "
+        "cluster replaces them, too"
+    )
+
+
+def _explanation(
+    rt: runtime.Runtime, wanted: intent.Intent, chart: str
+) -> str:
+    """Return what the digest of the chart explains; empty: nothing."""
+    here = rt.charts.digest(wanted.chart)
+    if not here or not wanted.digest or here == wanted.digest:
+        return ""
+    return (
+        f": the chart store has another build of {chart} (sha256 "
+        f"{here[:_DIGITS]}) than the one that the cluster was made from "
+        f"(sha256 {wanted.digest[:_DIGITS]})"
+    )

@@ -81,6 +81,11 @@ class Runtime:
     withheld: dict[snapshot.Scope, str] = dataclasses.field(
         default_factory=dict
     )
+    #: What requests have compared with what is deployed, and when (monotonic
+    #: seconds).
+    compared: dict[snapshot.Scope, tuple[float, tuple[object, ...] | None]] = (
+        dataclasses.field(default_factory=dict)
+    )
     behind: waits.FirstSeen = dataclasses.field(
         default_factory=waits.FirstSeen
     )
@@ -164,6 +169,7 @@ class Runtime:
         """Drop what this process knows of a release."""
         self.broken_off.pop(scope, None)
         self.withheld.pop(scope, None)
+        self.compared.pop(scope, None)
         self.snapshots.forget(scope)
         self.health_snapshots.forget(scope)
         self.deliveries.forget(scope)

@@ -82,9 +82,6 @@ def _create(
         outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
     maintenance.refuse(cluster)
-    # Before Nova makes a server group for it.
-    rows_now, _ = rows.read(cluster)
-    operation.check_request(lambda: rt, cluster, rows_now, always=True)
     item = _item(rt, context, cluster, nodegroup)
     scope = operation.scope_of(cluster)
     labels = location.object_labels(cluster, scope[1])
@@ -126,11 +123,36 @@ def _item(
         resolve_cluster.living(cluster, outline, known.values), group
     )
     quota.check_group(cloud, outline, group)
+    item = values.node_group(outline, group)
+    _check_machines(rt, cluster, nodegroup, base, item)
     ids = _server_groups(rt, cluster, session, group)
     group = dataclasses.replace(
         group, server_group_id=ids.get(group.name, group.server_group_id)
     )
     return values.node_group(outline, group)
+
+
+def _check_machines(
+    rt: runtime.Runtime,
+    cluster: Any,
+    nodegroup: Any,
+    base: kept.Kept,
+    item: dict[str, Any],
+) -> None:
+    """Refuse a group if machines of another one would be replaced for it.
+
+    :param item: of ``nodeGroups``
+    """
+    rows_now, _ = rows.read(cluster)
+    new = rows.group(nodegroup, operation.scope_of(cluster)[1])
+    items = {**base.parked.items, new.uuid: item}
+    parked = dataclasses.replace(base.parked, items=items)
+    operation.check_request(
+        lambda: rt,
+        cluster,
+        rows_now.with_group(dataclasses.replace(new, made=True)),
+        dataclasses.replace(base, parked=parked),
+    )
 
 
 def _check_name(

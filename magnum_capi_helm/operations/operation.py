@@ -168,7 +168,7 @@ def _apply(
     scope = scope_of(cluster)
     revisions, found = _read(rt, scope, rows.all_groups(cluster))
     wanted_now = _wanted(cluster, rows_now, scope, revisions, found)
-    replacement.withhold(rt, scope, wanted_now, revisions)
+    replacement.check_apply(rt, scope, wanted_now, revisions)
     changed = wanted_now is not found.wanted
     if changed:
         _keep(rt, cluster, rows_now, scope, wanted_now, found.parked)
@@ -243,7 +243,7 @@ def check_request(
         wanted_then = _wanted(cluster, rows_then, scope, revisions, found)
         if always or _differs(found.wanted, wanted_then):
             with rt.turns.turn():
-                replacement.check(rt, scope, wanted_then, revisions)
+                replacement.check_request(rt, scope, wanted_then, revisions)
     except exceptions.WouldReplace:
         raise
     except exceptions.CapiHelmError as error:

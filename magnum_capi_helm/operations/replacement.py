@@ -21,14 +21,16 @@ Two kinds of change are left alone. The first is an upgrade, a rollback or a
 rollout: it counts the upgrades of the release up, and its own dry run has
 shown what it replaces. The second is a nodegroup whose own settings change.
 
-helm is asked every time. It takes a fraction of a second, and a shortcut,
-such as an equal digest of the chart, would trust that nothing but the chart
-decides what helm renders.
+A comparison takes helm a fraction of a second. A shortcut, such as an equal
+digest of the chart, would trust that nothing but the chart decides what helm
+renders. Only what a request has compared just now is not compared once more
+when it is applied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+import time
 from typing import Any
 
 from oslo_log import log
@@ -50,6 +52,9 @@ LOG = log.getLogger(__name__)
 _COUNTS = frozenset(
     {"autoscale", "machineCount", "machineCountMax", "machineCountMin"}
 )
+
+#: Seconds for which the comparison that a request made is good.
+_RECENT = 60.0
 
 #: Digits of a SHA-256 that a text shows.
 _DIGITS = 12
@@ -84,41 +89,71 @@ def find(
     )
 
 
-def check(
+def check_request(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    wanted: intent.Intent,
+    revisions: Sequence[view.Revision],
+) -> None:
+    """Refuse a request that replaces machines unasked.
+
+    :raises WouldReplace: it does
+    :raises HelmError: the chart does not accept the values
+    """
+    _check(rt, scope, wanted, revisions)
+    inputs = _inputs(rt, wanted, revisions)
+    rt.compared[scope] = (time.monotonic(), inputs)
+
+
+def check_apply(
+    rt: runtime.Runtime,
+    scope: snapshot.Scope,
+    wanted: intent.Intent,
+    revisions: Sequence[view.Revision],
+) -> None:
+    """Refuse to apply what replaces machines unasked; only under the Lease.
+
+    Polls try again and again: each new refusal is logged once. The status of
+    an operation in progress shows what is kept in ``Runtime.withheld``.
+
+    :raises WouldReplace: it does
+    :raises HelmError: the chart does not accept the values
+    """
+    since, inputs = rt.compared.pop(scope, (0.0, None))
+    recent = time.monotonic() - since < _RECENT
+    if not recent or inputs != _inputs(rt, wanted, revisions):
+        try:
+            _check(rt, scope, wanted, revisions)
+        except exceptions.WouldReplace as error:
+            if rt.withheld.get(scope) != str(error):
+                LOG.warning("Release %s is left as it is: %s", scope[1], error)
+            rt.withheld[scope] = str(error)
+            raise
+    rt.withheld.pop(scope, None)
+
+
+def _check(
     rt: runtime.Runtime,
     scope: snapshot.Scope,
     wanted: intent.Intent,
     revisions: Iterable[view.Revision],
 ) -> None:
-    """Refuse to apply what replaces machines unasked.
-
-    :raises WouldReplace: it does
-    :raises HelmError: the chart does not accept the values
-    """
     groups = find(rt, scope, wanted, revisions)
     if groups:
         raise exceptions.WouldReplace(_text(rt, wanted, groups))
 
 
-def withhold(
+def _inputs(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
     wanted: intent.Intent,
     revisions: Iterable[view.Revision],
-) -> None:
-    """As :func:`check`; log each new refusal once, and keep it.
-
-    Polls try again and again, and a log has to be readable. The status of an
-    operation in progress shows what is kept in ``Runtime.withheld``.
-    """
-    try:
-        check(rt, scope, wanted, revisions)
-    except exceptions.WouldReplace as error:
-        if rt.withheld.get(scope) != str(error):
-            LOG.warning("Release %s is left as it is: %s", scope[1], error)
-        rt.withheld[scope] = str(error)
-        raise
-    rt.withheld.pop(scope, None)
+) -> tuple[object, ...]:
+    """Return all that the result of a comparison depends on."""
+    deployed = [
+        each.version for each in revisions if each.status == "deployed"
+    ]
+    digest = rt.charts.digest(wanted.chart)
+    return deployed, digest, wanted.fingerprint, wanted.values
 
 
 def _changed_groups(

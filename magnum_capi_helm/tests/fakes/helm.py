@@ -87,6 +87,8 @@ class FakeHelm(repository.FakeRepository):
         self._server = client.server
         self.installed = "v3.20.2"
         self.upgrades: list[Call] = []
+        #: How often it rendered a chart that is not an addon's.
+        self.renders = 0
         self.uninstalls: list[str] = []
         #: How the next runs end; afterwards all end well.
         self.outcomes: list[Outcome] = []
@@ -180,6 +182,7 @@ class FakeHelm(repository.FakeRepository):
             name = pathlib.Path(chart).stem
             pod = {"kind": "Pod", "spec": {"image": f"reg.test/{name}"}}
             return json.dumps(pod)
+        self.renders += 1
         build = {**_build(chart), **self.otherwise}
         made = charts.render(release, namespace, dict(values), build)
         return records.SEPARATOR.join(map(json.dumps, made))

@@ -197,6 +197,44 @@ class RequestTest(BuildTestCase):
         self.assertEqual(before, self.machines())
 
 
+class FirstTest(base.FlowTestCase):
+    """A create has nothing to compare with."""
+
+    def test_it_renders_nothing(self) -> None:
+        self.created()
+        self.assertEqual(0, self.helm.renders)
+
+
+class CostTest(BuildTestCase):
+    """How often helm renders."""
+
+    def assert_renders(self, number: int) -> None:
+        self.assertEqual(number, self.helm.renders)
+        self.helm.renders = 0
+
+    def test_each_request_renders_once(self) -> None:
+        self.helm.renders = 0
+        self.resize(3)
+        self.assert_renders(1)
+        self.add("more")
+        self.assert_renders(1)
+        self.change("extra", max_node_count=7)
+        self.assert_renders(1)
+        self.remove("more")
+        self.assert_renders(1)
+        self.assertEqual(6, len(self.helm.upgrades))
+
+    def test_what_another_conductor_applies_it_compares_itself(self) -> None:
+        self.helm.renders = 0
+        with self.busy():
+            self.resize(3)
+        self.assert_renders(1)
+        base.install(self, self.plane.runtime("conductor-2"))
+        self.poll()
+        self.assert_renders(1)
+        self.assertEqual(3, self.replicas())
+
+
 class TouchedTest(BuildTestCase):
     """What the request itself changes may become something else."""
 

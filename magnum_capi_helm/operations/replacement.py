@@ -186,10 +186,10 @@ def _text(
         f"({', '.join(groups)}), so nothing is changed. Chart {chart} now "
         "renders their templates differently from when it was last applied"
         f"{_explanation(rt, wanted, chart)}. The operator can put the former "
-        "build back into the chart store, or replace the machines with "
+        "build back into the chart store, or replace the machines: "
         f"`magnum-capi-helm rollout --chart-version {version} "
-        "--allow-replacement`, whose dry run names them; an upgrade of the "
-        "cluster replaces them, too"
+        "--allow-replacement` names them, and replaces them with --apply; an "
+        "upgrade of the cluster replaces them, too"
     )
 
 

@@ -13,8 +13,9 @@
 """A management plane: a Kubernetes API server and Cluster API's managers.
 
 Everything is the real thing but the infrastructure: OpenStack's provider runs
-for its admission webhooks alone (no object carries its watch filter), and
-``labinfra`` plays its controllers, the machines, and the addon provider.
+for its admission webhooks alone (the namespace that it watches has no
+objects), and ``labinfra`` plays its controllers, the machines, and the addon
+provider.
 """
 
 from collections.abc import Callable
@@ -150,10 +151,11 @@ def _controller_manager(plane: planes.Plane) -> service.Service:
 def _manager(plane: planes.Plane, name: str) -> service.Service:
     _, first = manifests.PROVIDERS[name.removeprefix("capi-")]
     port = plane.port(first)
-    # Without a label to match, the OpenStack provider reconciles nothing.
+    # In a namespace without objects, the OpenStack provider reconciles
+    # nothing. Its watch filter is no way: OpenStackServers pass it.
     # Flatcar is configured by Ignition, which is an alpha feature.
     extra = {
-        "capo": ("--watch-filter=none",),
+        "capo": ("--namespace=none",),
         "capi-bootstrap": (_IGNITION,),
         "capi-kcp": (_IGNITION,),
     }.get(name, ())

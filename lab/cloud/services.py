@@ -33,11 +33,11 @@ _APIS = {
     "glance": ("glance.wsgi.api", 9292, ""),
     "placement": ("placement.wsgi.api", 8778, ""),
     "cinder": ("cinder.wsgi.api", 8776, "/v3"),
-    "nova": ("nova.wsgi.osapi_compute", 8774, "/v2.1"),
+    "nova": ("nova", 8774, "/v2.1"),
     "neutron": ("neutron.wsgi.api", 9696, ""),
     "barbican": ("barbican", 9311, ""),
 }
-_SCRIPTS = {"barbican": "barbican_api.py"}
+_SCRIPTS = {"barbican": "barbican_api.py", "nova": "nova_all.py"}
 _MAGNUM = "magnum_all.py"
 _TYPES = {
     "glance": "image",

@@ -152,3 +152,10 @@ func (l *lab) phase(ctx context.Context, o *unstructured.Unstructured, phase, me
 	o.Object["status"] = status
 	return l.c.Status().Patch(ctx, o, client.MergeFrom(before))
 }
+
+func list(ctx context.Context, c client.Client, gvk schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	err := c.List(ctx, l)
+	return l.Items, err
+}

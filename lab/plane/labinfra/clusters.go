@@ -19,111 +19,112 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	infrav1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+	clusterv1beta1 "sigs.k8s.io/cluster-api/api/core/v1beta1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/annotations"
+	"sigs.k8s.io/cluster-api/util/deprecated/v1beta1/conditions"
+	"sigs.k8s.io/cluster-api/util/patch"
 )
 
-// endpointNet is the first half of the endpoints' addresses: loopback, and nobody else's.
+// The second half is made from the cluster's name, so that a restart finds the same address again.
 var endpointNet = flag.String("endpoint-net", "127.88", "first half of the endpoints' addresses")
 
+// CAPO asks Nova for these.
 var zones = flag.String("zones", "nova", "availability zones of Nova, with commas between them")
 
-// cluster plays the OpenStackCluster controller.
-func (l *lab) cluster(ctx context.Context, o *unstructured.Unstructured, left map[string]int) error {
-	cluster := owner(o, "Cluster")
-	if cluster == "" {
+// cluster does for one OpenStackCluster what CAPO does (controllers/openstackcluster_controller.go). It makes no
+// network and no load balancer: the endpoint is an address of loopback.
+func (l *lab) cluster(ctx context.Context, o *infrav1.OpenStackCluster, left map[string]int) (err error) {
+	owner := owner(o, "Cluster")
+	if owner == "" {
 		return nil // the core controller has not adopted it yet
 	}
-	name := o.GetNamespace() + "/" + cluster
-	if o.GetDeletionTimestamp() != nil {
+	name := o.Namespace + "/" + owner
+	c, err := l.owning(ctx, client.ObjectKey{Namespace: o.Namespace, Name: owner})
+	if err != nil || annotations.IsPaused(c, o) {
+		return err
+	}
+	if o.DeletionTimestamp != nil {
 		if left[name] > 0 {
 			return nil
 		}
 		l.drop(name)
-		return l.letGo(ctx, o)
+		return l.letGo(ctx, o, infrav1.ClusterFinalizer)
 	}
-	before := o.DeepCopy()
-	controllerutil.AddFinalizer(o, finalizer)
-	setEndpoint(o, name)
-	if !equality.Semantic.DeepEqual(before.Object, o.Object) {
-		if err := l.c.Patch(ctx, o, client.MergeFrom(before)); err != nil {
-			return err
-		}
-	}
-	if ready, _, _ := unstructured.NestedBool(o.Object, "status", "ready"); ready {
+	if o.Status.Ready {
 		return nil
 	}
-	before = o.DeepCopy()
-	must(unstructured.SetNestedMap(o.Object, clusterStatus(o, cluster), "status"))
-	return l.c.Status().Patch(ctx, o, client.MergeFrom(before))
+	helper, err := patch.NewHelper(o, l.c)
+	if err != nil {
+		return err
+	}
+	if !controllerutil.AddFinalizer(o, infrav1.ClusterFinalizer) {
+		provision(o, name, owner)
+	}
+	return helper.Patch(ctx, o)
 }
 
-// letGo removes our finalizer.
-func (l *lab) letGo(ctx context.Context, o *unstructured.Unstructured) error {
+// letGo takes away the last reason for an object to stay.
+func (l *lab) letGo(ctx context.Context, o client.Object, finalizer string) error {
 	if !controllerutil.RemoveFinalizer(o, finalizer) {
 		return nil
 	}
 	return client.IgnoreNotFound(l.c.Update(ctx, o))
 }
 
-// setEndpoint gives the cluster an address of its own unless it has one.
-func setEndpoint(o *unstructured.Unstructured, name string) {
-	if host, _, _ := unstructured.NestedString(o.Object, "spec", "controlPlaneEndpoint", "host"); host != "" {
-		return
+// provision writes what CAPO writes at the end of reconcileNormal, as far as anybody in the lab reads it.
+func provision(o *infrav1.OpenStackCluster, name, cluster string) {
+	setEndpoint(o, name)
+	o.Status.Network = &infrav1.NetworkStatusWithSubnets{
+		NetworkStatus: infrav1.NetworkStatus{
+			ID: uuid(name + "net"), Name: "k8s-clusterapi-cluster-" + o.Namespace + "-" + cluster,
+		},
+		Subnets: []infrav1.Subnet{{ID: uuid(name + "subnet"), Name: "nodes", CIDR: "192.168.3.0/24"}},
 	}
-	port, ok, _ := unstructured.NestedInt64(o.Object, "spec", "apiServerPort")
-	if !ok {
-		port = 6443
+	o.Status.ExternalNetwork = &infrav1.NetworkStatus{ID: uuid("external"), Name: "public"}
+	o.Status.FailureDomains = failureDomains(o)
+	o.Status.Ready = true
+	o.Status.Initialization = &infrav1.ClusterInitialization{Provisioned: true}
+	for _, kind := range []clusterv1beta1.ConditionType{
+		infrav1.NetworkReadyCondition, infrav1.RouterReadyCondition, infrav1.SecurityGroupsReadyCondition,
+		infrav1.APIEndpointReadyCondition, clusterv1beta1.ReadyCondition,
+	} {
+		conditions.MarkTrue(o, kind)
 	}
-	s := sha1.Sum([]byte(name))
-	endpoint := map[string]any{"host": fmt.Sprintf("%s.%d.%d", *endpointNet, s[0], s[1]), "port": port}
-	must(unstructured.SetNestedMap(o.Object, endpoint, "spec", "controlPlaneEndpoint"))
 }
 
-// failureDomains are Nova's zones, and whether the control plane may be there, as the provider decides it.
-func failureDomains(o *unstructured.Unstructured) map[string]any {
-	omit, _, _ := unstructured.NestedBool(o.Object, "spec", "controlPlaneOmitAvailabilityZone")
-	chosen, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "controlPlaneAvailabilityZones")
-	domains := map[string]any{}
+// setEndpoint gives the cluster an address of loopback that is its own.
+func setEndpoint(o *infrav1.OpenStackCluster, name string) {
+	if o.Spec.ControlPlaneEndpoint != nil && o.Spec.ControlPlaneEndpoint.Host != "" {
+		return
+	}
+	s := sha1.Sum([]byte(name))
+	o.Spec.ControlPlaneEndpoint = &clusterv1beta1.APIEndpoint{
+		Host: fmt.Sprintf("%s.%d.%d", *endpointNet, s[0], s[1]), Port: int32(ptr.Deref(o.Spec.APIServerPort, 6443)),
+	}
+}
+
+// failureDomains tells of each zone whether the control plane may use it.
+func failureDomains(o *infrav1.OpenStackCluster) clusterv1beta1.FailureDomains {
+	domains := clusterv1beta1.FailureDomains{}
 	for _, zone := range strings.Split(*zones, ",") {
-		may := !omit
-		if len(chosen) > 0 {
+		may := !ptr.Deref(o.Spec.ControlPlaneOmitAvailabilityZone, false)
+		if chosen := o.Spec.ControlPlaneAvailabilityZones; len(chosen) > 0 {
 			may = slices.Contains(chosen, zone)
 		}
-		domains[zone] = map[string]any{"controlPlane": may}
+		domains[zone] = clusterv1beta1.FailureDomainSpec{ControlPlane: may}
 	}
 	return domains
 }
 
-func clusterStatus(o *unstructured.Unstructured, cluster string) map[string]any {
-	namespace := o.GetNamespace()
-	name := namespace + "/" + cluster
-	return map[string]any{
-		"ready":          true,
-		"initialization": map[string]any{"provisioned": true},
-		"network": map[string]any{
-			"id":      uuid(name + "net"),
-			"name":    "k8s-clusterapi-cluster-" + namespace + "-" + cluster,
-			"subnets": []any{map[string]any{"id": uuid(name + "subnet"), "name": "nodes", "cidr": "192.168.3.0/24"}},
-		},
-		"externalNetwork": map[string]any{"id": uuid("external"), "name": "public"},
-		"failureDomains":  failureDomains(o),
-		"conditions":      []any{condition("Ready", time.Now())},
-	}
-}
-
-// condition is a true one; the provider's kinds have v1beta1 conditions.
-func condition(kind string, since time.Time) map[string]any {
-	return map[string]any{"type": kind, "status": "True", "lastTransitionTime": since.UTC().Format(time.RFC3339)}
-}
-
-func owner(o *unstructured.Unstructured, kind string) string {
+// owner is the name of the Cluster API object of this kind that owns an object.
+func owner(o client.Object, kind string) string {
 	for _, r := range o.GetOwnerReferences() {
 		if r.Kind == kind && strings.HasPrefix(r.APIVersion, clusterv1.GroupVersion.Group) {
 			return r.Name
@@ -132,7 +133,6 @@ func owner(o *unstructured.Unstructured, kind string) string {
 	return ""
 }
 
-// uuid is always the same for the same text.
 func uuid(s string) string {
 	h := sha1.Sum([]byte(s))
 	h[6], h[8] = h[6]&0x0f|0x50, h[8]&0x3f|0x80

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
@@ -35,13 +36,12 @@ func (l *lab) identity(ctx context.Context, c *clusterv1.Cluster) (*corev1.Secre
 	if s, ok := l.seen.identities[cluster]; ok {
 		return s, nil
 	}
-	infra := &unstructured.Unstructured{}
-	infra.SetGroupVersionKind(clusterKind)
+	infra := &infrav1.OpenStackCluster{}
 	key := client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.InfrastructureRef.Name}
 	if err := l.c.Get(ctx, key, infra); err != nil {
 		return nil, err
 	}
-	key.Name, _, _ = unstructured.NestedString(infra.Object, "spec", "identityRef", "name")
+	key.Name = infra.Spec.IdentityRef.Name
 	s := &corev1.Secret{}
 	if err := l.c.Get(ctx, key, s); err != nil {
 		return nil, err

@@ -15,119 +15,127 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	infrav1alpha1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1alpha1"
+	infrav1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
+	clusterv1beta1 "sigs.k8s.io/cluster-api/api/core/v1beta1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/annotations"
+	"sigs.k8s.io/cluster-api/util/deprecated/v1beta1/conditions"
+	"sigs.k8s.io/cluster-api/util/patch"
 )
 
-const noHost = "No valid host was found. There are not enough hosts available."
-
-// machine plays the OpenStackMachine controller and, once the server is ACTIVE, cloud-init and kubeadm.
-func (l *lab) machine(ctx context.Context, o *unstructured.Unstructured) error {
-	cluster, machineName := o.GetLabels()[clusterv1.ClusterNameLabel], owner(o, "Machine")
-	if cluster == "" || machineName == "" {
+// machine does for one OpenStackMachine what CAPO does (controllers/openstackmachine_controller.go), and for a server
+// that runs it plays the kubelet. infra is the OpenStackCluster; nil when there is none.
+func (l *lab) machine(ctx context.Context, o *infrav1.OpenStackMachine, infra *infrav1.OpenStackCluster) error {
+	cluster, machineName := o.Labels[clusterv1.ClusterNameLabel], owner(o, "Machine")
+	if cluster == "" || machineName == "" || infra == nil {
 		return nil
 	}
-	name := o.GetNamespace() + "/" + cluster
-	if o.GetDeletionTimestamp() != nil {
-		if w := l.get(name); w != nil {
-			l.leave(ctx, w, o.GetName())
-		}
-		return l.letGo(ctx, o)
+	c, err := l.owning(ctx, client.ObjectKey{Namespace: o.Namespace, Name: cluster})
+	if err != nil || annotations.IsPaused(c, o) {
+		return err
 	}
-	if held(o) {
-		return nil
+	if o.DeletionTimestamp != nil {
+		return l.endMachine(ctx, o, infra)
 	}
 	m := &clusterv1.Machine{}
-	if err := l.c.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: machineName}, m); err != nil {
+	if err := l.c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: machineName}, m); err != nil {
 		return err
+	}
+	if o.Status.Ready {
+		return l.register(ctx, o, m, c)
+	}
+	helper, err := patch.NewHelper(o, l.c)
+	if err != nil {
+		return err
+	}
+	if err := l.startMachine(ctx, o, m, infra); err != nil {
+		return err
+	}
+	applicable := []clusterv1beta1.ConditionType{infrav1.InstanceReadyCondition}
+	if util.IsControlPlaneMachine(m) {
+		applicable = append(applicable, infrav1.APIServerIngressReadyCondition)
+	}
+	conditions.SetSummary(o, conditions.WithConditions(applicable...))
+	return helper.Patch(ctx, o)
+}
+
+// startMachine is CAPO's reconcileNormal. While the server is not ready, also when it is in ERROR, CAPO writes nothing:
+// the machine goes on saying what it waited for before there was a server.
+func (l *lab) startMachine(ctx context.Context, o *infrav1.OpenStackMachine, m *clusterv1.Machine, infra *infrav1.OpenStackCluster) error {
+	waits := func(reason string) error {
+		conditions.MarkFalse(o, infrav1.InstanceReadyCondition, reason, clusterv1beta1.ConditionSeverityInfo, "")
+		return nil
+	}
+	if !infra.Status.Ready {
+		return waits(infrav1.WaitingForClusterInfrastructureReason)
 	}
 	if m.Spec.Bootstrap.DataSecretName == nil {
+		return waits(infrav1.WaitingForBootstrapDataReason)
+	}
+	if controllerutil.AddFinalizer(o, infrav1.MachineFinalizer) {
 		return nil
 	}
-	if ready, _, _ := unstructured.NestedBool(o.Object, "status", "ready"); !ready {
-		return l.boot(ctx, o)
+	s := &infrav1alpha1.OpenStackServer{}
+	err := l.c.Get(ctx, client.ObjectKeyFromObject(o), s)
+	if apierrors.IsNotFound(err) {
+		return l.c.Create(ctx, newServer(o, m, infra))
 	}
-	return l.register(ctx, o, m, cluster)
-}
-
-func held(o *unstructured.Unstructured) bool {
-	return o.GetAnnotations()[holdAnnotation] != "" || strings.Contains(flavor(o), "stuck")
-}
-
-func flavor(o *unstructured.Unstructured) string {
-	name, _, _ := unstructured.NestedString(o.Object, "spec", "flavor")
-	return name
-}
-
-// boot makes the server ACTIVE after a while, or fails as Nova would.
-func (l *lab) boot(ctx context.Context, o *unstructured.Unstructured) error {
-	if time.Since(o.GetCreationTimestamp().Time) < *bootDelay {
-		return nil
-	}
-	before := o.DeepCopy()
-	controllerutil.AddFinalizer(o, finalizer)
-	id := uuid(o.GetNamespace() + o.GetName() + string(o.GetUID()))
-	must(unstructured.SetNestedField(o.Object, "openstack:///"+id, "spec", "providerID"))
-	if err := l.c.Patch(ctx, o, client.MergeFrom(before)); err != nil {
+	if err != nil || !s.Status.Ready {
 		return err
 	}
-	before = o.DeepCopy()
-	must(unstructured.SetNestedMap(o.Object, machineStatus(o, id), "status"))
-	return l.c.Status().Patch(ctx, o, client.MergeFrom(before))
+	id := *s.Status.InstanceID
+	o.Status.Addresses = []corev1.NodeAddress{
+		{Type: corev1.NodeInternalIP, Address: nodeIP(id)},
+		{Type: corev1.NodeInternalDNS, Address: s.Name},
+	}
+	if util.IsControlPlaneMachine(m) {
+		conditions.MarkTrue(o, infrav1.APIServerIngressReadyCondition)
+	}
+	conditions.MarkTrue(o, infrav1.InstanceReadyCondition)
+	region := ""
+	if o.Spec.IdentityRef != nil {
+		region = o.Spec.IdentityRef.Region
+	}
+	provider := fmt.Sprintf("openstack://%s/%s", region, id)
+	o.Spec.ProviderID = &provider
+	o.Status.InstanceID = s.Status.InstanceID
+	o.Status.Ready = true
+	o.Status.Initialization = &infrav1.MachineInitialization{Provisioned: true}
+	return nil
 }
 
-func machineStatus(o *unstructured.Unstructured, id string) map[string]any {
-	why := o.GetAnnotations()[failAnnotation]
-	if why == "" && strings.Contains(flavor(o), "nohost") {
-		why = noHost
+// endMachine is CAPO's reconcileDelete: the machine goes after its server.
+func (l *lab) endMachine(ctx context.Context, o *infrav1.OpenStackMachine, infra *infrav1.OpenStackCluster) error {
+	if infra.Status.Ready && infra.Status.Network != nil {
+		s := &infrav1alpha1.OpenStackServer{}
+		err := l.c.Get(ctx, client.ObjectKeyFromObject(o), s)
+		if err == nil {
+			return client.IgnoreNotFound(l.c.Delete(ctx, s))
+		}
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
 	}
-	if why != "" {
-		return failedStatus(why, o.GetCreationTimestamp().Time)
-	}
-	return map[string]any{
-		"ready":          true,
-		"initialization": map[string]any{"provisioned": true},
-		"instanceID":     id,
-		"instanceState":  "ACTIVE",
-		"addresses": []any{
-			map[string]any{"type": "InternalIP", "address": nodeIP(id)},
-			map[string]any{"type": "InternalDNS", "address": o.GetName()},
-		},
-		"conditions": []any{condition("Ready", time.Now()), condition("InstanceReady", time.Now())},
-	}
+	return l.letGo(ctx, o, infrav1.MachineFinalizer)
 }
 
-func failedStatus(why string, since time.Time) map[string]any {
-	failed := func(kind string) any {
-		c := condition(kind, since)
-		c["status"], c["severity"], c["reason"], c["message"] = "False", "Error", "InstanceCreateFailed", why
-		return c
-	}
-	return map[string]any{
-		"ready": false, "failureReason": "CreateError", "failureMessage": why,
-		"conditions": []any{failed("Ready"), failed("InstanceReady")},
-	}
-}
-
-// register lets the machine's node join, a while after the server became ACTIVE.
-func (l *lab) register(ctx context.Context, o *unstructured.Unstructured, m *clusterv1.Machine, cluster string) error {
-	name := o.GetNamespace() + "/" + cluster
+// register lets a machine join, once. After a restart the workload cluster is new, and all machines join again.
+func (l *lab) register(ctx context.Context, o *infrav1.OpenStackMachine, m *clusterv1.Machine, c *clusterv1.Cluster) error {
+	name := c.Namespace + "/" + c.Name
 	w := l.get(name)
-	if (w != nil && w.has(o.GetName())) || time.Since(activeSince(o)) < *joinDelay {
+	if (w != nil && w.has(o.Name)) || time.Since(activeSince(o)) < *joinDelay {
 		return nil
 	}
-	provider, _, _ := unstructured.NestedString(o.Object, "spec", "providerID")
-	_, controlPlane := m.Labels[clusterv1.MachineControlPlaneLabel]
-	c := &clusterv1.Cluster{}
-	if err := l.c.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: cluster}, c); err != nil {
-		return err
-	}
+	controlPlane := util.IsControlPlaneMachine(m)
 	if w == nil {
 		if !controlPlane || c.Spec.ControlPlaneEndpoint.Host == "" {
 			return nil
@@ -137,18 +145,14 @@ func (l *lab) register(ctx context.Context, o *unstructured.Unstructured, m *clu
 			return fmt.Errorf("start %s: %w", name, err)
 		}
 	}
-	joining := node{name: o.GetName(), provider: provider, version: m.Spec.Version, controlPlane: controlPlane}
+	joining := node{name: o.Name, provider: *o.Spec.ProviderID, version: m.Spec.Version, controlPlane: controlPlane}
 	return l.join(ctx, w, c, joining)
 }
 
-func activeSince(o *unstructured.Unstructured) time.Time {
-	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	for _, x := range conditions {
-		if c, ok := x.(map[string]any); ok && c["type"] == "InstanceReady" {
-			if t, err := time.Parse(time.RFC3339, fmt.Sprint(c["lastTransitionTime"])); err == nil {
-				return t
-			}
-		}
+// activeSince is when the machine became ready.
+func activeSince(o *infrav1.OpenStackMachine) time.Time {
+	if t := conditions.GetLastTransitionTime(o, infrav1.InstanceReadyCondition); t != nil {
+		return t.Time
 	}
-	return o.GetCreationTimestamp().Time
+	return o.CreationTimestamp.Time
 }

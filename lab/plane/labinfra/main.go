@@ -34,15 +34,15 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1alpha1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1alpha1"
+	infrav1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	cloudv1 "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/cloud/api/v1alpha1"
 	inmemoryruntime "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/runtime"
@@ -52,7 +52,6 @@ import (
 )
 
 const (
-	finalizer = "lab.example.org/infra"
 	// holdAnnotation keeps a machine from ever booting.
 	holdAnnotation = "lab.example.org/hold"
 	// failAnnotation lets a machine or an addon fail with its text.
@@ -64,14 +63,7 @@ var (
 	bootDelay  = flag.Duration("boot-delay", 2*time.Second, "OpenStackMachine created -> server ACTIVE")
 	joinDelay  = flag.Duration("join-delay", 2*time.Second, "server ACTIVE -> Node registered")
 	tick       = flag.Duration("tick", time.Second, "poll interval")
-
-	clusterKind = infrastructure("OpenStackCluster")
-	machineKind = infrastructure("OpenStackMachine")
 )
-
-func infrastructure(kind string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta1", Kind: kind}
-}
 
 // lab is what all simulated controllers share.
 type lab struct {
@@ -121,6 +113,8 @@ func newLab(ctx context.Context) *lab {
 	scheme := runtime.NewScheme()
 	must(clientgoscheme.AddToScheme(scheme))
 	must(clusterv1.AddToScheme(scheme))
+	must(infrav1.AddToScheme(scheme))
+	must(infrav1alpha1.AddToScheme(scheme))
 	cfg := ctrl.GetConfigOrDie()
 	cfg.QPS, cfg.Burst = 50, 100
 	c, err := client.New(cfg, client.Options{Scheme: scheme})
@@ -175,36 +169,44 @@ func must(err error) {
 
 // reconcile looks at everything once; an error of one object is retried at the next tick.
 func (l *lab) reconcile(ctx context.Context) {
-	machines, err1 := list(ctx, l.c, machineKind)
-	clusters, err2 := list(ctx, l.c, clusterKind)
-	if err := errors.Join(err1, err2); err != nil {
+	clusters, machines, servers := &infrav1.OpenStackClusterList{}, &infrav1.OpenStackMachineList{}, &infrav1alpha1.OpenStackServerList{}
+	if err := errors.Join(l.c.List(ctx, machines), l.c.List(ctx, servers), l.c.List(ctx, clusters)); err != nil {
 		klog.ErrorS(err, "list")
 		return
 	}
 	l.seen = seen{clusters: map[client.ObjectKey]*clusterv1.Cluster{}, identities: map[client.ObjectKey]*corev1.Secret{}}
 	left := map[string]int{} // machines per cluster
-	for i := range machines {
-		left[machines[i].GetNamespace()+"/"+machines[i].GetLabels()[clusterv1.ClusterNameLabel]]++
+	ofServer := map[client.ObjectKey]*infrav1.OpenStackMachine{}
+	for i := range machines.Items {
+		m := &machines.Items[i]
+		left[clusterOf(m)]++
+		ofServer[client.ObjectKeyFromObject(m)] = m
 	}
-	for i := range clusters {
-		complain(l.cluster(ctx, &clusters[i], left), &clusters[i])
+	infra := map[string]*infrav1.OpenStackCluster{}
+	for i := range clusters.Items {
+		o := &clusters.Items[i]
+		infra[clusterOf(o)] = o
+		complain(l.cluster(ctx, o, left), o)
 	}
-	for i := range machines {
-		complain(l.machine(ctx, &machines[i]), &machines[i])
+	for i := range machines.Items {
+		m := &machines.Items[i]
+		complain(l.machine(ctx, m, infra[clusterOf(m)]), m)
+	}
+	for i := range servers.Items {
+		s := &servers.Items[i]
+		complain(l.server(ctx, s, ofServer[client.ObjectKeyFromObject(s)]), s)
 	}
 	l.addons(ctx)
 }
 
-// complain logs an error unless it is one that the next tick gets over.
-func complain(err error, o *unstructured.Unstructured) {
-	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-		klog.ErrorS(err, "reconcile", "kind", o.GetKind(), "namespace", o.GetNamespace(), "name", o.GetName())
-	}
+// clusterOf names the cluster that an object belongs to.
+func clusterOf(o client.Object) string {
+	return o.GetNamespace() + "/" + o.GetLabels()[clusterv1.ClusterNameLabel]
 }
 
-func list(ctx context.Context, c client.Client, gvk schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
-	l := &unstructured.UnstructuredList{}
-	l.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	err := c.List(ctx, l)
-	return l.Items, err
+// complain logs an error unless it is one that the next tick gets over.
+func complain(err error, o client.Object) {
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		klog.ErrorS(err, "reconcile", "kind", fmt.Sprintf("%T", o), "namespace", o.GetNamespace(), "name", o.GetName())
+	}
 }

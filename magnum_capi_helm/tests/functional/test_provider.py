@@ -1,0 +1,149 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The lab's provider writes what CAPO 0.14.6 writes, and no more.
+
+Each text here is a status of its controllers; lab/README.rst names the places
+in its sources.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.functional import base
+
+_SERVER = kinds.Kind(
+    "OpenStackServer",
+    "infrastructure.cluster.x-k8s.io",
+    "openstackservers",
+    ("v1alpha1",),
+)
+_NAME = "cluster.x-k8s.io/cluster-name"
+_FAULT = "lab.example.org/fail"
+_TEXT = "Quota exceeded"
+
+
+def _without_time(status: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **status,
+        "conditions": [
+            {k: v for k, v in each.items() if k != "lastTransitionTime"}
+            for each in status["conditions"]
+        ],
+    }
+
+
+def _twice(**fields: str) -> list[dict[str, str]]:
+    """InstanceReady, and Ready, which sums it up."""
+    return [{"type": kind, **fields} for kind in ("Ready", "InstanceReady")]
+
+
+class ProviderTest(base.LabCase):
+    def _release(self, cluster: str) -> str:
+        return str(
+            self.until(
+                lambda: (self.magnum.find(cluster) or {}).get("stack_id"), 60
+            )
+        )
+
+    def _of_workers(
+        self, kind: kinds.Kind, release: str
+    ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = [
+            *self.plane.list(kind, self.namespace, f"{_NAME}={release}")
+        ]
+        return [
+            x for x in found if "-default-worker-" in x["metadata"]["name"]
+        ]
+
+    def _failed(self, release: str) -> dict[str, Any]:
+        """The worker's OpenStackServer, once it is in ERROR."""
+
+        def failed() -> dict[str, Any] | None:
+            for server in self._of_workers(_SERVER, release):
+                if server.get("status", {}).get("instanceState") == "ERROR":
+                    return server
+            return None
+
+        found: dict[str, Any] = self.until(failed, 180)
+        return found
+
+    def test_only_nova_says_why_no_host_fits(self) -> None:
+        release = self._release(
+            self.cluster(self.template(flavor_id="m1.worker.nohost"))
+        )
+        server = self._failed(release)
+        status = _without_time(server["status"])
+        made = status.pop("instanceID")
+        self.assertEqual(
+            {
+                "ready": False,
+                "instanceState": "ERROR",
+                "conditions": _twice(
+                    status="False",
+                    severity="Error",
+                    reason="InstanceStateError",
+                ),
+            },
+            status,
+        )
+        (machine,) = self._of_workers(kinds.OPENSTACK_MACHINE, release)
+        self.assertEqual(
+            machine["metadata"]["name"], server["metadata"]["name"]
+        )
+        self.assertEqual(
+            {
+                "conditions": _twice(
+                    status="False",
+                    severity="Info",
+                    reason="WaitingForBootstrapData",
+                )
+            },
+            _without_time(machine["status"]),
+        )
+        shown = self.magnum.session.get(
+            f"/servers/{made}", endpoint_filter={"service_type": "compute"}
+        ).json()["server"]
+        self.assertEqual("ERROR", shown["status"])
+        self.assertEqual(500, shown["fault"]["code"])
+        self.assertEqual(
+            "No valid host was found. ", shown["fault"]["message"]
+        )
+
+    def test_server_tells_that_nova_refused_it(self) -> None:
+        release = self._release(
+            self.cluster(self.template(flavor_id="m1.worker.stuck"))
+        )
+        machine = self.until(
+            lambda: self._of_workers(kinds.OPENSTACK_MACHINE, release), 180
+        )[0]["metadata"]["name"]
+        self.plane.patch(
+            kinds.OPENSTACK_MACHINE,
+            self.namespace,
+            machine,
+            {"metadata": {"annotations": {_FAULT: _TEXT}}},
+        )
+        self.assertEqual(
+            {
+                "ready": False,
+                "instanceState": "ERROR",
+                "conditions": _twice(
+                    status="False",
+                    severity="Error",
+                    reason="InstanceCreateFailed",
+                    message=f"error creating Openstack instance: {_TEXT}",
+                ),
+            },
+            _without_time(self._failed(release)["status"]),
+        )

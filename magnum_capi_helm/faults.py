@@ -40,9 +40,11 @@ _CLASSES = (
 #: What :func:`logged` does not warn of.
 _QUIET = (exceptions.Frozen, exceptions.NoTurn, exceptions.WouldReplace)
 
-#: A full stop inside a word, and what looks like one (ONE DOT LEADER).
-_INNER_STOP = re.compile(r"\.(?=\S)")
-_LIKE_A_STOP = "\u2024"
+#: The end of a sentence, and a word that has a full stop.
+_END = re.compile(r"(?<=[^\s.])\.(?=\s|$)")
+_DOTTED = re.compile(
+    r"""[^\s"'`(),;=]*\.(?:[^\s"'`(),;=]*[^\s"'`(),;:=.]|\.*)"""
+)
 
 
 def as_magnum(error: exceptions.CapiHelmError, text: str = "") -> Exception:
@@ -57,16 +59,28 @@ def as_magnum(error: exceptions.CapiHelmError, text: str = "") -> Exception:
     return found
 
 
-def headline(text: str) -> str:
-    """The text, after a copy without full stops inside words.
+def to_client(text: str) -> str:
+    """Return the text with a first sentence that Magnum's API does not cut.
 
-    Magnum's API makes a title of what is before the first full stop, and
-    that is all that ``openstack coe`` and Horizon show. Versions and names
-    have some: in the title they get a character that looks the same, and
-    behind it the text is repeated as it is, for whoever reads the details.
+    The API's error has the whole text as its detail, and what is before the
+    first full stop as its title
+    (``magnum.api.middleware.parsable_error``). ``openstack coe`` prints the
+    title alone. A number therefore replaces each word of the first sentence
+    that has a full stop, such as a version, and the words follow it:
+    "flavor '[1]' has no disk. [1] is m1.worker".
     """
-    sentence = _INNER_STOP.sub(_LIKE_A_STOP, text)
-    return text if sentence == text else f"{sentence.rstrip('.')}. {text}"
+    end = _END.search(text)
+    sentence = text[: end.start()] if end else text
+    numbers: dict[str, str] = {}
+
+    def number(found: re.Match[str]) -> str:
+        return numbers.setdefault(found[0], f"[{len(numbers) + 1}]")
+
+    title = _DOTTED.sub(number, sentence)
+    if not numbers:
+        return text
+    words = ", ".join(f"{mark} is {word}" for word, mark in numbers.items())
+    return f"{title}. {words}{text[len(sentence) :]}"
 
 
 @contextlib.contextmanager
@@ -85,7 +99,7 @@ def translated(
         refusal = error
     # Not inside "except": oslo.log would append the exception again.
     LOG.warning("%s of cluster %s refused: %s", what, uuid, refusal)
-    text = headline(str(refusal)) if answer else ""
+    text = to_client(str(refusal)) if answer else ""
     raise as_magnum(refusal, text) from None
 
 

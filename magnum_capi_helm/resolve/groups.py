@@ -191,9 +191,9 @@ def _image(row: Any, image: spec.Image, found: labels.Values) -> spec.Image:
     tag = found[nodes.KUBE_TAG]
     if not image.kube_version and not tag:
         raise exceptions.InvalidInput(
-            f"image {name} has no property kube_version; set it with "
-            "`openstack image set --property kube_version=v1.34.2 "
-            f"{image.id}`, or give the label kube_tag"
+            f"image {name} has no property kube_version: set it, or give the "
+            "label kube_tag. To set it: `openstack image set --property "
+            f"kube_version=v1.34.2 {image.id}`"
         )
     version = image.kube_version or _number(tag)
     if not _VERSION.fullmatch(version):

@@ -67,15 +67,15 @@ def check_kubernetes(what: str, old: str, new: str) -> None:
         return
     if after < before:
         raise exceptions.NotSupported(
-            f"{what} can't go back to an older Kubernetes: it runs "
-            f"v{_bare(old)}, and the new image has v{_bare(new)}; choose a "
-            f"template whose image has v{_bare(old)} or a later version"
+            f"{what} can't go back to an older Kubernetes: choose a template "
+            "whose image has the version that it runs, or a later one. It "
+            f"runs v{_bare(old)}, and the new image has v{_bare(new)}"
         )
     if after[:2] > (before[0], before[1] + 1):
         raise exceptions.NotSupported(
-            f"{what} can't skip a minor version of Kubernetes: it runs "
-            f"v{_bare(old)}, and the new image has v{_bare(new)}; choose a "
-            "template whose image has the same minor version or the next one"
+            f"{what} can't skip a minor version of Kubernetes: choose a "
+            "template whose image has the same minor version or the next "
+            f"one. It runs v{_bare(old)}, and the new image has v{_bare(new)}"
         )
 
 
@@ -91,10 +91,11 @@ def check_kept(name: str, kubelet: str, control_plane: str) -> None:
     if 0 <= behind <= nodes.SKEW:
         return
     raise exceptions.NotSupported(
-        f"upgrade or delete nodegroup {exceptions.shown(name)} first: its "
-        f"own image has Kubernetes v{_bare(kubelet)}, and a control plane of "
-        f"v{_bare(control_plane)} works with nodes of the same minor version "
-        f"or up to {nodes.SKEW} older ones"
+        f"upgrade or delete nodegroup {exceptions.shown(name)} first: a "
+        "control plane works with nodes of its own minor version of "
+        f"Kubernetes or up to {nodes.SKEW} older ones. The nodegroup's own "
+        f"image has v{_bare(kubelet)}, and the control plane gets "
+        f"v{_bare(control_plane)}"
     )
 
 
@@ -108,8 +109,8 @@ def check_chart(
     before, after = number(old), number(new)
     if before and after and after < before:
         raise exceptions.NotSupported(
-            "the cluster can't go back to an older chart: it has "
-            f"{old}, and {asked} is {new}; give {old} or a later version"
+            "the cluster can't go back to an older chart: give the version "
+            f"that it has, or a later one. It has {old}, and {asked} is {new}"
         )
 
 
@@ -136,8 +137,9 @@ def check_pair(
     if _minor(first) <= version[1] <= _minor(last):
         return
     raise exceptions.NotSupported(
-        "the chart is not made for the Kubernetes of the image: chart "
-        f"{chart} takes {first} to {last}, not v{_bare(kubernetes)}; {advice}"
+        f"the chart is not made for the Kubernetes of the image: {advice}. "
+        f"Chart {chart} takes {first} to {last}, and the image has "
+        f"v{_bare(kubernetes)}"
     )
 
 

@@ -31,7 +31,7 @@ class RefusalsTest(base.LabCase):
         cases = {
             self.cluster(
                 self.template(image_id="ubuntu-no-version")
-            ): "image 'ubuntu-no-version' has no property kube_version; set",
+            ): "image 'ubuntu-no-version' has no property kube_version: set",
             self.cluster(
                 self.template(flavor_id="m1.tiny")
             ): "flavor 'm1.tiny' (1 VCPUs, 512 MiB) is too small",

@@ -56,9 +56,9 @@ class ChartTest(rolling.RolloutTestCase):
         for version, text in (
             (
                 "0.25.1",
-                "the cluster can't go back to an older chart: it has 0.26.1, "
-                "and --chart-version is 0.25.1; give 0.26.1 or a later "
-                "version",
+                "the cluster can't go back to an older chart: give the "
+                "version that it has, or a later one. It has 0.26.1, and "
+                "--chart-version is 0.25.1",
             ),
             ("0.99.0", "chart openstack-cluster 0.99.0 is not in the chart"),
         ):
@@ -75,9 +75,9 @@ class OldChartTest(rolling.RolloutTestCase):
     def test_a_kubernetes_that_the_chart_is_not_made_for(self) -> None:
         self.complete({"labels": {"capi_helm_chart_version": "0.10.1"}})
         self.assertEqual(
-            "the chart is not made for the Kubernetes of the image: chart "
-            "0.15.0 takes 1.29 to 1.32, not v1.34.2; choose another version "
-            "of the chart, or upgrade the cluster first",
+            "the chart is not made for the Kubernetes of the image: choose "
+            "another version of the chart, or upgrade the cluster first. "
+            "Chart 0.15.0 takes 1.29 to 1.32, and the image has v1.34.2",
             self.no(chart="0.15.0"),
         )
 

@@ -29,15 +29,15 @@ from magnum_capi_helm.tests.unit.flows import upgrading
 _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
     (
         {"image_id": "ubuntu-1.33"},
-        "the cluster can't go back to an older Kubernetes: it runs v1.34.2, "
-        "and the new image has v1.33.4; choose a template whose image has "
-        "v1.34.2 or a later version",
+        "the cluster can't go back to an older Kubernetes: choose a template "
+        "whose image has the version that it runs, or a later one. It runs "
+        "v1.34.2, and the new image has v1.33.4",
     ),
     (
         {"image_id": "ubuntu-1.36"},
-        "the cluster can't skip a minor version of Kubernetes: it runs "
-        "v1.34.2, and the new image has v1.36.0; choose a template whose "
-        "image has the same minor version or the next one",
+        "the cluster can't skip a minor version of Kubernetes: choose a "
+        "template whose image has the same minor version or the next one. It "
+        "runs v1.34.2, and the new image has v1.36.0",
     ),
     (
         {"driver": "k8s_cluster_api_ubuntu", "name": "theirs"},
@@ -48,9 +48,9 @@ _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"server_type": "bm"}, "takes a template with server_type=vm"),
     (
         {"labels": {"capi_helm_chart_version": "0.26.1"}},
-        "the cluster can't go back to an older chart: it has 0.27.0, and the "
-        "label capi_helm_chart_version is 0.26.1; give 0.27.0 or a later "
-        "version",
+        "the cluster can't go back to an older chart: give the version that "
+        "it has, or a later one. It has 0.27.0, and the label "
+        "capi_helm_chart_version is 0.26.1",
     ),
     ({"image_id": "bare"}, "image 'bare' has no property kube_version"),
     ({"image_id": "gone"}, "image gone not found"),
@@ -147,8 +147,10 @@ class RefusalTest(upgrading.UpgradeTestCase):
             "default_helm_chart_version", "0.24.0", "capi_helm"
         )
         self.assertIn(
-            "the chart is not made for the Kubernetes of the image: chart "
-            "0.24.0 takes 1.33 to 1.34, not v1.35.1; choose a template",
+            "the chart is not made for the Kubernetes of the image: choose a "
+            "template with another image, or with another label "
+            "capi_helm_chart_version. Chart 0.24.0 takes 1.33 to 1.34, and "
+            "the image has v1.35.1",
             self.refused(self.template(image_id="ubuntu-1.35")),
         )
         self.upgrade(new)
@@ -169,9 +171,10 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.settle()
         self.assertEqual(
-            "upgrade or delete nodegroup 'old' first: its own image has "
-            "Kubernetes v1.32.9, and a control plane of v1.36.0 works with "
-            "nodes of the same minor version or up to 3 older ones",
+            "upgrade or delete nodegroup 'old' first: a control plane works "
+            "with nodes of its own minor version of Kubernetes or up to 3 "
+            "older ones. The nodegroup's own image has v1.32.9, and the "
+            "control plane gets v1.36.0",
             self.refused(self.template(image_id="ubuntu-1.36")),
         )
 
@@ -187,8 +190,9 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.add("mine", image_id="ubuntu-1.34.3")
         self.settle()
         self.assertIn(
-            "nodegroup 'mine' can't go back to an older Kubernetes: it runs "
-            "v1.34.3",
+            "nodegroup 'mine' can't go back to an older Kubernetes: choose a "
+            "template whose image has the version that it runs, or a later "
+            "one. It runs v1.34.3, and the new image has v1.34.2",
             self.refused(self.row().cluster_template, nodegroup="mine"),
         )
 

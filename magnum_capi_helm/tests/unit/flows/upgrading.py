@@ -77,7 +77,7 @@ class UpgradeTestCase(base.NodegroupTestCase):
         self.assertEqual(before, self.snapshot())
         self.assertEqual(upgrades, len(self.helm.upgrades))
         text = str(self.log.output).rsplit(" refused: ", 1)[1].rstrip("\n")
-        self.assertEqual(faults.headline(text), str(error))
+        self.assertEqual(faults.to_client(text), str(error))
         return text
 
     def snapshot(self) -> list[dict[str, Any]]:

@@ -118,9 +118,9 @@ UNFIT: bad_inputs.Table = {
         template={"image_id": "large"},
     ),
     "an image without kube_version": bad_inputs.Input(
-        "image 'plain' has no property kube_version; set it with `openstack "
-        "image set --property kube_version=v1.34.2 i-plain`, or give the "
-        "label kube_tag",
+        "image 'plain' has no property kube_version: set it, or give the "
+        "label kube_tag. To set it: `openstack image set --property "
+        "kube_version=v1.34.2 i-plain`",
         template={"image_id": "plain"},
     ),
     "an image of another distribution": bad_inputs.Input(

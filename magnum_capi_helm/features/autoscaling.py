@@ -74,8 +74,9 @@ MAXIMUM: labels.Label[int | None] = labels.Label(
     type=_COUNT,
     default=None,
     allowed=_COUNT_ALLOWED,
-    help="Upper bound of the default worker group. Default: its node count. "
-    "Other groups have their own max_node_count.",
+    help="Upper bound of the default worker group. Default: one more than its "
+    "node count, or its node count if min_node_count is below that. Other "
+    "groups have their own max_node_count.",
     becomes=("nodeGroups[].machineCountMax",),
 )
 TAG = labels.Label(

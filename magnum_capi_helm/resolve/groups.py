@@ -129,9 +129,11 @@ def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
     """The autoscaler's bounds; the labels are those of the default worker.
 
     What an update gave its row came later than the labels. Each bound that
-    nobody gave is the node count. Magnum saves a minimum of 0 where none was
-    given: beside a maximum it means 0, but not in the default worker, of
-    which a user says it by the label.
+    nobody gave is the node count; where nothing would be scaled then, the
+    maximum of the default worker is one more, as in Magnum's Heat driver.
+    Other groups without a maximum are not scaled. Magnum saves a minimum of
+    0 where none was given: beside a maximum it means 0, but not in the
+    default worker, of which a user says it by the label.
 
     :raises InvalidInput: they contradict each other or the count
     """
@@ -144,7 +146,8 @@ def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
         maximum = values[autoscaling.MAXIMUM] if maximum is None else maximum
     if minimum is None:
         minimum = count if row.is_default or maximum is None else 0
-    maximum = count if maximum is None else maximum
+    if maximum is None:
+        maximum = count + int(row.is_default and minimum == count)
     _check_bounds(row, minimum, maximum)
     return minimum, maximum
 

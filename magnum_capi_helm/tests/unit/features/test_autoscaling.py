@@ -88,8 +88,12 @@ class BoundsTest(base.BaseTestCase):
         zero = {"min_node_count": "0"}
         rows: list[tuple[tuple[Any, ...], tuple[int, int | None]]] = [
             # labels, default worker?, count and bounds of the row
-            (({}, DEFAULT, 2, 0, None), (2, 2)),
-            (({}, DEFAULT, 2, None, None), (2, 2)),
+            (({}, DEFAULT, 2, 0, None), (2, 3)),
+            (({}, DEFAULT, 2, None, None), (2, 3)),
+            (({}, DEFAULT, 0, None, None), (0, 1)),
+            (({"min_node_count": "2"}, DEFAULT, 2, 0, None), (2, 3)),
+            (({"max_node_count": "2"}, DEFAULT, 2, 0, None), (2, 2)),
+            (({}, DEFAULT, 2, 2, 2), (2, 2)),
             (({}, DEFAULT, 2, 1, 4), (1, 4)),
             ((least, DEFAULT, 2, 0, None), (1, 2)),
             ((most, DEFAULT, 2, 0, None), (2, 5)),

@@ -139,7 +139,6 @@ OTHERS_JOBS = frozenset(
 )
 OTHERS_TEMPLATES = frozenset(
     {
-        "check-requirements",
         "publish-openstack-docs-pti",
         "release-notes-jobs-python3",
     }

@@ -10,23 +10,16 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""``magnum-capi-helm complete``: what a shell completes words with."""
+"""``magnum-capi-helm complete``: print a shell's completion script."""
 
 from __future__ import annotations
 
 import argparse
-from importlib import metadata
-from typing import Any
 
 from cliff import complete
-from stevedore import extension
 
 from magnum_capi_helm.cmd import base
 
-#: Registered for this program alone, not for all programs of cliff.
-_POINT = metadata.EntryPoint(
-    "zsh", f"{__name__}:Zsh", "cliff.formatter.completion"
-)
 _ZSH = """\
   local command=cmds word proposed
   for word in "${{(@)words[2,CURRENT-1]}}"; do
@@ -74,7 +67,16 @@ class Zsh(complete.CompleteShellBase):
         self.output.write(self.get_trailer())
 
 
-class Complete(base.Exemplary, complete.CompleteCommand):
+#: Cliff finds its own by entry points, which all programs of cliff share: a
+#: shell that is added there would appear in the other programs, too.
+_SHELLS: dict[str, type[complete.CompleteShellBase]] = {
+    "bash": complete.CompleteBash,
+    "none": complete.CompleteNoCode,
+    "zsh": Zsh,
+}
+
+
+class Complete(base.Command):
     """Print what makes a shell complete commands and options.
 
     bash needs its package bash-completion for it, zsh its compinit. Print it
@@ -87,12 +89,33 @@ class Complete(base.Exemplary, complete.CompleteCommand):
         "/usr/local/share/zsh/site-functions/_magnum-capi-helm",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._formatters.extensions.append(
-            extension.Extension(_POINT.name, _POINT, Zsh, None)
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the shell, and the program's name in it."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--name",
+            default=base.PROGRAM,
+            help="the name of the command to complete (default: %(default)s)",
         )
+        parser.add_argument(
+            "--shell",
+            choices=_SHELLS,
+            default="bash",
+            help="the shell, or none for the words alone (default: "
+            "%(default)s)",
+        )
+        return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Print it."""
-        return int(super().take_action(parsed_args))
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Print the script with the options of every command."""
+        known = complete.CompleteDictionary()
+        for name, _ in self.app.command_manager:
+            known.add_command(name.split(), self._options(name))
+        shell = _SHELLS[parsed_args.shell](parsed_args.name, self.app.stdout)
+        shell.write(known.get_commands(), known.get_data())
+
+    def _options(self, name: str) -> list[argparse.Action]:
+        factory, *_ = self.app.command_manager.find_command(name.split())
+        parser = factory(self.app, None).get_parser(name)
+        # Cliff's complete reads the same: argparse has no public way.
+        return list(parser._get_optional_actions())

@@ -102,6 +102,21 @@ for _group, _opts in ALL_OPTS.items():
     CONF.register_opts(_opts, group=_group)
 
 
+NO_FILES = (
+    "no configuration file was found, so all options have their defaults: "
+    "give --config-file"
+)
+
+
+def files() -> list[str]:
+    """Return the configuration files and directories that were read."""
+    # oslo.config has these two only after it was called.
+    return [
+        *(getattr(CONF, "config_file", None) or ()),
+        *(getattr(CONF, "config_dir", None) or ()),
+    ]
+
+
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
     """For the sample configuration file (oslo.config.opts)."""
     return [

@@ -120,6 +120,17 @@ def authenticate(session: Any) -> str:
         return str(session.get_user_id())
 
 
+def service_access() -> Any:
+    """Return what Keystone says of the token of Magnum's service user.
+
+    :returns: keystoneauth's ``AccessInfoV3``: user, scope and roles
+    :raises CloudError: Keystone refused, or did not answer
+    """
+    session = service_session()
+    with asking("Keystone, as Magnum's service user"):
+        return session.auth.get_access(session)
+
+
 def project(session: Any) -> str:
     """The project that a session is scoped to.
 

@@ -56,9 +56,17 @@ class Exemplary(command.Command):
         except Exception as error:
             if not database.raised(error):
                 raise
-            told = database.words(error)
+            told = database.words(error, _database_url())
         # Not chained: these quote SQL, its parameters and the URL.
         raise exceptions.NotConfigured(told)
+
+
+def _database_url() -> str:
+    """Return ``[database] connection``."""
+    # A command that met an error of the database has loaded this already.
+    import magnum.conf
+
+    return str(magnum.conf.CONF.database.connection or "")
 
 
 class Command(Exemplary):

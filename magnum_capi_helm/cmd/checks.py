@@ -27,6 +27,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import component_checks
 from magnum_capi_helm.cmd import configuration_checks
 from magnum_capi_helm.cmd import host_checks
+from magnum_capi_helm.cmd import magnum_checks
 from magnum_capi_helm.cmd import plane_checks
 from magnum_capi_helm.versions import components
 
@@ -59,12 +60,14 @@ class Check:
     :param look: returns what was found; raises what is wrong, and what to do
     :param asks: whether it asks a management cluster, so each of several
     :param of_several: whether it says something of one of several alone
+    :param after: the check without which this one can't be made
     """
 
     name: str
     look: Callable[[runtime.Runtime], str]
     asks: bool = False
     of_several: bool = False
+    after: str = ""
 
 
 CHECKS = (
@@ -77,10 +80,13 @@ CHECKS = (
     Check("Cluster API", plane_checks.interfaces, asks=True),
     Check("clean-up", plane_checks.cleanup, asks=True),
     Check(_CONFIGURATION, configuration_checks.configuration),
+    Check("database", magnum_checks.database),
+    Check("driver", magnum_checks.driver_of_templates),
     Check("helm", host_checks.helm),
     Check("chart", host_checks.chart),
     Check("network drivers", host_checks.network_drivers),
     Check("OpenStack", host_checks.openstack),
+    Check("service user", magnum_checks.service_user, after="OpenStack"),
     Check("certificates", host_checks.certificates),
     Check("delivery", host_checks.delivery),
 )
@@ -127,10 +133,13 @@ def _made(
     rt: runtime.Runtime, checks: Sequence[Check]
 ) -> tuple[list[Result], str]:
     """A line for each; which one found that nothing can be asked, if any."""
-    found, away = [], ""
+    found: list[Result] = []
+    away = ""
     for each in checks:
-        if away and each.asks:
-            found.append(_unasked(each.name, away))
+        failed = {line.name for line in found if line.state == FAILED}
+        first = away if each.asks else each.after
+        if first in failed:
+            found.append(_unasked(each.name, first))
             continue
         try:
             found.append(Result(each.name, OK, each.look(rt)))

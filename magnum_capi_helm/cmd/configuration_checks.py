@@ -32,17 +32,19 @@ from magnum_capi_helm.resolve import site
 
 
 def configuration(_: runtime.Runtime) -> str:
-    """Every option of the driver has a value that it can have."""
-    # What is no number can't be laid over anything either.
+    """Return the configuration files that were read.
+
+    :raises NotConfigured: there is none, or an option has a value that it
+        can't have
+    """
+    # Files named by options can't be read while an option is no number.
     wrong = list(wrong_options()) or list(_refusals())
+    found = conf.files()
+    if not found:
+        wrong.append(conf.NO_FILES)
     if wrong:
         raise exceptions.NotConfigured("; ".join(wrong))
-    # There is no such option where nobody has read any.
-    files = getattr(conf.CONF, "config_file", None) or ()
-    return ", ".join(files) or (
-        "no configuration file was found, so all options have their "
-        "defaults: give --config-file"
-    )
+    return ", ".join(found)
 
 
 def wrong_options() -> Iterator[str]:

@@ -10,18 +10,51 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a command says when it can't read Magnum's database."""
+"""Say in one line why Magnum's database can't be read."""
 
 from __future__ import annotations
 
 _LIBRARIES = frozenset({"oslo_db", "sqlalchemy"})
 
+_TABLES = (
+    "it lacks tables or columns of this Magnum: run 'magnum-db-manage "
+    "upgrade', with the same configuration"
+)
+_GONE = "there is no such database: create it, or correct the URL"
+_REFUSED = "it refuses the user or the password"
+_SILENT = "it does not answer"
+_URL = "SQLAlchemy can't use this URL"
+#: By name of the exception, or by error code: MySQL's number or PostgreSQL's
+#: SQLSTATE. oslo.db leaves many of the errors of both as they are.
+_CAUSES = {
+    "ArgumentError": _URL,
+    "CantStartEngineError": _URL,
+    "DBConnectionError": _SILENT,
+    "DBNonExistentDatabase": _GONE,
+    "DBNonExistentTable": _TABLES,
+    "NoSuchModuleError": _URL,
+    "1044": _REFUSED,
+    "1045": _REFUSED,
+    "1049": _GONE,
+    "1054": _TABLES,
+    "1146": _TABLES,
+    "28000": _REFUSED,
+    "28P01": _REFUSED,
+    "3D000": _GONE,
+    "42703": _TABLES,
+    "42P01": _TABLES,
+}
+_UNKNOWN = (
+    "see whether the database answers there, and whether it has the tables "
+    "of this Magnum"
+)
+
 
 def raised(error: Exception) -> bool:
-    """Whether it is an error of the libraries that ask the database.
+    """Return whether oslo.db or SQLAlchemy defines the error's class.
 
-    Known by name: they are large, not every command needs them, and whoever
-    raises such an error has loaded them.
+    Both libraries are large, so this module does not import them: their
+    modules are known by name.
     """
     return any(
         each.__module__.partition(".")[0] in _LIBRARIES
@@ -29,10 +62,39 @@ def raised(error: Exception) -> bool:
     )
 
 
-def words(error: Exception) -> str:
-    """In one line, without the statement and the URL: that has a password."""
-    return (
-        f"Magnum's database can't be read ({type(error).__name__}): see "
-        "whether [database] connection is right, the database there answers, "
-        "and it has the tables of this Magnum"
-    )
+def words(error: Exception, url: str) -> str:
+    """Return the cause in one line, without the password.
+
+    The error's own text is left out: it quotes SQL and the URL.
+
+    :param error: for which :func:`raised` is true
+    :param url: ``[database] connection``
+    """
+    name = type(error).__name__
+    code = _code(error)
+    cause = _CAUSES.get(code) or _CAUSES.get(name) or _UNKNOWN
+    shown = " ".join(filter(None, (name, code)))
+    place = location(url)
+    named = f"[database] connection {place}".rstrip()
+    return f"Magnum's database can't be read ({shown}): {named}: {cause}"
+
+
+def _code(error: Exception) -> str:
+    """Return the database's own error code; empty: there is none."""
+    inner = getattr(error, "inner_exception", None) or error
+    original = getattr(inner, "orig", None)
+    state = getattr(original, "pgcode", None)
+    number = next(iter(getattr(original, "args", ())), None)
+    return str(state or (number if isinstance(number, int) else ""))
+
+
+def location(url: str) -> str:
+    """Return a database's URL without user, password and parameters.
+
+    Empty, where it is not certain which part is the password.
+    """
+    scheme, separator, rest = url.partition("://")
+    _, sign, host = rest.rpartition("@")
+    if not separator or not (sign or scheme.startswith("sqlite")):
+        return ""
+    return f"{scheme}://{host.partition('?')[0]}"

@@ -24,6 +24,8 @@ from oslo_db.sqlalchemy import enginefacade  # type: ignore[import-untyped]
 
 from magnum_capi_helm.records import rows
 
+_MODELS = (models.Cluster, models.ClusterTemplate, models.NodeGroup)
+
 
 def read(
     project: str | None, of_template: Callable[[Any], bool]
@@ -68,6 +70,22 @@ def _groups(session: Any, request: Any) -> dict[str, list[Any]]:
         group = objects.NodeGroup(request, **fields)
         found.setdefault(group.cluster_id, []).append(group)
     return found
+
+
+def probe() -> None:
+    """Read a row of each table that the driver uses.
+
+    The connection is a new one and is tried once: Magnum's own one tries ten
+    times, with ten seconds in between, unless the operator changes that.
+
+    :raises Exception: of oslo.db or SQLAlchemy: the database does not answer,
+        or lacks a table or a column
+    """
+    source = enginefacade.transaction_context()
+    source.configure(max_retries=0)
+    with source.reader.using(threading.local()) as session:
+        for model in _MODELS:
+            session.query(model).first()
 
 
 def stack_ids(mark: str) -> list[str]:

@@ -119,6 +119,8 @@ class FakeKeystone:
         #: Ids of users and projects that are deleted, and of disabled ones.
         self.deleted: set[str] = set()
         self.disabled: set[str] = set()
+        #: Roles of Magnum's service user.
+        self.service_roles: tuple[str, ...] = ("admin",)
         #: No application credential lets anybody in.
         self.stillborn = False
         self._identity_url = url
@@ -182,7 +184,7 @@ class FakeKeystone:
                 project=project,
             )
         context.status_code = 201
-        return token_info(self._services, ("admin",))
+        return token_info(self._services, self.service_roles)
 
     def _known(self, request: Any, context: Any) -> Any:
         """A user, or a project, for an administrator."""

@@ -36,7 +36,7 @@ _PROGRAM = (sys.executable, "-m", "magnum_capi_helm.cmd.main")
 #: A line of ``check -f json``.
 _Line = Mapping[str, str]
 #: Of a management cluster that is well, with the versions and the host.
-_MOST_LINES = 25
+_MOST_LINES = 28
 _WIDTH = 79
 #: Minutes that the API server's clock is behind.
 _BEHIND = 5

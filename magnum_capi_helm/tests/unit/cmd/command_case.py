@@ -14,12 +14,17 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import pathlib
+import tempfile
 from typing import Any
 
+import fixtures
+from magnum.db.sqlalchemy import models
 from oslotest import base
+import sqlalchemy
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import runtime
@@ -27,6 +32,31 @@ from magnum_capi_helm.cmd import main
 from magnum_capi_helm.planes import home_options
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.flows import base as flows
+
+
+@functools.cache
+def _empty_database() -> bytes:
+    """Return a SQLite file with Magnum's tables."""
+    with tempfile.NamedTemporaryFile() as file:
+        engine = sqlalchemy.create_engine(f"sqlite:///{file.name}")
+        models.Base.metadata.create_all(engine)
+        engine.dispose()
+        return pathlib.Path(file.name).read_bytes()
+
+
+def with_magnum(case: Any) -> pathlib.Path:
+    """Let a configuration file, and a SQLite file with empty tables, be there.
+
+    :param case: has called ``flows.configure``, which resets the options
+    :returns: the SQLite file
+    """
+    home = pathlib.Path(case.useFixture(fixtures.TempDir()).path)
+    file, path = home / "magnum.conf", home / "magnum.sqlite"
+    file.write_text("")
+    conf.CONF([], project="magnum", default_config_files=[str(file)])
+    path.write_bytes(_empty_database())
+    conf.CONF.set_override("connection", f"sqlite:///{path}", "database")
+    return path
 
 
 class CommandCase(base.BaseTestCase):
@@ -38,6 +68,7 @@ class CommandCase(base.BaseTestCase):
         self.store = pathlib.Path(conf.CONF.capi_helm.chart_store)
         self.plane = plane.Plane(str(self.store))
         flows.install(self, self.plane.runtime())
+        self.database = with_magnum(self)
         self.out = io.StringIO()
         self.err = io.StringIO()
 

@@ -28,6 +28,7 @@ from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit import deployments
+from magnum_capi_helm.tests.unit.cmd import command_case
 from magnum_capi_helm.tests.unit.flows import base as flows
 
 
@@ -35,6 +36,7 @@ class CheckVersionsTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         flows.configure(self)
+        command_case.with_magnum(self)
         store = pathlib.Path(conf.CONF.capi_helm.chart_store)
         self.plane = plane.Plane(str(store))
         flows.install(self, self.plane.runtime())

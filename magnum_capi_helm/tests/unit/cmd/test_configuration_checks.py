@@ -50,6 +50,15 @@ class ConfigurationTest(command_case.CommandCase):
         conf.CONF([], project="magnum", default_config_files=[str(path)])
         return str(path)
 
+    def test_without_a_configuration_file_nothing_is_ok(self) -> None:
+        conf.CONF([], project="magnum", default_config_files=[])
+        self.assertEqual(("failed", _NO_FILE), self.checked()["configuration"])
+
+    def test_a_directory_of_configuration_files_is_one(self) -> None:
+        home = self.useFixture(fixtures.TempDir()).path
+        conf.CONF(["--config-dir", home], default_config_files=[])
+        self.assertEqual(("ok", home), self.checked()["configuration"])
+
     def test_the_files_of_the_options_are_read_as_a_create_does(self) -> None:
         [broken] = self.create_tempfiles([("broken", "- a list\n")])
         rows: list[tuple[str, object, str]] = [
@@ -74,7 +83,7 @@ class ConfigurationTest(command_case.CommandCase):
                     self.checked()["configuration"],
                 )
                 conf.CONF.clear_override(name, "capi_helm")
-        self.assertEqual(("ok", _NO_FILE), self.checked()["configuration"])
+        self.assertEqual("ok", self.checked()["configuration"][0])
 
     def test_all_that_is_wrong_is_told_at_once(self) -> None:
         for name in ("app_cred_access_rules", "audit_policy_file"):

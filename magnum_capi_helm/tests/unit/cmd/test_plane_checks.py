@@ -27,6 +27,7 @@ from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.cmd import command_case
 from magnum_capi_helm.tests.unit.flows import base as flows
 
 _FORBIDDEN = "the management cluster refused GET Namespace kube-system (403)"
@@ -36,6 +37,7 @@ class PlaneChecksTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         flows.configure(self)
+        command_case.with_magnum(self)
         conf.CONF.set_override(
             "kubeconfig_file", "/etc/magnum/capi.kubeconfig", "capi_helm"
         )

@@ -1,0 +1,172 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Check Magnum itself: its database, its drivers and its service user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import pathlib
+from typing import Any
+
+from magnum.common import exception
+from magnum.drivers.common import driver as drivers
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import driver
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.cmd import database as database_errors
+from magnum_capi_helm.credentials import making
+from magnum_capi_helm.records import roster
+
+#: The driver's entry point, which setup.cfg declares.
+NAME = "k8s_capi_helm_v1"
+
+_DISABLED = "[drivers] disabled_drivers"
+_DEFAULT = "[drivers] default_driver"
+
+
+def database(_rt: runtime.Runtime) -> str:
+    """Return where Magnum's database is, after a row of each table was read.
+
+    :raises NotConfigured: it can't be read
+    """
+    url = str(conf.CONF.database.connection or "")
+    scheme, _, path = url.partition("?")[0].partition(":///")
+    # SQLite would create the file, and check writes nothing.
+    if scheme == "sqlite" and not pathlib.Path(path).is_file():
+        raise exceptions.NotConfigured(
+            f"there is no file {path}: set [database] connection"
+        )
+    try:
+        roster.probe()
+    except Exception as error:
+        if not database_errors.raised(error):
+            raise
+        text = database_errors.words(error, url)
+    else:
+        return database_errors.location(url)
+    # Not chained: the error quotes SQL and the URL.
+    raise exceptions.NotConfigured(text)
+
+
+def driver_of_templates(_: runtime.Runtime) -> str:
+    """Return which driver Magnum gives templates that name none.
+
+    Before Magnum 23 a template's server type, image and COE choose the
+    driver, unless the image has the property magnum_driver; of two drivers
+    that provide the same, Magnum keeps the one that it loads last
+    (``Driver.get_drivers``). Since Magnum 23 ``[drivers] default_driver``
+    chooses, or the first enabled driver by name
+    (``Driver.get_default_driver``).
+
+    :raises NotConfigured: they get another driver, or Magnum's choice is
+        left to chance
+    """
+    provided = {
+        point.name: _provided(kind())
+        for point, kind in drivers.Driver.load_entry_points()
+    }
+    if NAME not in provided:
+        raise exceptions.NotConfigured(
+            f"Magnum does not load {NAME}: take it out of {_DISABLED}, or "
+            "install the driver into Magnum's own Python environment"
+        )
+    if hasattr(drivers.Driver, "get_default_driver"):
+        return _default_driver()
+    rivals = _rivals(provided)
+    if rivals:
+        raise exceptions.NotConfigured(
+            f"{'; '.join(map(_claim, rivals.items()))}, and Magnum takes the "
+            "driver that it loads last: set "
+            f"{_DISABLED} = {','.join(rivals)}, or the property "
+            f"magnum_driver = {NAME} of each image"
+        )
+    return NAME
+
+
+def _provided(found: Any) -> frozenset[str]:
+    """Return what a driver provides, each as server_type/os/coe."""
+    return frozenset(
+        "/".join(str(each[key]) for key in ("server_type", "os", "coe"))
+        for each in found.provides
+    )
+
+
+def _rivals(provided: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
+    """Return the other drivers, with what they provide of this one's."""
+    ours = _provided(driver.Driver())
+    return {
+        name: sorted(found & ours)
+        for name, found in sorted(provided.items())
+        if name != NAME and found & ours
+    }
+
+
+def _claim(rival: tuple[str, list[str]]) -> str:
+    name, shared = rival
+    return f"{name} provides {' and '.join(shared)}, too"
+
+
+def _default_driver() -> str:
+    configured = conf.CONF.drivers.default_driver
+    try:
+        found = drivers.Driver.get_default_driver()
+    except exception.ClusterDriverNotSupported:
+        raise exceptions.NotConfigured(
+            f"{_DEFAULT} = {configured} is not installed, or it is in "
+            f"{_DISABLED}: set it to {NAME}"
+        ) from None
+    if configured:
+        return f"{configured}, by {_DEFAULT}"
+    if found != NAME:
+        raise exceptions.NotConfigured(
+            f"templates that name no driver get {found}, the first one by "
+            f"name: set {_DEFAULT} = {NAME}"
+        )
+    return NAME
+
+
+def service_user(_: runtime.Runtime) -> str:
+    """Return the scope in which Magnum's service user has the role admin.
+
+    The driver deletes application credentials and server groups of users who
+    may be gone. Keystone and Nova let only an administrator do that.
+
+    :raises NotConfigured: the user lacks the role
+    :raises CloudError: Keystone refused, or did not answer
+    """
+    found = sessions.service_access()
+    scope, option = _scope(found)
+    if any(map(making.is_admin, found.role_names)):
+        return f"{found.username} has the role admin in {scope}"
+    roles = ", ".join(found.role_names) or "no role"
+    raise exceptions.NotConfigured(
+        f"{found.username} has {roles} in {scope}, but not admin, which "
+        "deletes what clusters of other users leave in Keystone and Nova: "
+        f"'openstack role add --user {found.user_id} {option} admin'"
+    )
+
+
+def _scope(found: Any) -> tuple[str, str]:
+    """Return the scope of a token, and the option that names it."""
+    if found.project_scoped:
+        option = f"--project {found.project_id}"
+        return f"project {found.project_name}", option
+    if found.domain_scoped:
+        return f"domain {found.domain_name}", f"--domain {found.domain_id}"
+    if found.system_scoped:
+        return "the system", "--system all"
+    # Keystone gives a token without a scope no roles.
+    return "no project: set [keystone_auth] project_name", "--project PROJECT"

@@ -78,17 +78,19 @@ def operator_access(cloud: str | None, project_id: str) -> Any:
         return session.auth.get_access(session)
 
 
-def service_access(project_id: str) -> Any:
-    """Log Magnum's service user in to a project, and return its token.
+def service_access(project_id: str | None = None) -> Any:
+    """Log Magnum's service user in, and return what Keystone says of it.
 
     :param project_id: instead of the project in the configuration
+    :returns: keystoneauth's ``AccessInfoV3``: user, scope and roles
     :raises NotConfigured: ``[keystone_auth]`` is not usable
     :raises CloudError: Keystone refused, or did not answer
     """
-    scope = dict.fromkeys(
-        ("project_name", "domain_id", "domain_name", "system_scope")
-    )
-    session = _session(_service_auth(project_id=project_id, **scope))
+    scope: dict[str, str | None] = {}
+    if project_id:
+        others = ("project_name", "domain_id", "domain_name", "system_scope")
+        scope = {**dict.fromkeys(others), "project_id": project_id}
+    session = _session(_service_auth(**scope))
     with asking("Keystone, as Magnum's service user"):
         return session.auth.get_access(session)
 
@@ -118,17 +120,6 @@ def authenticate(session: Any) -> str:
     """
     with asking("Keystone, as Magnum's service user"):
         return str(session.get_user_id())
-
-
-def service_access() -> Any:
-    """Return what Keystone says of the token of Magnum's service user.
-
-    :returns: keystoneauth's ``AccessInfoV3``: user, scope and roles
-    :raises CloudError: Keystone refused, or did not answer
-    """
-    session = service_session()
-    with asking("Keystone, as Magnum's service user"):
-        return session.auth.get_access(session)
 
 
 def project(session: Any) -> str:

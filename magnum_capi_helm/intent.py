@@ -103,8 +103,8 @@ class Intent:
         of a former template beside them; None: as in the row
     :param moves: what an upgrade still has to write into the rows
     :param before: what the last upgrade can be taken back to
-    :param digest: SHA-256 of the packaged chart that was in the chart store
-        when this was written; empty: not known
+    :param digest: SHA-256 of the packaged chart that the cluster was made
+        from, or upgraded to; empty: not known
     :param more: keys of a newer version, by where they stand
     """
 

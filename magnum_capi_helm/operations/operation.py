@@ -115,9 +115,13 @@ def write_intent(
     wanted_now: intent.Intent,
     labels: dict[str, str],
 ) -> None:
-    """Keep what is wanted, and of which chart, before helm is run."""
+    """Keep what is wanted, before helm is run.
+
+    What has no digest of its chart yet gets that of the stored chart. Later
+    writes keep it: it is that of the build that machines were made from.
+    """
     namespace, release = scope
-    digest = rt.charts.digest(wanted_now.chart) or wanted_now.digest
+    digest = wanted_now.digest or rt.charts.digest(wanted_now.chart)
     wanted_now = dataclasses.replace(wanted_now, digest=digest)
     rt.management.apply(
         kinds.SECRET,

@@ -454,6 +454,16 @@ class DigestTest(base.FlowTestCase):
         for each in (first, self.stored()):
             self.assertIn(f"sha256 {each[:12]}", text)
 
+    def test_it_stays_that_of_the_build_that_machines_are_made_from(
+        self,
+    ) -> None:
+        first = self.stored()
+        put_build(self.helm, {"other": "patched"})
+        self.resize(3)
+        self.assertEqual(3, self.replicas())
+        self.assertEqual(first, self.kept().digest)
+        self.assertNotEqual(first, self.stored())
+
     def test_of_the_same_file_it_says_nothing(self) -> None:
         # Another helm, for instance, makes something else of it.
         self.helm.otherwise = PATCHED

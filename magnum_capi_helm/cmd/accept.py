@@ -18,10 +18,7 @@ import argparse
 from typing import Any
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import preview
-from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import fleet
-from magnum_capi_helm.planes import acceptance
 
 
 class Accept(fleet.Fleet):
@@ -58,6 +55,8 @@ class Accept(fleet.Fleet):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Refuse what can't be meant."""
+        from magnum_capi_helm import runtime
+
         if parsed_args.gone and not parsed_args.clusters:
             raise exceptions.InvalidInput(
                 "--gone takes names or UUIDs of clusters, not --all or "
@@ -69,6 +68,9 @@ class Accept(fleet.Fleet):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """Compare what is recorded with what is there."""
+        from magnum_capi_helm import preview
+        from magnum_capi_helm.planes import acceptance
+
         if not row.stack_id:
             return fleet.Change()
         of = acceptance.of_gone if parsed_args.gone else acceptance.of_present

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from magnum_capi_helm import driver
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.swap import ahead
-from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import finding
-from magnum_capi_helm.swap import witnesses
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.swap import evidence
 
 HEADER = ("Project", "Name", "UUID", "Level", "About", "What", "To do")
 
@@ -133,6 +133,10 @@ def report(project: str | None) -> list[finding.Line]:
 
     :param project: whose clusters; None: everybody's
     """
+    from magnum_capi_helm import driver
+    from magnum_capi_helm.swap import ahead
+    from magnum_capi_helm.swap import witnesses
+
     found = witnesses.subjects(project, driver.Driver().provides)
     around = witnesses.surroundings(found, whole=True)
     lines = [

@@ -15,7 +15,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+import enum
 
 from cliff import _argparse
 from cliff import command
@@ -29,11 +30,25 @@ _HEAD = "Examples::"
 _INDENT = " " * 4
 
 
+class Configuration(enum.Enum):
+    """Say whether a command needs the conductor's configuration files."""
+
+    REQUIRED = enum.auto()
+    #: The command is of use with the defaults of all options.
+    OPTIONAL = enum.auto()
+    UNUSED = enum.auto()
+
+
 class Exemplary(command.Command):
     """A command that knows how it is used."""
 
     #: As one types them, without the program's name; at least one.
     examples: Sequence[str] = ()
+
+    configuration = Configuration.REQUIRED
+
+    #: Reads the configuration; the application sets it.
+    configure: Callable[[], None] = staticmethod(lambda: None)
 
     def get_epilog(self) -> str:
         """The end of the help; the manual has it as well."""
@@ -47,10 +62,12 @@ class Exemplary(command.Command):
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """The exit code.
+        """Return the exit code.
 
-        :raises NotConfigured: Magnum's database can't be read
+        :raises NotConfigured: there are no configuration files, or Magnum's
+            database can't be read
         """
+        self.configure()
         try:
             return int(super().run(parsed_args))
         except Exception as error:

@@ -18,21 +18,22 @@ import argparse
 from collections.abc import Iterator
 import dataclasses
 import pathlib
+from typing import TYPE_CHECKING
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import runtime
-from magnum_capi_helm import spec
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.helm import charts
 from magnum_capi_helm.label_types import option_types
-from magnum_capi_helm.resolve import requested
-from magnum_capi_helm.versions import supported
+
+if TYPE_CHECKING:
+    from magnum_capi_helm import spec
 
 Table = tuple[tuple[str, ...], list[tuple[object, ...]]]
 
 
 def wanted(version: str | None) -> spec.Chart:
     """The configured chart, in the version given or the configured one."""
+    from magnum_capi_helm.resolve import requested
+
     chart = requested.default_chart()
     return dataclasses.replace(chart, version=version or chart.version)
 
@@ -55,6 +56,8 @@ class Fetch(base.Command):
     A version that is in the store already stays as it is.
     """
 
+    configuration = base.Configuration.OPTIONAL
+
     examples = ("chart fetch 0.27.0",)
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -73,6 +76,8 @@ class Fetch(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Fetch it unless it is there, and say where it is."""
+        from magnum_capi_helm import runtime
+
         chart = wanted(parsed_args.version)
         store = runtime.any_one().charts
         source = None
@@ -89,6 +94,8 @@ class Fetch(base.Command):
 
 def _source(chart: spec.Chart, place: str) -> spec.Chart:
     """Where ``--from`` wants the chart to come from."""
+    from magnum_capi_helm.helm import charts
+
     if place.startswith(("http://", "https://")):
         if not place.endswith(".tgz"):
             return dataclasses.replace(
@@ -105,6 +112,8 @@ class List(base.Lister):
     Supported are the versions that the driver knows; others may well work.
     What a version needs was tested together by those who made it.
     """
+
+    configuration = base.Configuration.OPTIONAL
 
     examples = ("chart list --long -f json",)
 
@@ -136,6 +145,10 @@ class List(base.Lister):
 
 
 def _rows(everything: bool) -> Iterator[dict[str, object]]:
+    from magnum_capi_helm import runtime
+    from magnum_capi_helm.helm import charts
+    from magnum_capi_helm.versions import supported
+
     stored = runtime.any_one().charts.entries()
     for each in stored:
         yield {
@@ -162,6 +175,8 @@ def _rows(everything: bool) -> Iterator[dict[str, object]]:
 
 
 def _about(version: str) -> dict[str, object]:
+    from magnum_capi_helm.versions import supported
+
     release = supported.find(version)
     return {
         "Supported": "yes" if release else "unknown",

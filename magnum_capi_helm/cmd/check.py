@@ -22,12 +22,8 @@ from collections.abc import Sequence
 import dataclasses
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import adopt
-from magnum_capi_helm.cmd import back
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import checks
-from magnum_capi_helm.cmd import target
 from magnum_capi_helm.swap import finding
 
 
@@ -39,6 +35,8 @@ class Check(base.Lister):
     several management clusters, a column says which one. With --target,
     before one is upgraded: releases that need something first.
     """
+
+    configuration = base.Configuration.OPTIONAL
 
     examples = (
         "check",
@@ -78,11 +76,10 @@ class Check(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
         """Look at everything."""
+        from magnum_capi_helm import runtime
+
         if parsed_args.rollback:
-            lines = back.report(parsed_args.project)
-            self._code = adopt.code(lines)
-            self.app.stderr.write(f"{finding.summary(lines)}\n")
-            return back.HEADER, adopt.chosen(lines, parsed_args)
+            return self._rollback(parsed_args)
         if parsed_args.project or parsed_args.all or parsed_args.to_do:
             raise exceptions.InvalidInput(
                 "--project, --all and --to-do are for --rollback: give it, "
@@ -91,25 +88,34 @@ class Check(base.Lister):
         if parsed_args.target is not None:
             chosen = parsed_args.management_cluster or runtime.names()
             return self._target(parsed_args.target, chosen)
-        found = self._checked(parsed_args)
-        self._code = int(
-            any(each.state == checks.FAILED for each in self._results)
-        )
-        return found
+        return self._checked(parsed_args)
+
+    def _rollback(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[finding.Line]]:
+        """List what 1.4.0 would break."""
+        from magnum_capi_helm.cmd import back
+
+        lines = back.report(parsed_args.project)
+        self._code = adopt.code(lines)
+        self.app.stderr.write(f"{finding.summary(lines)}\n")
+        return back.HEADER, adopt.chosen(lines, parsed_args)
 
     def _checked(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """The checks of this host."""
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.cmd import checks
+
         header = ("Check", "State", "Detail")
         chosen = parsed_args.management_cluster
         if runtime.names() == ("",) and not chosen:
-            self._results = list(checks.run_here())
-            return header, [
-                dataclasses.astuple(each) for each in self._results
-            ]
+            results = list(checks.run_here())
+            self._code = checks.code(results)
+            return header, [dataclasses.astuple(each) for each in results]
         found = list(checks.run_on(chosen or runtime.names()))
-        self._results = [each for _, each in found]
+        self._code = checks.code(each for _, each in found)
         return (
             ("Management cluster", *header),
             [(name, *dataclasses.astuple(each)) for name, each in found],
@@ -119,6 +125,8 @@ class Check(base.Lister):
         self, versions: str, chosen: Sequence[str]
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """What an upgrade of management clusters would strand."""
+        from magnum_capi_helm.cmd import target
+
         found, count = target.lines(versions, chosen)
         self.app.stderr.write(f"{target.summary(found, count)}\n")
         self._code = int(not target.well(found))

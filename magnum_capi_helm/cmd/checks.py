@@ -129,6 +129,11 @@ def run_on(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
         yield _ALL, each
 
 
+def code(results: Iterable[Result]) -> int:
+    """Return the exit code: 1 when any check failed."""
+    return int(any(each.state == FAILED for each in results))
+
+
 def _made(
     rt: runtime.Runtime, checks: Sequence[Check]
 ) -> tuple[list[Result], str]:

@@ -28,35 +28,6 @@ from magnum_capi_helm.records import roster
 from magnum_capi_helm.records import rows
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """By name, of a project, or all; exactly one of the three."""
-    parser.add_argument(
-        "clusters", metavar="CLUSTER", nargs="*", help="name or UUID"
-    )
-    parser.add_argument(
-        "--project", metavar="ID", help="all clusters of that project"
-    )
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        dest="every",
-        help="all clusters of this driver",
-    )
-
-
-def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """One, by name or UUID."""
-    parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
-
-
-def add_apply(parser: argparse.ArgumentParser, does: str) -> None:
-    """Nothing is written without it.
-
-    :param does: what it does, and what is shown without it
-    """
-    parser.add_argument("--apply", action="store_true", help=does)
-
-
 def clusters(parsed_args: argparse.Namespace) -> list[Any]:
     """The rows that were chosen, each once, in an order that stays.
 

@@ -83,6 +83,8 @@ class Complete(base.Command):
     anew after an update of the driver.
     """
 
+    configuration = base.Configuration.UNUSED
+
     examples = (
         "complete > /etc/bash_completion.d/magnum-capi-helm",
         "complete --shell zsh > "

@@ -19,20 +19,13 @@ from __future__ import annotations
 
 import argparse
 import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import preview
-from magnum_capi_helm import runtime
-from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import fleet
-from magnum_capi_helm.credentials import identity
-from magnum_capi_helm.credentials import refresh
-from magnum_capi_helm.credentials import replacement
-from magnum_capi_helm.credentials import rotation
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.planes import places
-from magnum_capi_helm.records import rows
+
+if TYPE_CHECKING:
+    from magnum_capi_helm import runtime
 
 
 class Refresh(fleet.Fleet):
@@ -64,11 +57,19 @@ class Refresh(fleet.Fleet):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Ask for the way to the cloud once, for all clusters."""
+        from magnum_capi_helm.cloud import sessions
+        from magnum_capi_helm.credentials import identity
+
         self._files = identity.files(sessions.service_session())
         return super().take_action(parsed_args)
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """What of a cluster's Secret is not of now."""
+        from magnum_capi_helm import preview
+        from magnum_capi_helm.credentials import refresh
+        from magnum_capi_helm.operations import operation
+        from magnum_capi_helm.planes import places
+
         if not row.stack_id:
             return fleet.Change()
         files, keep_old = self._files, not parsed_args.only_new_ca
@@ -156,6 +157,8 @@ class Replace(fleet.Fleet):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Log in where it is needed, once for each project."""
+        from magnum_capi_helm.credentials import replacement
+
         limited = parsed_args.dead or parsed_args.before is not None
         if not parsed_args.clusters and not limited:
             raise exceptions.InvalidInput(
@@ -169,6 +172,13 @@ class Replace(fleet.Fleet):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """Whether it is to be replaced, and can be."""
+        from magnum_capi_helm import preview
+        from magnum_capi_helm.credentials import replacement
+        from magnum_capi_helm.credentials import rotation
+        from magnum_capi_helm.operations import operation
+        from magnum_capi_helm.planes import places
+        from magnum_capi_helm.records import rows
+
         # Hours may have passed since the rows were listed.
         fresh = rows.fresh(preview.context(), row)
         if fresh is None or not fresh.stack_id:
@@ -196,6 +206,10 @@ class Replace(fleet.Fleet):
         A run that was stopped may have replaced it, and not yet revoked the
         old one, which has leaked.
         """
+        from magnum_capi_helm.credentials import replacement
+        from magnum_capi_helm.operations import operation
+        from magnum_capi_helm.records import rows
+
         note, scope = "it was given later", operation.scope_of(row)
         # A deletion revokes all of them.
         leaving = rows.action(row.status) == "DELETE"

@@ -18,13 +18,13 @@ import argparse
 import time
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import portrait
+from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import ctrl_c
-from magnum_capi_helm.cmd import fleet
-from magnum_capi_helm.cmd import leaves
 from magnum_capi_helm.status import branch
+
+TREE = "tree"
+FORMATS = (TREE, "json", "yaml")
 
 
 class Describe(base.Command):
@@ -48,12 +48,12 @@ class Describe(base.Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Which cluster, and how it is shown."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        choice.add_cluster(parser)
+        arguments.add_cluster(parser)
         parser.add_argument(
             "-f",
             "--format",
-            choices=leaves.FORMATS,
-            default=leaves.TREE,
+            choices=FORMATS,
+            default=TREE,
             help="how to print it (default: %(default)s)",
         )
         parser.add_argument(
@@ -63,7 +63,7 @@ class Describe(base.Command):
         )
         parser.add_argument(
             "--interval",
-            type=fleet.positive,
+            type=arguments.positive,
             default=5,
             metavar="SECONDS",
             help="between two looks of --watch (default: %(default)s)",
@@ -72,6 +72,9 @@ class Describe(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Look once, or until somebody has seen enough."""
+        from magnum_capi_helm import portrait
+        from magnum_capi_helm.cmd import choice
+
         row = choice.find(parsed_args.cluster)
         self._sitter = portrait.Sitter(row)
         self._last: branch.Branch | None = None
@@ -87,6 +90,8 @@ class Describe(base.Command):
     def _watch(
         self, parsed_args: argparse.Namespace, end: ctrl_c.CtrlC
     ) -> None:
+        from magnum_capi_helm.cmd import leaves
+
         if not self._on_terminal(parsed_args.format):
             while not end.pressed and self._changed(parsed_args.format):
                 self._pause(parsed_args.interval)
@@ -128,6 +133,8 @@ class Describe(base.Command):
         time.sleep(seconds)
 
     def _print(self, form: str) -> None:
+        from magnum_capi_helm.cmd import leaves
+
         if self._last is None:
             return
         if self._on_terminal(form):
@@ -136,7 +143,7 @@ class Describe(base.Command):
             self.app.stdout.write(leaves.shown(self._last, form))
 
     def _on_terminal(self, form: str) -> bool:
-        return form == leaves.TREE and self.app.stdout.isatty()
+        return form == TREE and self.app.stdout.isatty()
 
     def _code(self) -> int:
         """Of the last look; one that is gone was waited for."""

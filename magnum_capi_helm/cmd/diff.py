@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from magnum_capi_helm import preview
+from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.label_types import option_types
-from magnum_capi_helm.planes import places
-from magnum_capi_helm.rendering import difference
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.rendering import difference
 
 #: Paths shown of one object; the rest is counted.
 _SHOWN = 4
@@ -43,7 +44,7 @@ class Diff(base.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The cluster, and what it would be moved to."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        choice.add_cluster(parser)
+        arguments.add_cluster(parser)
         parser.add_argument(
             "--chart-version",
             metavar="V",
@@ -61,6 +62,10 @@ class Diff(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Compare with what is installed."""
+        from magnum_capi_helm import preview
+        from magnum_capi_helm.cmd import choice
+        from magnum_capi_helm.planes import places
+
         row = choice.find(parsed_args.cluster)
         rt = places.find(row)
         wanted = preview.upgraded(

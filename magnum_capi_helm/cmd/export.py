@@ -20,15 +20,10 @@ import dataclasses
 import pathlib
 from typing import Any
 
-from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import preview
-from magnum_capi_helm.backup import files
-from magnum_capi_helm.backup import reading
+from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import fleet
-from magnum_capi_helm.records import rows
 
 EXPORTED = "exported"
 NOTHING = "nothing to export"
@@ -46,13 +41,14 @@ class Export(base.Lister):
 
     examples = ("export --all --directory /var/backups/magnum-capi-helm",)
 
-    #: Seconds before each further try; tests have no time.
-    pauses: Sequence[float] = reading.PAUSES
+    #: Seconds before each further try, in the place of ``reading.PAUSES``:
+    #: tests have no time.
+    pauses: Sequence[float] = ()
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Which clusters, and where to."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        choice.add_arguments(parser)
+        arguments.add_clusters(parser)
         parser.add_argument(
             "--directory",
             metavar="DIR",
@@ -67,6 +63,9 @@ class Export(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Export one after the other, whatever became of those before."""
+        from magnum_capi_helm.backup import files
+        from magnum_capi_helm.cmd import choice
+
         found = choice.clusters(parsed_args)
         files.prepare(parsed_args.directory)
         one = self._one if parsed_args.clusters else self._if_it_stays
@@ -103,6 +102,8 @@ class Export(base.Lister):
         return line
 
     def _one(self, row: Any, directory: pathlib.Path) -> fleet.Line:
+        from magnum_capi_helm import actor
+
         line = fleet.Line(row.name or "", row.uuid, row.project_id, NOTHING)
         if not row.stack_id:
             return line
@@ -116,7 +117,10 @@ class Export(base.Lister):
 
     def _export(self, row: Any, directory: pathlib.Path) -> tuple[str, str]:
         """What became of it, and where it is."""
-        found = reading.of_cluster(row, self.pauses)
+        from magnum_capi_helm.backup import files
+        from magnum_capi_helm.backup import reading
+
+        found = reading.of_cluster(row, self.pauses or reading.PAUSES)
         path = files.write(directory, found.bundle)
         if found.chart is None:
             return EXPORTED, str(path)
@@ -130,5 +134,9 @@ class Export(base.Lister):
 
 def _staying(row: Any) -> Any | None:
     """The row as it is now; None: it is gone, or goes."""
+    from magnum_capi_helm import preview
+    from magnum_capi_helm.backup import reading
+    from magnum_capi_helm.records import rows
+
     fresh = rows.fresh(preview.context(), row)
     return None if fresh is None or reading.leaving(fresh) else fresh

@@ -31,12 +31,14 @@ import os
 import socket
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import choice
+
+if TYPE_CHECKING:
+    from magnum_capi_helm import actor
 
 HEADER = ("Cluster", "UUID", "Project", "Result", "Detail")
 
@@ -106,17 +108,19 @@ class Fleet(base.Lister, abc.ABC):
         """Which clusters, whether to change them, and how many at a time."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         self.add_choice(parser)
-        choice.add_apply(parser, "make the changes (default: only show them)")
+        arguments.add_apply(
+            parser, "make the changes (default: only show them)"
+        )
         parser.add_argument(
             "--at-a-time",
-            type=positive,
+            type=arguments.positive,
             default=1,
             metavar="N",
             help="change so many clusters at a time (default: 1)",
         )
         parser.add_argument(
             "--patience",
-            type=positive,
+            type=arguments.positive,
             default=60,
             metavar="MINUTES",
             help="how long one may take before it counts as failed "
@@ -126,10 +130,12 @@ class Fleet(base.Lister, abc.ABC):
 
     def add_choice(self, parser: argparse.ArgumentParser) -> None:
         """The arguments that choose clusters."""
-        choice.add_arguments(parser)
+        arguments.add_clusters(parser)
 
     def chosen(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
         """The clusters that they choose, with what a line says of each."""
+        from magnum_capi_helm.cmd import choice
+
         return choice.clusters(parsed_args)
 
     @abc.abstractmethod
@@ -194,6 +200,8 @@ class Fleet(base.Lister, abc.ABC):
 
     def _one(self, row: Any, parsed_args: argparse.Namespace) -> Line:
         """Change one, and wait until it is done."""
+        from magnum_capi_helm import actor
+
         with actor.acting(operator(self.action)):
             try:
                 found = self.plan(row, parsed_args)
@@ -232,6 +240,8 @@ def _left(found: Change) -> str:
 
 def operator(action: str) -> actor.Actor:
     """Whoever is at this shell."""
+    from magnum_capi_helm import actor
+
     name = os.environ.get("SUDO_USER") or _login()
     return actor.Actor(action, user=f"{name}@{socket.gethostname()}")
 
@@ -246,13 +256,3 @@ def _login() -> str:
 
 def _line(row: Any, result: str, detail: str = "") -> Line:
     return Line(row.name or "", row.uuid, row.project_id, result, detail)
-
-
-def positive(text: str) -> int:
-    """A whole number above zero, for argparse."""
-    count = int(text) if text.isascii() and text.isdigit() else 0
-    if count < 1:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a whole number from 1 on"
-        )
-    return count

@@ -21,15 +21,15 @@ from collections.abc import Iterator
 import contextlib
 import datetime
 import time
+from typing import TYPE_CHECKING
 
-from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import fleet
-from magnum_capi_helm.management import anchor
-from magnum_capi_helm.planes import maintenance
+
+if TYPE_CHECKING:
+    from magnum_capi_helm import runtime
 
 HEADER = (
     "Management cluster",
@@ -57,13 +57,15 @@ class _Command(base.Lister):
             metavar="NAME",
             help="which one, where there are several",
         )
-        choice.add_apply(parser, "do it (default: only show how it is now)")
+        arguments.add_apply(parser, "do it (default: only show how it is now)")
         return parser
 
     def _line(
         self, rt: runtime.Runtime, at_work: str = ""
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """How it is now."""
+        from magnum_capi_helm.management import anchor
+
         found = rt.anchor.read().freeze or anchor.Freeze("")
         state = "frozen" if rt.anchor.read().freeze else "open"
         since = ""
@@ -101,7 +103,7 @@ class Freeze(_Command):
         )
         parser.add_argument(
             "--patience",
-            type=fleet.positive,
+            type=arguments.positive,
             default=10,
             metavar="MINUTES",
             help="how long to wait for what is under way (default: 10)",
@@ -112,6 +114,10 @@ class Freeze(_Command):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Freeze it, and wait until all is quiet."""
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.management import anchor
+        from magnum_capi_helm.planes import maintenance
+
         anchor.check_reason(parsed_args.reason)
         rt = runtime.get(chosen(parsed_args.management_cluster))
         self._left: list[str] = []
@@ -146,6 +152,8 @@ class Thaw(_Command):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Thaw it; one that is not frozen is fine."""
+        from magnum_capi_helm import runtime
+
         rt = runtime.get(chosen(parsed_args.management_cluster))
         if parsed_args.apply:
             with _told(rt, "thaw"):
@@ -158,6 +166,8 @@ class Thaw(_Command):
 @contextlib.contextmanager
 def _told(rt: runtime.Runtime, action: str) -> Iterator[str]:
     """Log who did it; whoever has one management cluster gave it no name."""
+    from magnum_capi_helm import actor
+
     who = fleet.operator(action)
     subject = f"management cluster {rt.home.name}".rstrip()
     with actor.acting(who), actor.told(subject):
@@ -170,6 +180,8 @@ def chosen(name: str | None) -> str:
     :raises InvalidInput: there are several, and none was given
     :raises NotConfigured: there is none of that name
     """
+    from magnum_capi_helm import runtime
+
     if name is not None:
         return runtime.home_of(name).name
     found = runtime.names()

@@ -18,17 +18,14 @@ import argparse
 from collections.abc import Iterable, Iterator
 import dataclasses
 import pathlib
+from typing import TYPE_CHECKING
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm.backup import bundle
-from magnum_capi_helm.backup import comparison
-from magnum_capi_helm.backup import encoding
-from magnum_capi_helm.backup import files
-from magnum_capi_helm.backup import reading
-from magnum_capi_helm.backup import restoring
 from magnum_capi_helm.cmd import fleet
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.status import view
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.backup import bundle
+    from magnum_capi_helm.backup import comparison
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +93,10 @@ class Import(fleet.Fleet):
 
         :raises CapiHelmError: the file can't be used, or something differs
         """
+        from magnum_capi_helm.backup import files
+        from magnum_capi_helm.backup import reading
+        from magnum_capi_helm.backup import restoring
+
         found = files.read(row.path)
         cluster = restoring.row_of(found.header)
         if reading.leaving(cluster):
@@ -114,6 +115,9 @@ class Import(fleet.Fleet):
         )
 
     def _subjects(self, paths: Iterable[pathlib.Path]) -> Iterator[Subject]:
+        from magnum_capi_helm.backup import encoding
+        from magnum_capi_helm.backup import files
+
         for path in paths:
             for each in files.listed(path):
                 try:
@@ -132,6 +136,9 @@ class Import(fleet.Fleet):
 
 def _over(header: bundle.Header) -> str:
     """Why a file that was not named is of no use any more; empty: it is."""
+    from magnum_capi_helm.backup import reading
+    from magnum_capi_helm.records import rows
+
     row = rows.find(rows.everywhere(), header.cluster)
     if row is None:
         return f"Magnum has no cluster {header.cluster} (any more)"
@@ -142,6 +149,8 @@ def _over(header: bundle.Header) -> str:
 
 def detail(header: bundle.Header, finding: comparison.Finding) -> str:
     """What there is to do, as one line; empty: nothing."""
+    from magnum_capi_helm.status import view
+
     if not finding.missing:
         return ""
     parts = []
@@ -168,6 +177,8 @@ def _later(header: bundle.Header, finding: comparison.Finding) -> str:
 
 def _named(found: Iterable[str], header: bundle.Header) -> list[str]:
     """Names of Secrets, helm's records in few words."""
+    from magnum_capi_helm.backup import bundle
+
     found = list(found)
     records = bundle.records(found, header.release)
     named = [f"Secret {each}" for each in found if each not in records]

@@ -21,16 +21,11 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
+from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import private_file
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.planes import places
 
 #: Cluster API's key in the Secret.
 _KEY = "value"
@@ -56,7 +51,7 @@ class Kubeconfig(base.Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Which cluster, and where to."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        choice.add_cluster(parser)
+        arguments.add_cluster(parser)
         where = parser.add_mutually_exclusive_group(required=True)
         where.add_argument(
             "--file",
@@ -76,6 +71,9 @@ class Kubeconfig(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Take it, and write down who did."""
+        from magnum_capi_helm import actor
+        from magnum_capi_helm.cmd import choice
+
         path, force = parsed_args.file, parsed_args.force
         if path is not None:
             private_file.check(path, force)
@@ -99,6 +97,11 @@ def _read(row: Any) -> str:
     :raises NotSupported: there is none
     :raises ManagementError: it is damaged
     """
+    from magnum_capi_helm import names
+    from magnum_capi_helm.management import kinds
+    from magnum_capi_helm.operations import operation
+    from magnum_capi_helm.planes import places
+
     if not row.stack_id:
         raise exceptions.NotSupported(operation.NO_RELEASE)
     rt = places.find(row)

@@ -27,9 +27,6 @@ import yaml
 
 from magnum_capi_helm.status import branch
 
-TREE = "tree"
-FORMATS = (TREE, "json", "yaml")
-
 _STYLES = {
     branch.State.NONE: "",
     branch.State.READY: "green",
@@ -43,7 +40,7 @@ _WIDE = 1_000_000
 def shown(found: branch.Branch, form: str) -> str:
     """A tree as text without colours.
 
-    :param form: one of :data:`FORMATS`
+    :param form: json, yaml, or anything else for a tree
     """
     if form == "json":
         return f"{json.dumps(found.plain(), indent=2)}\n"

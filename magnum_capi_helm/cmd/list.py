@@ -16,14 +16,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from typing import TYPE_CHECKING
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import census
-from magnum_capi_helm.cmd import owners
-from magnum_capi_helm.cmd import staleness
-from magnum_capi_helm.records import inventory
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.cmd import staleness
 
 HEADER = (
     "Name",
@@ -81,6 +80,11 @@ class List(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Compare everything, and show what was asked for."""
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.cmd import census
+        from magnum_capi_helm.cmd import owners
+        from magnum_capi_helm.records import inventory
+
         chosen = parsed_args.management_cluster
         if chosen is not None:
             runtime.home_of(chosen)
@@ -106,6 +110,8 @@ class List(base.Lister):
 
     def _cloud(self) -> staleness.Cloud | None:
         """What new clusters get; None: not known."""
+        from magnum_capi_helm.cmd import staleness
+
         try:
             return staleness.cloud()
         except exceptions.CapiHelmError as error:
@@ -116,5 +122,7 @@ class List(base.Lister):
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Exit code 1 when anything is not ok."""
+        from magnum_capi_helm.records import inventory
+
         super().run(parsed_args)
         return int(any(each.state != inventory.OK for each in self._lines))

@@ -10,10 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""``magnum-capi-helm``: what an operator runs beside the conductor.
+"""``magnum-capi-helm``: the operator's program.
 
-It reads the conductor's own configuration, so what it finds is what the
-conductor would find. The exit code is 0 only when all is well.
+It reads the configuration of magnum-conductor, so it finds what the conductor
+would find. The exit code is 0 only when all is well.
+
+Help, completion and usage errors need neither Magnum nor its configuration,
+whose imports take more than a second: a command reads the configuration, and
+imports what it needs, when it runs.
 """
 
 from __future__ import annotations
@@ -26,9 +30,11 @@ from typing import Any
 import warnings
 
 from cliff import app
+from cliff import command
 from cliff import commandmanager
-import magnum.conf
 
+from magnum_capi_helm import exceptions
+from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import complete
 
 
@@ -73,17 +79,34 @@ class Application(app.App):
         )
         return parser
 
-    def initialize_app(self, argv: list[str]) -> None:
-        """Read the configuration, once the options are known."""
-        logging.getLogger("keystoneauth").setLevel(logging.WARNING)
-        arguments = []
-        for path in self.options.config_dir:
-            arguments += ["--config-dir", path]
-        magnum.conf.CONF(
-            arguments,
+    def prepare_to_run_command(self, cmd: command.Command) -> None:
+        """Let a command read the configuration, once its words are right."""
+        if isinstance(cmd, base.Exemplary):
+            cmd.configure = lambda: self._configure(cmd)
+
+    def _configure(self, cmd: base.Exemplary) -> None:
+        """Read the configuration of the conductor.
+
+        :raises NotConfigured: there is none, and the command needs one
+        """
+        if cmd.configuration is base.Configuration.UNUSED:
+            return
+        for name in ("keystoneauth", "oslo_service"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+        from magnum_capi_helm import conf
+
+        # oslo.db would try to connect for 100 seconds, in silence.
+        conf.CONF.set_default("max_retries", 0, "database")
+        conf.CONF(
+            [f"--config-dir={path}" for path in self.options.config_dir],
             project="magnum",
             default_config_files=self.options.config_file,
         )
+        if conf.files():
+            return
+        if cmd.configuration is base.Configuration.REQUIRED:
+            raise exceptions.NotConfigured(conf.NO_FILES)
+        self.stderr.write(f"{conf.NO_FILES}\n")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -19,17 +19,14 @@ from collections.abc import Sequence
 from concurrent import futures
 import functools
 import pathlib
+from typing import TYPE_CHECKING
 
-from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import census
-from magnum_capi_helm.metrics import cloud
-from magnum_capi_helm.metrics import exposition
-from magnum_capi_helm.metrics import sources
-from magnum_capi_helm.metrics import textfile
-from magnum_capi_helm.records import inventory
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.metrics import cloud
+    from magnum_capi_helm.records import inventory
 
 
 class Metrics(base.Command):
@@ -77,6 +74,8 @@ class Metrics(base.Command):
 
 
 def _write(path: pathlib.Path, text: str) -> None:
+    from magnum_capi_helm.metrics import textfile
+
     try:
         textfile.write(path, text)
     except OSError as error:
@@ -87,6 +86,10 @@ def _write(path: pathlib.Path, text: str) -> None:
 
 def collected() -> tuple[str, list[str]]:
     """All metrics as text, and what could not be read."""
+    from magnum_capi_helm.cmd import census
+    from magnum_capi_helm.metrics import cloud
+    from magnum_capi_helm.metrics import exposition
+
     rows, lines, planes = census.take(None)
     look = functools.partial(_details, rows, lines)
     known = [each for each in planes if each.identity and not each.silence]
@@ -110,6 +113,10 @@ def _details(
     lines: Sequence[inventory.Line],
     plane: inventory.Plane,
 ) -> tuple[cloud.Details, list[str]]:
+    from magnum_capi_helm import conf
+    from magnum_capi_helm import runtime
+    from magnum_capi_helm.metrics import sources
+
     here = {each.uuid for each in lines if each.plane == plane.name}
     scopes = [
         each.scope

@@ -17,17 +17,17 @@ from __future__ import annotations
 import argparse
 import pathlib
 import shutil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import chart
-from magnum_capi_helm.helm import mirroring
-from magnum_capi_helm.helm import packages
-from magnum_capi_helm.resolve import overlays
+
+if TYPE_CHECKING:
+    from magnum_capi_helm import runtime
+    from magnum_capi_helm.helm import mirroring
 
 
 class Mirror(base.Lister):
@@ -42,6 +42,8 @@ class Mirror(base.Lister):
     so it can be run again after a failure; the exit code is 1 until all is
     there.
     """
+
+    configuration = base.Configuration.OPTIONAL
 
     examples = ("chart mirror 0.27.0 --to /srv/charts",)
 
@@ -79,6 +81,9 @@ class Mirror(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> chart.Table:
         """Do it for each chart, whatever becomes of the others."""
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.helm import mirroring
+
         rt = runtime.any_one()
         path = rt.charts.ensure(chart.wanted(parsed_args.version))
         found = mirroring.contents(
@@ -113,6 +118,8 @@ class Mirror(base.Lister):
         directory: pathlib.Path,
     ) -> list[str]:
         """What became of each addon."""
+        from magnum_capi_helm.helm import mirroring
+
         images = set(found.images)
         states = []
         try:
@@ -141,6 +148,9 @@ def _values(files: list[pathlib.Path]) -> dict[str, Any]:
 
     :raises InvalidInput: one can't be read
     """
+    from magnum_capi_helm.helm import packages
+    from magnum_capi_helm.resolve import overlays
+
     result: dict[str, Any] = {}
     for file in files:
         try:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.management import permissions
 
 
 class Permissions(base.Command):
@@ -27,8 +26,12 @@ class Permissions(base.Command):
     more. Nothing is asked or changed here.
     """
 
+    configuration = base.Configuration.UNUSED
+
     examples = ("permissions | kubectl apply -f -",)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print it."""
+        from magnum_capi_helm.management import permissions
+
         self.app.stdout.write(permissions.manifest())

@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import argparse
 
-from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import values
-from magnum_capi_helm.rendering import masking
 
 
 class Render(base.Command):
@@ -41,6 +39,9 @@ class Render(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML, one document for each object."""
+        from magnum_capi_helm import preview
+        from magnum_capi_helm.rendering import masking
+
         rt, found = values.subject_of(parsed_args)
         # A cluster that exists has what the chart looks up: render as helm
         # would apply it. Of a template nothing exists yet.

@@ -17,10 +17,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from magnum_capi_helm import preview
-from magnum_capi_helm.changes import renewal
+from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import fleet
-from magnum_capi_helm.planes import places
 
 
 class Renew(fleet.Fleet):
@@ -44,7 +42,7 @@ class Renew(fleet.Fleet):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             "--within",
-            type=fleet.positive,
+            type=arguments.positive,
             default=180,
             metavar="DAYS",
             help="renew what expires within so many days (default: 180, half "
@@ -54,6 +52,10 @@ class Renew(fleet.Fleet):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """Whether its certificates expire soon enough, and it is well."""
+        from magnum_capi_helm import preview
+        from magnum_capi_helm.changes import renewal
+        from magnum_capi_helm.planes import places
+
         if not row.stack_id:
             return fleet.Change()
         rt, context = places.checked(row), preview.context()

@@ -16,14 +16,10 @@ from __future__ import annotations
 
 import argparse
 
-from magnum_capi_helm import actor
-from magnum_capi_helm import preview
+from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import diff
 from magnum_capi_helm.cmd import fleet
-from magnum_capi_helm.planes import places
-from magnum_capi_helm.upgrade import rollback
 
 
 class Rollback(base.Lister):
@@ -42,8 +38,8 @@ class Rollback(base.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The cluster."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        choice.add_cluster(parser)
-        choice.add_apply(
+        arguments.add_cluster(parser)
+        arguments.add_apply(
             parser, "go back (default: only show what would change)"
         )
         return parser
@@ -52,6 +48,12 @@ class Rollback(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Compare with what is installed, then go back."""
+        from magnum_capi_helm import actor
+        from magnum_capi_helm import preview
+        from magnum_capi_helm.cmd import choice
+        from magnum_capi_helm.planes import places
+        from magnum_capi_helm.upgrade import rollback
+
         row = choice.find(parsed_args.cluster)
         rt = places.checked(row)
         wanted = preview.of_intent(row, rollback.plan_back(rt, row))

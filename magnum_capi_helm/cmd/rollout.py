@@ -15,17 +15,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import preview
 from magnum_capi_helm.cmd import diff
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.label_types import option_types
-from magnum_capi_helm.planes import places
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.upgrade import order as orders
-from magnum_capi_helm.upgrade import rollout
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.upgrade import order as orders
+    from magnum_capi_helm.upgrade import rollout
 
 
 class Rollout(fleet.Fleet):
@@ -81,6 +80,12 @@ class Rollout(fleet.Fleet):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """What it comes to for one cluster."""
+        from magnum_capi_helm import preview
+        from magnum_capi_helm.planes import places
+        from magnum_capi_helm.records import rows
+        from magnum_capi_helm.upgrade import order as orders
+        from magnum_capi_helm.upgrade import rollout
+
         # Hours may have passed since the rows were listed.
         fresh = rows.fresh(preview.context(), row)
         if fresh is None:
@@ -105,6 +110,10 @@ class Rollout(fleet.Fleet):
         )
 
     def _make(self, row: Any, order: orders.Order) -> None:
+        from magnum_capi_helm import preview
+        from magnum_capi_helm.planes import places
+        from magnum_capi_helm.upgrade import rollout
+
         rt = places.checked(row)
         left = rollout.apply(rt, preview.context(), row, order)
         if left:
@@ -112,6 +121,9 @@ class Rollout(fleet.Fleet):
 
 
 def _left(row: Any) -> str:
+    from magnum_capi_helm import preview
+    from magnum_capi_helm.upgrade import rollout
+
     return rollout.going_on(preview.context(), row)
 
 

@@ -16,16 +16,15 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
+from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import fleet
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.operations import unlocking
-from magnum_capi_helm.planes import places
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.operations import unlocking
 
 HEADER = ("What", "State", "By", "Age", "Result")
 
@@ -54,8 +53,10 @@ class Unlock(base.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The cluster, and how far to go."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        choice.add_cluster(parser)
-        choice.add_apply(parser, "free it (default: only show what is locked)")
+        arguments.add_cluster(parser)
+        arguments.add_apply(
+            parser, "free it (default: only show what is locked)"
+        )
         parser.add_argument(
             "--force",
             action="store_true",
@@ -67,6 +68,11 @@ class Unlock(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Watch, and free what is dead."""
+        from magnum_capi_helm.cmd import choice
+        from magnum_capi_helm.operations import operation
+        from magnum_capi_helm.operations import unlocking
+        from magnum_capi_helm.planes import places
+
         row = choice.find(parsed_args.cluster)
         if not row.stack_id:
             raise exceptions.NotSupported(operation.NO_RELEASE)
@@ -89,6 +95,10 @@ class Unlock(base.Lister):
 
     def _free(self, row: Any, lock: unlocking.Lock, *, force: bool) -> str:
         """Free it, or be refused; the log has either."""
+        from magnum_capi_helm import actor
+        from magnum_capi_helm.operations import unlocking
+        from magnum_capi_helm.planes import places
+
         try:
             with (
                 actor.acting(fleet.operator("unlock")),

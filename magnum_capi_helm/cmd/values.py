@@ -15,16 +15,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from magnum_capi_helm import preview
-from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.cmd import choice
-from magnum_capi_helm.planes import places
-from magnum_capi_helm.rendering import masking
+
+if TYPE_CHECKING:
+    from magnum_capi_helm import preview
+    from magnum_capi_helm import runtime
 
 
 def add_subject(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +44,11 @@ def subject_of(
     parsed_args: argparse.Namespace,
 ) -> tuple[runtime.Runtime, preview.Preview]:
     """What :func:`add_subject` was given, and its management cluster."""
+    from magnum_capi_helm import preview
+    from magnum_capi_helm import runtime
+    from magnum_capi_helm.cmd import choice
+    from magnum_capi_helm.planes import places
+
     if parsed_args.template:
         rt = runtime.any_one()
         return rt, preview.of_template(rt, parsed_args.template)
@@ -80,5 +84,7 @@ class Values(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML."""
+        from magnum_capi_helm.rendering import masking
+
         _, found = subject_of(parsed_args)
         self.app.stdout.write(as_yaml(masking.values(found.values)))

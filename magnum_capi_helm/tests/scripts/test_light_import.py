@@ -9,7 +9,11 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Magnum's API loads every driver: loading this one is light."""
+"""Loading the driver is light, and so are the program's help and errors.
+
+Magnum's API loads every installed driver. An operator waits for the help of a
+command, for what completes its words and for what is wrong with them.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,36 @@ from oslotest import base
 _BASE = "from magnum.drivers.common import driver"
 _DRIVER = "from magnum_capi_helm import driver; driver.Driver()"
 _REPORT = "import json, sys; print(json.dumps(sorted(sys.modules)))"
+_PROGRAM = """\
+import sys
+from magnum_capi_helm.cmd import main
+try:
+    code = main.main({words!r})
+except SystemExit as ended:
+    code = ended.code or 0
+assert code == {code}, code
+"""
 
 #: What only talking to Kubernetes and running helm needs.
 HEAVY = {"pykube", "pyhelm3", "pydantic", "pydantic_core"}
+
+
+#: No help needs these: magnum alone takes more than a second.
+HEAVIER = {
+    *HEAVY,
+    "cmd2",
+    "cryptography",
+    "eventlet",
+    "keystoneauth1",
+    "magnum",
+    "msgspec",
+    "openstack",
+    "oslo_db",
+    "oslo_log",
+    "requests",
+    "rich",
+    "sqlalchemy",
+}
 
 
 @functools.cache
@@ -59,3 +90,30 @@ class LightImportTest(base.BaseTestCase):
         self.assertEqual(
             [], sorted(name for name in ours if name.startswith(workers))
         )
+
+
+class LightProgramTest(base.BaseTestCase):
+    def loaded(self, *words: str, code: int) -> set[str]:
+        """Return the heavy packages that the program loads.
+
+        :param code: the exit code that it ends with
+        """
+        found = _loaded_by(_PROGRAM.format(words=list(words), code=code))
+        self.assertIn("magnum_capi_helm.cmd.main", found)
+        return {each.partition(".")[0] for each in found} & HEAVIER
+
+    def test_help_loads_nothing_heavy(self) -> None:
+        for words in (["--help"], ["list", "--help"], ["help", "renew"]):
+            self.assertEqual(set(), self.loaded(*words, code=0), words)
+
+    def test_completion_loads_nothing_heavy(self) -> None:
+        """It makes the parser of every command."""
+        self.assertEqual(set(), self.loaded("complete", code=0))
+
+    def test_usage_errors_load_nothing_heavy(self) -> None:
+        for words in (["no-such"], ["list", "--no-such"], ["describe"]):
+            self.assertEqual(set(), self.loaded(*words, code=2), words)
+
+    def test_a_command_that_runs_loads_magnum(self) -> None:
+        """The packages are the ones that would be seen."""
+        self.assertIn("magnum", self.loaded("chart", "list", code=0))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import fixtures
 import yaml
 
+from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import chart
@@ -24,8 +25,63 @@ from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import permissions
 from magnum_capi_helm.tests.unit.cmd import command_case
 
+_NO_FILES = (
+    "no configuration file was found, so all options have their defaults: "
+    "give --config-file\n"
+)
+
 
 class CommandsTest(command_case.CommandCase):
+    def program(self, *words: str) -> int:
+        """Run the program; the exit code."""
+        app = main.Application()
+        app.stdout, app.stderr = self.out, self.err
+        return int(app.run(list(words)))
+
+    def without_configuration(self) -> None:
+        """Let oslo.config find no file on this host."""
+        for name in ("find_config_files", "find_config_dirs"):
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    f"oslo_config.cfg.{name}", lambda *_, **__: []
+                )
+            )
+
+    def test_without_a_configuration_file_a_command_is_refused(self) -> None:
+        self.without_configuration()
+        self.assertEqual(1, self.program("list"))
+        self.assertEqual(_NO_FILES, self.err.getvalue())
+
+    def test_charts_need_no_configuration_file_and_are_told(self) -> None:
+        """A host without a conductor may fetch them."""
+        self.without_configuration()
+        self.assertEqual(0, self.program("chart", "list"))
+        self.assertEqual(_NO_FILES, self.err.getvalue())
+
+    def test_permissions_are_printed_without_a_configuration(self) -> None:
+        self.without_configuration()
+        self.assertEqual(0, self.program("permissions"))
+        self.assertEqual("", self.err.getvalue())
+
+    def test_a_configuration_file_that_is_missing_is_named(self) -> None:
+        self.assertEqual(1, self.program("--config-file", "/gone", "list"))
+        self.assertEqual(
+            "Failed to find some config files: /gone\n", self.err.getvalue()
+        )
+
+    def test_a_usage_error_is_told_before_the_configuration_is_read(
+        self,
+    ) -> None:
+        ended = self.assertRaises(
+            SystemExit,
+            self.program,
+            "--config-file",
+            "/gone",
+            "list",
+            "--no-such",
+        )
+        self.assertEqual(2, ended.code)
+
     def test_permissions_are_printed_as_they_are_checked(self) -> None:
         self.run_command(permissions.Permissions)
         role = list(yaml.safe_load_all(self.printed()))[2]
@@ -48,12 +104,9 @@ class CommandsTest(command_case.CommandCase):
 
     def test_a_fault_is_one_line_and_exit_code_1(self) -> None:
         self.plane.helm.published = set()
-        self.useFixture(
-            fixtures.MonkeyPatch("magnum.conf.CONF", lambda *_, **__: None)
-        )
-        app = main.Application()
-        app.stdout, app.stderr = self.out, self.err
-        self.assertEqual(1, app.run(["chart", "fetch", "0.1.0"]))
+        [file] = conf.files()
+        code = self.program("--config-file", file, "chart", "fetch", "0.1.0")
+        self.assertEqual(1, code)
         self.assertRegex(
             self.err.getvalue(), r"\Achart openstack-cluster 0\.1\.0 is not"
         )

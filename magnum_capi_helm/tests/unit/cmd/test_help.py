@@ -25,7 +25,6 @@ from typing import Any
 from unittest import mock
 
 from cliff import lister
-import fixtures
 from oslotest import base
 
 from magnum_capi_helm import exceptions
@@ -125,12 +124,6 @@ class HelpTest(base.BaseTestCase):
 
 class ExitTest(base.BaseTestCase):
     """The table of exit codes on the page, row by row."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.useFixture(
-            fixtures.MonkeyPatch("magnum.conf.CONF", lambda *_, **__: None)
-        )
 
     def exit_code(self, *words: str, fault: Any = None) -> int:
         """Of the program, if ``permissions`` ends like that."""

@@ -166,10 +166,11 @@ class Store:
         return self._ready(target, chart, source or chart)
 
     def digest(self, chart: spec.Chart) -> str:
-        """The SHA-256 of a chart that is here; empty: there is no such one."""
-        target = self._target(chart)
-        usable = target.exists() and self._usable(target)
-        return self._verified(target) if usable else ""
+        """Return the SHA-256 of a stored chart, or an empty string."""
+        target = self._stored(chart)
+        if target is None or not self._usable(target):
+            return ""
+        return self._verified(target)
 
     def entries(self) -> list[Stored]:
         """All charts that are here, by file name."""

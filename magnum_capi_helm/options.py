@@ -176,8 +176,9 @@ OPTIONS: list[cfg.Opt] = [
         "unknown_labels",
         default="warn",
         choices=["warn", "reject"],
-        help="What to do with a label that no driver knows: log a warning "
-        "that names the known label most like it, or refuse the cluster.",
+        help="What to do with a label that has no effect: log a warning, or "
+        "refuse the cluster. It is one that no driver knows, or that asks "
+        "for what clusters of another driver have and these have not.",
     ),
     cfg.StrOpt(
         "api_load_balancer",

@@ -14,7 +14,8 @@
 
 ``magnum-labels``: each label, by topic; ``magnum-label-names``: labels that
 other drivers have under another name; ``magnum-ignored-labels``: labels of
-other drivers that are accepted and mean nothing here.
+other drivers that are accepted and have no effect here, of one class:
+``functional`` or ``harmless``.
 
 The declarations that validate a label are the only source of its page, so
 the page can't be wrong about a name, a default or what is allowed.
@@ -32,6 +33,7 @@ from magnum_capi_helm import features
 from magnum_capi_helm import labels
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.label_types import strangers
 from magnum_capi_helm.versions import chart_versions
 
 #: Where a label of that scope is read, the strongest first.
@@ -62,16 +64,29 @@ def names(declared: Iterable[labels.Label[Any]]) -> Iterator[str]:
     return markup.table(("Name elsewhere", "Name here"), (50, 50), rows)
 
 
-def without_effect(reasons: Mapping[str, str]) -> Iterator[str]:
+def without_effect(
+    ignored_labels: Mapping[str, strangers.Ignored],
+) -> Iterator[str]:
     """A table: the reason, and the labels that it is true of."""
     by_reason: dict[str, list[str]] = {}
-    for name, why in reasons.items():
-        by_reason.setdefault(why, []).append(markup.literal(name))
+    for name, label in ignored_labels.items():
+        shown = markup.literal(name)
+        if label.same:
+            same = " or ".join(_same(each) for each in label.same)
+            shown = f"{shown} (but {same})"
+        by_reason.setdefault(label.why, []).append(shown)
     rows = (
         (", ".join(sorted(found)), markup.text(why))
         for why, found in by_reason.items()
     )
     return markup.table(("Labels", "Why they do nothing here"), (55, 45), rows)
+
+
+def _same(value: str | bool) -> str:
+    """A value that asks for what this driver does anyway."""
+    return markup.literal(
+        str(value).lower() if isinstance(value, bool) else value
+    )
 
 
 def _entry(label: labels.Label[Any]) -> Iterator[str]:
@@ -149,11 +164,20 @@ class LabelNames(markup.Generated):
 
 
 class IgnoredLabels(markup.Generated):
-    """``.. magnum-ignored-labels::``"""
+    """``.. magnum-ignored-labels:: functional`` or ``harmless``"""
+
+    required_arguments = 1
 
     def lines(self) -> Iterator[str]:
-        """The table of what means nothing here."""
-        return without_effect(ignored.LABELS)
+        """The table of one class of labels."""
+        functional = {"functional": True, "harmless": False}[self.arguments[0]]
+        return without_effect(
+            {
+                name: label
+                for name, label in ignored.LABELS.items()
+                if label.functional is functional
+            }
+        )
 
 
 def setup(app: application.Sphinx) -> dict[str, bool]:

@@ -36,7 +36,7 @@ def rows(becomes: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """A row for each label that works here, by its name there."""
     declared = {label.name: label for label in features.LABELS}
     for name in sorted(becomes):
-        if becomes[name] == other_drivers.IGNORED:
+        if name in ignored.LABELS:
             continue
         here = becomes[name].removeprefix(_ALIAS)
         label = declared[name if here == other_drivers.DECLARED else here]
@@ -48,8 +48,9 @@ def reasons(becomes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """A row for each reason why labels do nothing here."""
     found: dict[str, list[str]] = {}
     for name in sorted(becomes):
-        if becomes[name] == other_drivers.IGNORED:
-            found.setdefault(ignored.LABELS[name], []).append(name)
+        if name in ignored.LABELS:
+            label = ignored.LABELS[name]
+            found.setdefault(label.why, []).append(name)
     for why, names in found.items():
         yield ", ".join(map(markup.literal, names)), markup.text(why)
 

@@ -29,6 +29,7 @@ from magnum_capi_helm.cmd import configuration_checks
 from magnum_capi_helm.cmd import host_checks
 from magnum_capi_helm.cmd import magnum_checks
 from magnum_capi_helm.cmd import plane_checks
+from magnum_capi_helm.cmd import template_checks
 from magnum_capi_helm.versions import components
 
 OK = components.OK
@@ -85,6 +86,7 @@ CHECKS = (
     Check("helm", host_checks.helm),
     Check("chart", host_checks.chart),
     Check("network drivers", host_checks.network_drivers),
+    Check("templates", template_checks.labels),
     Check("OpenStack", host_checks.openstack),
     Check("service user", magnum_checks.service_user, after="OpenStack"),
     Check("certificates", host_checks.certificates),
@@ -148,6 +150,8 @@ def _made(
             continue
         try:
             found.append(Result(each.name, OK, each.look(rt)))
+        except template_checks.UnreadableError as error:
+            found.append(Result(each.name, UNKNOWN, str(error)))
         except exceptions.CapiHelmError as error:
             found.append(Result(each.name, FAILED, str(error)))
             if isinstance(error, plane_checks.NoWayInError):

@@ -48,12 +48,14 @@ def subject_of(
     from magnum_capi_helm import runtime
     from magnum_capi_helm.cmd import choice
     from magnum_capi_helm.planes import places
+    from magnum_capi_helm.resolve import requested
 
     if parsed_args.template:
         rt = runtime.any_one()
         return rt, preview.of_template(rt, parsed_args.template)
     row = choice.find(parsed_args.cluster)
     rt = places.find(row)
+    requested.warn_unknown(row)
     return rt, preview.of_cluster(rt, row)
 
 

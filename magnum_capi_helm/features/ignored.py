@@ -10,17 +10,42 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Labels of other drivers that have no meaning here.
+"""Labels of other drivers that have no effect here.
 
-They are accepted, so that templates of Magnum's Heat driver and of
-magnum-cluster-api move over unchanged, and listed in the documentation.
+By default they are accepted, so that templates of Magnum's Heat driver and of
+magnum-cluster-api move over unchanged. They are of two classes:
+
+- functional: with the driver that has the label, the cluster would be another
+  one. The conductor logs them, and ``unknown_labels = reject`` refuses them.
+- harmless: the label concerns something that clusters of this driver do not
+  have or need. Nothing is said about them.
 """
 
 from __future__ import annotations
 
-#: Why they have no effect -> the labels.
-_REASONS: dict[str, tuple[str, ...]] = {
-    "The chart fixes the versions of its addons, which are tested together.": (
+from magnum_capi_helm.label_types import strangers
+
+#: Values of a label that ask for what this driver does anyway.
+_SAME: dict[str, tuple[str | bool, ...]] = {
+    "calico_ipv4pool_ipip": ("Off", "Never"),
+    "cert_manager_api": (True,),
+    "cgroup_driver": ("systemd",),
+    "cilium_hubble_ui_enabled": (False,),
+    "cloud_provider_enabled": (True,),
+    "container_runtime": ("containerd",),
+    "different_failure_domain": (False,),
+    "heapster_enabled": (False,),
+    "influx_grafana_dashboard_enabled": (False,),
+    "monitoring_ingress_enabled": (False,),
+    "prometheus_adapter_enabled": (False,),
+}
+#: Labels whose values are secrets.
+_SECRET = frozenset({"grafana_admin_passwd"})
+
+#: Why functional labels have no effect -> the labels.
+_FUNCTIONAL: dict[str, tuple[str, ...]] = {
+    "the chart fixes the versions of its addons, which are tested together; "
+    "another version of the chart has others": (
         "calico_tag",
         "cilium_tag",
         "cinder_csi_plugin_tag",
@@ -44,24 +69,63 @@ _REASONS: dict[str, tuple[str, ...]] = {
         "prometheus_tag",
         "traefik_ingress_controller_tag",
     ),
-    "kubeadm chooses the versions that belong to the Kubernetes version.": (
+    "kubeadm chooses the versions that belong to the Kubernetes version": (
         "coredns_tag",
         "etcd_tag",
     ),
-    "The image has kubelet, container runtime and operating system in it.": (
+    "the image brings kubelet, container runtime and operating system; "
+    "choose another image": (
         "cgroup_driver",
         "container_runtime",
-        "containerd_tarball_sha256",
         "containerd_tarball_url",
         "containerd_version",
+        "selinux_mode",
+    ),
+    "the chart lets calico connect pods by VXLAN": ("calico_ipv4pool_ipip",),
+    "the driver does not configure Hubble; operators can, in overlays": (
+        "cilium_hubble_ui_enabled",
+    ),
+    "the OpenStack cloud controller manager is part of every cluster": (
+        "cloud_provider_enabled",
+    ),
+    "kubeadm always lets the cluster sign certificate requests": (
+        "cert_manager_api",
+    ),
+    "the chart runs the ingress controller on any worker": (
+        "ingress_controller_role",
+    ),
+    "the chart has no ingress for monitoring; use kubectl port-forward": (
+        "monitoring_ingress_enabled",
+    ),
+    "the chart has no Prometheus adapter": (
+        "prometheus_adapter_configmap",
+        "prometheus_adapter_enabled",
+    ),
+    "everybody who sees a cluster sees its labels; Grafana's password is in "
+    "a Secret of the cluster": ("grafana_admin_passwd",),
+    "the software is no longer maintained": (
+        "heapster_enabled",
+        "influx_grafana_dashboard_enabled",
+    ),
+    "the chart can't choose it for the load balancer of the API": (
+        "api_server_lb_availability_zone",
+        "api_server_lb_flavor",
+    ),
+    "the chart passes no scheduler hints to Nova; server_group_policies "
+    "spreads machines over hosts": ("different_failure_domain",),
+}
+
+#: Why harmless labels have no effect -> the labels.
+_HARMLESS: dict[str, tuple[str, ...]] = {
+    "the image has it all in it, and machines neither pull nor check it": (
+        "containerd_tarball_sha256",
         "hyperkube_prefix",
         "kube_image_digest",
         "ostree_commit",
         "ostree_remote",
-        "selinux_mode",
         "use_podman",
     ),
-    "It configures software that runs in Heat's clusters alone.": (
+    "it configures software that runs in Heat's clusters alone": (
         "heat_container_agent_tag",
         "helm_client_sha256",
         "helm_client_tag",
@@ -69,56 +133,43 @@ _REASONS: dict[str, tuple[str, ...]] = {
         "system_pods_initial_delay",
         "system_pods_timeout",
     ),
-    "The chart sets up the pods' network, by calico or cilium.": (
-        "calico_ipv4pool_ipip",
-        "cilium_hubble_ui_enabled",
+    "calico or cilium takes flannel's place": (
         "flannel_backend",
         "flannel_cni_tag",
         "flannel_network_subnetlen",
         "flannel_tag",
     ),
-    "The OpenStack cloud controller manager is part of every cluster.": (
-        "cloud_provider_enabled",
-    ),
-    "kubeadm always lets the cluster sign certificate requests.": (
-        "cert_manager_api",
-    ),
-    "Cluster API repairs machines itself: labels auto_healing_*.": (
+    "Cluster API repairs machines itself; see the labels auto_healing_*": (
         "auto_healing_controller",
         "draino_tag",
         "magnum_auto_healer_tag",
     ),
-    "The chart installs nginx or traefik, on any worker.": (
-        "ingress_controller_role",
-        "octavia_ingress_controller_tag",
-    ),
-    "The chart has no ingress for monitoring: use kubectl port-forward.": (
+    "it concerns octavia's ingress controller alone, which "
+    "ingress_controller refuses": ("octavia_ingress_controller_tag",),
+    "it concerns what monitoring_ingress_enabled asks for alone": (
         "cluster_basic_auth_secret",
         "cluster_root_domain_name",
-        "monitoring_ingress_enabled",
     ),
-    "The chart has no Prometheus adapter.": (
+    "it concerns what prometheus_adapter_enabled asks for alone": (
         "prometheus_adapter_chart_tag",
-        "prometheus_adapter_configmap",
-        "prometheus_adapter_enabled",
-    ),
-    "A password is no label: Grafana's is in a Secret of the cluster.": (
-        "grafana_admin_passwd",
-    ),
-    "The software is no longer maintained.": (
-        "heapster_enabled",
-        "influx_grafana_dashboard_enabled",
-    ),
-    "The chart can't choose them for the load balancer of the API.": (
-        "api_server_lb_availability_zone",
-        "api_server_lb_flavor",
-    ),
-    "The chart passes no scheduler hints to Nova.": (
-        "different_failure_domain",
     ),
 }
 
-#: Label -> why it has no effect.
-LABELS: dict[str, str] = {
-    name: why for why, names in _REASONS.items() for name in names
+#: By name.
+LABELS: dict[str, strangers.Ignored] = {
+    **{
+        name: strangers.Ignored(why, functional=False)
+        for why, names in _HARMLESS.items()
+        for name in names
+    },
+    **{
+        name: strangers.Ignored(
+            why,
+            functional=True,
+            same=_SAME.get(name, ()),
+            secret=name in _SECRET,
+        )
+        for why, names in _FUNCTIONAL.items()
+        for name in names
+    },
 }

@@ -167,6 +167,21 @@ PREFIX = labels.Label(
 )
 
 
+def addons_elsewhere(prefix: str) -> str:
+    """Return what is said of a prefix that no mirror stands beside.
+
+    The Heat driver and magnum-cluster-api take the images of addons from the
+    prefix, too.
+
+    :param prefix: value of the label
+    """
+    return (
+        f"label {PREFIX.name}={exceptions.shown(prefix)} has no effect on "
+        "addons: kubeadm alone takes images from it; give "
+        f"{MIRRORS.name} for the registries of addons"
+    )
+
+
 def _check(cluster: spec.Cluster) -> None:
     host = cluster.insecure_registry
     if host and not is_registry(host):

@@ -14,10 +14,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 import dataclasses
 import difflib
 from typing import Any
+
+from oslo_config import types
 
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import labels
@@ -48,6 +50,58 @@ def unknown(
     names = _by_name(declared)
     strange = sorted(set(given) - names.keys() - set(ignored))
     return tuple(Unknown(name, _nearest(name, names)) for name in strange)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ignored:
+    """A label of another driver that has no effect here.
+
+    :param why: why it has none, as a clause
+    :param functional: with the other driver the cluster would be another one
+    :param same: values that ask for what this driver does anyway; a bool
+        stands for every way to write it
+    :param secret: the value must not be shown
+    """
+
+    why: str
+    functional: bool
+    same: tuple[str | bool, ...] = ()
+    secret: bool = False
+
+    def misses(self, value: str) -> bool:
+        """Return whether the cluster lacks what the value asks for."""
+        return (
+            self.functional
+            and value != ""
+            and not any(_is(value, each) for each in self.same)
+        )
+
+
+def _is(value: str, wanted: str | bool) -> bool:
+    if not isinstance(wanted, bool):
+        return value.lower() == wanted.lower()
+    try:
+        return types.Boolean()(value) is wanted
+    except ValueError:
+        return False
+
+
+def missed(
+    ignored: Mapping[str, Ignored], given: Mapping[str, str]
+) -> dict[str, str]:
+    """Return what is said of labels that ask for what the cluster lacks.
+
+    :param ignored: labels of other drivers, by name
+    :param given: labels that users gave, with their values
+    :returns: by name of the label
+    """
+    found = {}
+    for name in sorted(given.keys() & ignored.keys()):
+        label, value = ignored[name], given[name]
+        if label.misses(value):
+            text = "***" if label.secret else exceptions.shown(value)
+            found[name] = f"label {name}={text} has no effect: {label.why}"
+    return found
 
 
 #: Scope -> where its labels are read.

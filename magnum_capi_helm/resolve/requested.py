@@ -29,6 +29,7 @@ from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.features import registries
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.label_types import strangers
 
@@ -136,6 +137,35 @@ def nodegroup_labels(
     return labels.narrowed(features.LABELS, found, own)
 
 
+def without_effect(given: Mapping[str, str]) -> dict[str, str]:
+    """Return what is said of labels that have no effect.
+
+    :param given: labels of a template, and of a cluster where there is one
+    :returns: by name of the label
+    """
+    found = _without_effect(given)
+    prefix = given.get(registries.PREFIX.name)
+    mirrors = registries.MIRRORS.name
+    if (
+        prefix
+        and not given.get(mirrors)
+        and not conf.label_defaults()[mirrors]
+        and not conf.CONF.capi_helm.registry_mirror
+    ):
+        text = registries.addons_elsewhere(prefix)
+        found[registries.PREFIX.name] = text
+    return found
+
+
+def _without_effect(given: Mapping[str, str]) -> dict[str, str]:
+    """Return what is said of labels that this driver does not read."""
+    unknown = strangers.unknown(features.LABELS, ignored.LABELS, given)
+    return {
+        **{each.name: str(each) for each in unknown},
+        **strangers.missed(ignored.LABELS, given),
+    }
+
+
 def check_unknown(cluster: Any) -> None:
     """Warn of labels of a new cluster that have no effect, or refuse them.
 
@@ -145,19 +175,24 @@ def check_unknown(cluster: Any) -> None:
     own = _own(cluster.labels, template)
     for text in strangers.outdated(features.LABELS, {*template, *own}):
         LOG.warning("cluster %s: %s", cluster.uuid, text)
-    _without_effect(
+    _refuse_or_warn(
         cluster,
-        strangers.unknown(features.LABELS, ignored.LABELS, {*template, *own}),
+        without_effect({**template, **own}).values(),
         strangers.misplaced(features.LABELS, own, labels.Scope.CLUSTER),
     )
+
+
+def warn_unknown(cluster: Any) -> None:
+    """Log labels of a living cluster that have no effect."""
+    template = cluster.cluster_template.labels or {}
+    found = without_effect({**template, **(cluster.labels or {})})
+    _warn(cluster, "; ".join(found.values()))
 
 
 def check_unknown_of_template(cluster: Any) -> None:
     """As :func:`check_unknown`, of the template that a cluster moves to."""
     given = cluster.cluster_template.labels or {}
-    _without_effect(
-        cluster, strangers.unknown(features.LABELS, ignored.LABELS, {*given})
-    )
+    _refuse_or_warn(cluster, without_effect(given).values())
 
 
 def check_unknown_of_group(cluster: Any, nodegroup: Any) -> None:
@@ -169,9 +204,9 @@ def check_unknown_of_group(cluster: Any, nodegroup: Any) -> None:
     """
     template = cluster.cluster_template.labels or {}
     own = _own(nodegroup.labels, template, cluster.labels or {})
-    _without_effect(
+    _refuse_or_warn(
         cluster,
-        strangers.unknown(features.LABELS, ignored.LABELS, own),
+        _without_effect(own).values(),
         strangers.misplaced(features.LABELS, own, labels.Scope.NODEGROUP),
     )
 
@@ -190,13 +225,16 @@ def _own(
     }
 
 
-def _without_effect(cluster: Any, *found: Iterable[object]) -> None:
-    text = "; ".join(str(each) for kind in found for each in kind)
-    if not text:
-        return
-    if conf.CONF.capi_helm.unknown_labels == "reject":
+def _refuse_or_warn(cluster: Any, *found: Iterable[str]) -> None:
+    text = "; ".join(each for kind in found for each in kind)
+    if text and conf.CONF.capi_helm.unknown_labels == "reject":
         raise exceptions.InvalidInput(text)
-    LOG.warning("cluster %s: %s", cluster.uuid, text)
+    _warn(cluster, text)
+
+
+def _warn(cluster: Any, text: str) -> None:
+    if text:
+        LOG.warning("cluster %s: %s", cluster.uuid, text)
 
 
 def autoscales(cluster: Any) -> bool:

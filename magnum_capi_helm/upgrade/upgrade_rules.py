@@ -22,7 +22,7 @@ from magnum_capi_helm import exceptions
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.versions import supported
 
-_DRIVER = "k8s_capi_helm_v1"
+DRIVER = "k8s_capi_helm_v1"
 _COE = "kubernetes"
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
@@ -37,13 +37,13 @@ def check_template(
     """
     wanted = {"coe": (coe, _COE), "server_type": (server_type, "vm")}
     if driver:
-        wanted["driver"] = (driver, _DRIVER)
+        wanted["driver"] = (driver, DRIVER)
     for field, (given, allowed) in wanted.items():
         if given != allowed:
             raise exceptions.NotSupported(
                 f"cluster template {exceptions.shown(name)} has {field}="
                 f"{exceptions.shown(given)}: a cluster of the driver "
-                f"{_DRIVER} takes a template with {field}={allowed}"
+                f"{DRIVER} takes a template with {field}={allowed}"
             )
 
 

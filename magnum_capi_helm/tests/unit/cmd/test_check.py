@@ -59,6 +59,7 @@ class CheckTest(command_case.CommandCase):
                 "helm": "ok",
                 "chart": "failed",
                 "network drivers": "ok",
+                "templates": "ok",
                 "OpenStack": "ok",
                 "service user": "ok",
                 "certificates": "ok",

@@ -61,6 +61,7 @@ class CheckPlacesTest(command_case.CommandCase):
                 ("(all)", "helm", "ok"),
                 ("(all)", "chart", "ok"),
                 ("(all)", "network drivers", "ok"),
+                ("(all)", "templates", "ok"),
                 ("(all)", "OpenStack", "ok"),
                 ("(all)", "service user", "ok"),
                 ("(all)", "certificates", "ok"),

@@ -17,6 +17,8 @@ from __future__ import annotations
 import pathlib
 import time
 
+import fixtures
+from magnum import objects
 from oslotest import base
 
 from magnum_capi_helm import conf
@@ -46,6 +48,11 @@ class PlaneChecksTest(base.BaseTestCase):
         self.management = self.plane.management
         self.rt = self.plane.runtime()
         flows.install(self, self.rt)
+        self.useFixture(
+            fixtures.MockPatchObject(
+                objects.ClusterTemplate, "list", return_value=[]
+            )
+        )
 
     def lines(self) -> dict[str, tuple[str, str]]:
         """State and detail by check, without those of versions."""

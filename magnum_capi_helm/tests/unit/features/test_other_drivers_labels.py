@@ -20,7 +20,8 @@ from magnum_capi_helm.features import ignored
 from magnum_capi_helm.tests import other_drivers
 
 _DECLARED = other_drivers.DECLARED
-_IGNORED = other_drivers.IGNORED
+_FUNCTIONAL = other_drivers.FUNCTIONAL
+_HARMLESS = other_drivers.HARMLESS
 _HEAT = other_drivers.HEAT
 _MAGNUM_CLUSTER_API = other_drivers.MAGNUM_CLUSTER_API
 
@@ -33,10 +34,10 @@ def becomes(name: str) -> list[str]:
         for label in features.LABELS
         if name in label.aliases
     ]
-    return [
-        *found,
-        *([_IGNORED] if name in ignored.LABELS else []),
-    ]
+    if name in ignored.LABELS:
+        functional = ignored.LABELS[name].functional
+        found.append(_FUNCTIONAL if functional else _HARMLESS)
+    return found
 
 
 class OtherDriversTest(base.BaseTestCase):
@@ -61,5 +62,38 @@ class OtherDriversTest(base.BaseTestCase):
         self.assertEqual(set(), strange)
 
     def test_each_is_ignored_for_a_reason(self) -> None:
-        for name, why in ignored.LABELS.items():
-            self.assertTrue(why.endswith("."), f"{name}: {why}")
+        for name, label in ignored.LABELS.items():
+            self.assertTrue(label.why, name)
+
+    def test_values_that_ask_for_what_is_there_anyway(self) -> None:
+        rows: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
+            # label, values that change nothing, values that would
+            ("cilium_hubble_ui_enabled", ("false", "False", "0"), ("true",)),
+            ("cloud_provider_enabled", ("true", "1"), ("false", "0")),
+            ("cert_manager_api", ("True",), ("False",)),
+            ("prometheus_adapter_enabled", ("no",), ("yes",)),
+            ("monitoring_ingress_enabled", ("false",), ("true",)),
+            ("different_failure_domain", ("false",), ("true",)),
+            ("heapster_enabled", ("false",), ("true",)),
+            ("influx_grafana_dashboard_enabled", ("false",), ("true",)),
+            ("container_runtime", ("containerd",), ("host-docker",)),
+            ("cgroup_driver", ("systemd",), ("cgroupfs",)),
+            ("calico_ipv4pool_ipip", ("Off", "Never"), ("Always",)),
+            ("calico_tag", ("",), ("v3.26.4",)),
+            ("heat_container_agent_tag", ("wallaby-stable-1",), ()),
+        ]
+        self.assertEqual(
+            rows,
+            [
+                (
+                    name,
+                    tuple(v for v in (*same, *other) if not misses(name, v)),
+                    tuple(v for v in (*same, *other) if misses(name, v)),
+                )
+                for name, same, other in rows
+            ],
+        )
+
+
+def misses(name: str, value: str) -> bool:
+    return ignored.LABELS[name].misses(value)

@@ -38,6 +38,28 @@ class WithoutEffectTest(base.BaseTestCase):
             [str(each) for each in found],
         )
 
+    def test_a_label_of_another_driver_that_the_cluster_misses(self) -> None:
+        ignored = {
+            "flavor": strangers.Ignored("why", functional=True),
+            "ui": strangers.Ignored("why", functional=True, same=(False,)),
+            "passwd": strangers.Ignored("why", functional=True, secret=True),
+            "agent": strangers.Ignored("why", functional=False),
+        }
+        given = {
+            "flavor": "h\na",
+            "ui": "False",
+            "passwd": "s3cret",
+            "agent": "v1",
+            "size": "1",
+        }
+        self.assertEqual(
+            {
+                "flavor": "label flavor='h\\na' has no effect: why",
+                "passwd": "label passwd=*** has no effect: why",
+            },
+            strangers.missed(ignored, given),
+        )
+
     def test_a_label_where_nobody_reads_it(self) -> None:
         group = labels.Label(
             "own", str, "", "", "", scope=labels.Scope.NODEGROUP

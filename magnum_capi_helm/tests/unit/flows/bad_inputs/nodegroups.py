@@ -77,6 +77,13 @@ GROUPS: bad_inputs.Table = {
         labels={"boot_volume_sise": "20"},
         options={"unknown_labels": "reject"},
     ),
+    "a label that another driver applies": bad_inputs.Input(
+        "label different_failure_domain='true' has no effect: the chart "
+        "passes no scheduler hints to Nova; server_group_policies spreads "
+        "machines over hosts",
+        labels={"different_failure_domain": "true"},
+        options={"unknown_labels": "reject"},
+    ),
     "a label of the cluster": bad_inputs.Input(
         "label pods_cidr is read from the template and the cluster alone",
         labels={"pods_cidr": "banana"},

@@ -150,6 +150,26 @@ UNKNOWN: bad_inputs.Table = {
         labels={"auto_scaling_enable": "true"},
         options={"unknown_labels": "reject"},
     ),
+    "a label that another driver applies": bad_inputs.Input(
+        "label api_server_lb_flavor='ha' has no effect: the chart can't "
+        "choose it for the load balancer of the API; label "
+        "cilium_hubble_ui_enabled='true' has no effect: the driver does not "
+        "configure Hubble; operators can, in overlays",
+        labels={
+            "api_server_lb_flavor": "ha",
+            "cilium_hubble_ui_enabled": "true",
+            "different_failure_domain": "false",
+            "heat_container_agent_tag": "wallaby-stable-1",
+        },
+        options={"unknown_labels": "reject"},
+    ),
+    "a prefix that addons do not follow": bad_inputs.Input(
+        "label container_infra_prefix='registry.example.org/k8s' has no "
+        "effect on addons: kubeadm alone takes images from it; give "
+        "registry_mirrors for the registries of addons",
+        labels={"container_infra_prefix": "registry.example.org/k8s"},
+        options={"unknown_labels": "reject"},
+    ),
     "a label that is read from templates": bad_inputs.Input(
         "label capi_helm_chart_version is read from the template alone",
         labels={"capi_helm_chart_version": "0.26.1"},

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What ``check`` looks at of Magnum's cluster templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from magnum import objects
+
+from magnum_capi_helm import conf
+from magnum_capi_helm import driver
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import preview
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import database
+from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.upgrade import upgrade_rules
+
+
+class UnreadableError(exceptions.NotConfigured):
+    """Magnum's database can't be read, so nothing is known of templates."""
+
+
+def labels(_: runtime.Runtime) -> str:
+    """Return the labels of templates that have no effect, by template.
+
+    :raises NotConfigured: clusters of these templates are refused
+    :raises UnreadableError: Magnum's database can't be read
+    """
+    found = "; ".join(_without_effect())
+    if not found:
+        return "all labels of templates have an effect"
+    if conf.CONF.capi_helm.unknown_labels == "reject":
+        raise exceptions.NotConfigured(
+            "[capi_helm] unknown_labels = reject refuses clusters of "
+            f"templates with labels that have no effect: {found}"
+        )
+    return (
+        f"accepted without effect: {found}. `magnum-capi-helm values "
+        "--template` says why"
+    )
+
+
+def _without_effect() -> Iterator[str]:
+    for template in _templates():
+        names = sorted(requested.without_effect(template.labels or {}))
+        if names:
+            name = exceptions.shown(template.name)
+            yield f"template {name} ({', '.join(names)})"
+
+
+def _templates() -> list[Any]:
+    """Return the templates of which Magnum gives clusters to this driver.
+
+    Where a template names no driver, other drivers may provide the same; it
+    counts all the same.
+    """
+    try:
+        found = objects.ClusterTemplate.list(preview.context())
+    except Exception as error:
+        if not database.raised(error):
+            raise
+        told = database.words(error)
+    else:
+        provided = driver.Driver().provides
+        return [each for each in found if _is_ours(each, provided)]
+    # Not inside "except": the error has the URL of the database.
+    raise UnreadableError(told)
+
+
+def _is_ours(template: Any, provided: list[dict[str, str]]) -> bool:
+    kind = {
+        "server_type": template.server_type,
+        "os": template.cluster_distro,
+        "coe": template.coe,
+    }
+    named = getattr(template, "driver", None)
+    return kind in provided and named in (None, "", upgrade_rules.DRIVER)

@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The line of ``check`` about templates with labels without effect."""
+
+from __future__ import annotations
+
+import json
+import types
+from typing import Any
+
+import fixtures
+from magnum import objects
+from sqlalchemy import exc
+
+from magnum_capi_helm import conf
+from magnum_capi_helm.cmd import check
+from magnum_capi_helm.tests.unit.cmd import command_case
+
+
+def template(name: str, **fields: Any) -> Any:
+    return types.SimpleNamespace(
+        **{
+            "name": name,
+            "coe": "kubernetes",
+            "server_type": "vm",
+            "cluster_distro": "ubuntu",
+            "driver": "k8s_capi_helm_v1",
+            "labels": {},
+            **fields,
+        }
+    )
+
+
+class TemplatesTest(command_case.CommandCase):
+    def setUp(self) -> None:
+        super().setUp()
+        #: The cluster templates in Magnum's database.
+        self.templates: list[Any] = []
+        self.useFixture(
+            fixtures.MockPatchObject(
+                objects.ClusterTemplate, "list", lambda _: self.templates
+            )
+        )
+
+    def line(self) -> tuple[str, str, int]:
+        """State and detail of the line, and the exit code."""
+        code = self.run_command(check.Check, "-f", "json")
+        found = {each["Check"]: each for each in json.loads(self.printed())}
+        line = found["templates"]
+        return line["State"], line["Detail"], code
+
+    def test_templates_and_labels_are_listed(self) -> None:
+        lost = {"selinux_mode": "permissive", "calico_tag": "v3.26.4"}
+        self.templates += [
+            template("good", labels={"boot_volume_size": "20"}),
+            template("heat", labels={**lost, "use_podman": "true"}),
+            template("odd", driver=None, labels={"boot_volume_sise": "20"}),
+            template("theirs", driver="k8s_cluster_api", labels=lost),
+            template("atomic", cluster_distro="fedora-coreos", labels=lost),
+            template("bare", server_type="bm", labels=lost),
+        ]
+        self.assertEqual(
+            (
+                "ok",
+                "accepted without effect: template 'heat' (calico_tag, "
+                "selinux_mode); template 'odd' (boot_volume_sise). "
+                "`magnum-capi-helm values --template` says why",
+                0,
+            ),
+            self.line(),
+        )
+
+    def test_it_fails_where_their_clusters_are_refused(self) -> None:
+        conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
+        self.templates.append(template("heat", labels={"calico_tag": "v3"}))
+        self.assertEqual(
+            (
+                "failed",
+                "[capi_helm] unknown_labels = reject refuses clusters of "
+                "templates with labels that have no effect: template 'heat' "
+                "(calico_tag)",
+                1,
+            ),
+            self.line(),
+        )
+
+    def test_without_such_labels(self) -> None:
+        self.templates.append(template("good"))
+        self.assertEqual(
+            ("ok", "all labels of templates have an effect", 0), self.line()
+        )
+
+    def test_a_database_that_can_not_be_read(self) -> None:
+        # A command on another host than Magnum's may have no database.
+        secret = "mysql://magnum:s3cret@db"
+        self.useFixture(
+            fixtures.MockPatchObject(
+                objects.ClusterTemplate,
+                "list",
+                side_effect=exc.OperationalError(secret, {}, OSError()),
+            )
+        )
+        state, detail, code = self.line()
+        self.assertEqual(("unknown", 0), (state, code))
+        self.assertIn("Magnum's database can't be read", detail)
+        self.assertNotIn("s3cret", self.printed())

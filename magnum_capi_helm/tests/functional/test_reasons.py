@@ -59,6 +59,20 @@ class NoHostTest(_ReasonCase):
         self.delete(cluster)
         self.assertEqual([], self.left_of(release))
 
+    def test_control_plane_without_host_is_named(self) -> None:
+        cluster = self.cluster(
+            self.template(master_flavor_id="m1.control.nohost")
+        )
+        waiting = self.until(
+            lambda: self._with_reason(cluster, "No valid host was found"), 240
+        )
+        self.assertEqual("CREATE_IN_PROGRESS", waiting["status"])
+        self.assertRegex(
+            waiting["status_reason"],
+            rf"nodegroup default-master: machine {waiting['stack_id']}"
+            r"-control-plane-\S+: No valid host was found",
+        )
+
 
 class AddonTest(_ReasonCase):
     def test_failing_addon_is_named_and_the_cluster_recovers(self) -> None:

@@ -22,7 +22,6 @@ from cliff import _argparse
 from cliff import command
 from cliff import lister
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import database
 
 PROGRAM = "magnum-capi-helm"
@@ -68,22 +67,8 @@ class Exemplary(command.Command):
             database can't be read
         """
         self.configure()
-        try:
-            return int(super().run(parsed_args))
-        except Exception as error:
-            if not database.raised(error):
-                raise
-            told = database.words(error, _database_url())
-        # Not chained: these quote SQL, its parameters and the URL.
-        raise exceptions.NotConfigured(told)
-
-
-def _database_url() -> str:
-    """Return ``[database] connection``."""
-    # A command that met an error of the database has loaded this already.
-    import magnum.conf
-
-    return str(magnum.conf.CONF.database.connection or "")
+        run = super().run
+        return database.read(lambda: int(run(parsed_args)))
 
 
 class Command(Exemplary):

@@ -14,6 +14,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
+from magnum_capi_helm import exceptions
+
+_Answer = TypeVar("_Answer")
+
 _LIBRARIES = frozenset({"oslo_db", "sqlalchemy"})
 
 _TABLES = (
@@ -60,6 +67,30 @@ def raised(error: Exception) -> bool:
         each.__module__.partition(".")[0] in _LIBRARIES
         for each in type(error).__mro__
     )
+
+
+def read(ask: Callable[[], _Answer]) -> _Answer:
+    """Call a function that reads Magnum's database.
+
+    :raises NotConfigured: the database can't be read. The error is not
+        chained, as it would be from a context manager: the database's own
+        error quotes SQL, its parameters and the URL
+    """
+    try:
+        return ask()
+    except Exception as error:
+        if not raised(error):
+            raise
+        told = words(error, url())
+    raise exceptions.NotConfigured(told)
+
+
+def url() -> str:
+    """Return ``[database] connection``."""
+    # A command that needs it has loaded Magnum's configuration already.
+    import magnum.conf
+
+    return str(magnum.conf.CONF.database.connection or "")
 
 
 def words(error: Exception, url: str) -> str:

@@ -42,23 +42,15 @@ def database(_rt: runtime.Runtime) -> str:
 
     :raises NotConfigured: it can't be read
     """
-    url = str(conf.CONF.database.connection or "")
+    url = database_errors.url()
     scheme, _, path = url.partition("?")[0].partition(":///")
     # SQLite would create the file, and check writes nothing.
     if scheme == "sqlite" and not pathlib.Path(path).is_file():
         raise exceptions.NotConfigured(
             f"there is no file {path}: set [database] connection"
         )
-    try:
-        roster.probe()
-    except Exception as error:
-        if not database_errors.raised(error):
-            raise
-        text = database_errors.words(error, url)
-    else:
-        return database_errors.location(url)
-    # Not chained: the error quotes SQL and the URL.
-    raise exceptions.NotConfigured(text)
+    database_errors.read(roster.probe)
+    return database_errors.location(url)
 
 
 def driver_of_templates(_: runtime.Runtime) -> str:

@@ -68,16 +68,13 @@ def _templates() -> list[Any]:
     counts all the same.
     """
     try:
-        found = objects.ClusterTemplate.list(preview.context())
-    except Exception as error:
-        if not database.raised(error):
-            raise
-        told = database.words(error)
-    else:
-        provided = driver.Driver().provides
-        return [each for each in found if _is_ours(each, provided)]
-    # Not inside "except": the error has the URL of the database.
-    raise UnreadableError(told)
+        found = database.read(
+            lambda: objects.ClusterTemplate.list(preview.context())
+        )
+    except exceptions.NotConfigured as error:
+        raise UnreadableError(str(error)) from None
+    provided = driver.Driver().provides
+    return [each for each in found if _is_ours(each, provided)]
 
 
 def _is_ours(template: Any, provided: list[dict[str, str]]) -> bool:

@@ -104,7 +104,7 @@ class LightProgramTest(base.BaseTestCase):
 
     def test_help_loads_nothing_heavy(self) -> None:
         for words in (["--help"], ["list", "--help"], ["help", "renew"]):
-            self.assertEqual(set(), self.loaded(*words, code=0), words)
+            self.assertEqual(set(), self.loaded(*words, code=0), str(words))
 
     def test_completion_loads_nothing_heavy(self) -> None:
         """It makes the parser of every command."""
@@ -112,7 +112,7 @@ class LightProgramTest(base.BaseTestCase):
 
     def test_usage_errors_load_nothing_heavy(self) -> None:
         for words in (["no-such"], ["list", "--no-such"], ["describe"]):
-            self.assertEqual(set(), self.loaded(*words, code=2), words)
+            self.assertEqual(set(), self.loaded(*words, code=2), str(words))
 
     def test_a_command_that_runs_loads_magnum(self) -> None:
         """The packages are the ones that would be seen."""

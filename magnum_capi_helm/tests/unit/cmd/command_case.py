@@ -22,6 +22,7 @@ import tempfile
 from typing import Any
 
 import fixtures
+from magnum import objects
 from magnum.db.sqlalchemy import models
 from oslotest import base
 import sqlalchemy
@@ -47,6 +48,9 @@ def _empty_database() -> bytes:
 def with_magnum(case: Any) -> pathlib.Path:
     """Let a configuration file, and a SQLite file with empty tables, be there.
 
+    Magnum's own list of templates is replaced: Magnum keeps its first
+    connection, to the file of the first test, as long as the process lives.
+
     :param case: has called ``flows.configure``, which resets the options
     :returns: the SQLite file
     """
@@ -55,6 +59,10 @@ def with_magnum(case: Any) -> pathlib.Path:
     file.write_text("")
     conf.CONF([], project="magnum", default_config_files=[str(file)])
     path.write_bytes(_empty_database())
+    templates = fixtures.MockPatchObject(
+        objects.ClusterTemplate, "list", lambda _: []
+    )
+    case.useFixture(templates)
     conf.CONF.set_override("connection", f"sqlite:///{path}", "database")
     return path
 

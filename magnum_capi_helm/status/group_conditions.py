@@ -54,7 +54,7 @@ _DELETION = ("Deleting",)
 
 #: Lines that count, or wait for what is on its way.
 _PROGRESS = re.compile(
-    r".*(?:Waiting for | is false$| to exist$|not yet )"
+    r".*(?:Waiting ?[Ff]or| is false$| to exist$|not yet )"
     r".*|.*Machine (?:is deleting|deletion in progress).*"
     r"|Scaling (?:up|down)(?: control plane| MachineSet)?"
     r"(?: from \d+)? to \d+ replicas(?: \(actual \d+\))?"

@@ -50,7 +50,11 @@ class DescribeTest(base.LabCase):
         self.until(lambda: self._code(well) == 0, 120, "ready")
         healthy = self._tree(self._json(well))
         upgrading = self._tree(self._watched(well, newer))
-        self.until(lambda: self._waiting(full) == ["Machine"], 120)
+        self.until(
+            lambda: self._waiting(full) == ["OpenStackServer"],
+            120,
+            "OpenStackServer",
+        )
         found = self._json(full)
         self.assertIn("No valid host was found", found["reason"])
         failing = self._tree(found)

@@ -355,6 +355,13 @@ PROGRESS = (
     ),
     Row(
         MD,
+        "MachinesReady",
+        "Unknown",
+        "* Machine w-1:\n  * InfrastructureReady: WaitingForBootstrapData",
+        COUNT,
+    ),
+    Row(
+        MD,
         "Remediating",
         "True",
         "* Machine w-1: Machine is deleting",

@@ -10,40 +10,24 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The helm program: one process per call, with a hard deadline.
-
-The only module that imports pyhelm3, which builds the command lines; how
-they run is decided here. No event loop (Magnum up to 2026.1 runs under
-eventlet, where asyncio breaks), no shell, values on standard input alone.
-helm gets a process group of its own and dies with its conductor, so no
-orphan goes on writing when another conductor has taken over.
-"""
+"""helm against one management cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 import contextlib
-import copy
+import functools
 import json
 import os
-import shutil
-import signal
-import subprocess
 import tempfile
 import time
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from oslo_log import log
-import pyhelm3
-
-from magnum_capi_helm import actor
 from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
-from magnum_capi_helm.helm import complaints
-from magnum_capi_helm.helm import deadlines
-from magnum_capi_helm.operations import spent
 
-LOG = log.getLogger(__name__)
+if TYPE_CHECKING:
+    from magnum_capi_helm.helm import command
+
 T = TypeVar("T")
 Timed: TypeAlias = Callable[[str], contextlib.AbstractContextManager[object]]
 
@@ -55,101 +39,6 @@ _GRACE = 30
 
 #: helm's directories, for the commands that use none of them: all but pull.
 _NO_HOME = "/nonexistent/helm"
-
-_NO_HELM = (
-    "helm can't be started: install helm 3.16 or later on the PATH of "
-    "magnum-conductor"
-)
-
-
-class _Command(pyhelm3.Command):  # type: ignore[misc]
-    """pyhelm3's command lines, run our way."""
-
-    def __init__(
-        self, *, deadline: float, env: Mapping[str, str], **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        self._deadline = deadline
-        self._env = dict(env)
-        self._guard = _dies_with_parent()
-
-    def within(self, seconds: float | None) -> _Command:
-        """The same commands, with less time; None: with all of it."""
-        found = copy.copy(self)
-        found._deadline = min(seconds or self._deadline, self._deadline)
-        return found
-
-    def with_environment(self, extra: Mapping[str, str]) -> _Command:
-        """Return the same commands with more variables for helm."""
-        found = copy.copy(self)
-        found._env = {**self._env, **extra}
-        return found
-
-    async def run(
-        self, command: list[Any], input: bytes | None = None
-    ) -> bytes:
-        if shutil.which(self._executable) is None:
-            raise exceptions.NotConfigured(_NO_HELM)
-        argv = [*self._guard, self._executable, *map(str, command)]
-        if command[0] == "upgrade" and (asked := actor.current()):
-            argv += ["--description", str(asked)]
-        if self._kubeconfig:
-            argv += ["--kubeconfig", str(self._kubeconfig)]
-        fence.check()
-        try:
-            process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=self._env,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise exceptions.NotConfigured(
-                f"{_NO_HELM} ({error.strerror})"
-            ) from error
-        with (
-            spent.waiting(spent.HELM),
-            deadlines.Deadline(process, self._deadline) as deadline,
-        ):
-            out, err = process.communicate(input)
-        _check_ended(command[0], deadline)
-        _check_alive(command[0], process.returncode)
-        if process.returncode:
-            absent = b"release: not found" in err.lower()
-            kind = pyhelm3.ReleaseNotFoundError if absent else pyhelm3.Error
-            raise kind(process.returncode, b"", err)
-        return bytes(out)
-
-
-def _check_ended(what: str, deadline: deadlines.Deadline) -> None:
-    """Whoever was told to end says nothing of the release."""
-    if deadline.lost:
-        # That the Lease is lost is what this raises.
-        fence.check()
-    if deadline.expired:
-        raise exceptions.HelmUnreachable(
-            f"helm {what} did not end within {deadline.seconds:.0f} s"
-        )
-
-
-def _check_alive(what: str, code: int) -> None:
-    """Whoever is killed, for its memory for instance, has refused nothing."""
-    if code < 0:
-        name = signal.Signals(-code).name
-        raise exceptions.HelmUnreachable(f"helm {what} was killed ({name})")
-
-
-def _dies_with_parent() -> list[str]:
-    """The prefix that makes helm get SIGTERM when its conductor dies.
-
-    setpriv (util-linux) and not ``preexec_fn``, which may deadlock in a
-    process with threads. helm marks its revision failed on SIGTERM, which
-    the next apply can go on from; on SIGKILL it would stay pending.
-    """
-    found = shutil.which("setpriv")
-    return [found, "--pdeathsig", "TERM", "--"] if found else []
 
 
 def _homes(directory: str) -> dict[str, str]:
@@ -179,17 +68,6 @@ def _registry_login() -> dict[str, str]:
     return {name: found} if os.access(found, os.R_OK) else {}
 
 
-def _drive(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends, without an event loop."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    coroutine.close()
-    raise RuntimeError("a helm coroutine suspended")
-
-
 class Helm:
     """helm against one management cluster.
 
@@ -204,18 +82,25 @@ class Helm:
         timeout: int,
         timed: Timed = contextlib.nullcontext,
     ) -> None:
+        self._kubeconfig = kubeconfig
+        self._timeout = timeout
         self._timed = timed
+
+    @functools.cached_property
+    def _command(self) -> command.Command:
+        from magnum_capi_helm.helm import command
+
         env = {
             key: value
             for key, value in os.environ.items()
             if not key.startswith(("HELM_", "OS_")) and key != "KUBECONFIG"
         }
         env |= _homes(_NO_HOME)
-        self._command = _Command(
-            deadline=timeout + _GRACE,
+        return command.Command(
+            deadline=self._timeout + _GRACE,
             env=env,
-            kubeconfig=kubeconfig,
-            default_timeout=f"{timeout}s",
+            kubeconfig=self._kubeconfig,
+            default_timeout=f"{self._timeout}s",
             history_max_revisions=HISTORY,
         )
 
@@ -327,10 +212,7 @@ class Helm:
         return time.monotonic() - started
 
     def _answer(self, what: str, coroutine: Coroutine[Any, Any, T]) -> T:
+        from magnum_capi_helm.helm import command
+
         with self._timed(what):
-            try:
-                return _drive(coroutine)
-            except pyhelm3.ReleaseNotFoundError as error:
-                raise exceptions.ReleaseAbsent("release not found") from error
-            except pyhelm3.Error as error:
-                raise complaints.translated(what, error.stderr) from None
+            return command.answer(what, coroutine)

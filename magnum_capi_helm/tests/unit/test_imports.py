@@ -56,7 +56,7 @@ PURE_MAY_IMPORT = {
 #: Library -> the modules that may import it.
 OWNERS = {
     "pykube": {"management.connection"},
-    "pyhelm3": {"helm.client"},
+    "pyhelm3": {"helm.command"},
     "openstack": {"cloud.sessions"},
     "keystoneclient": {"cloud.keystone"},
     "prometheus_client": {"metrics.exposition"},

@@ -1,0 +1,168 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Run one helm command.
+
+The only module that imports pyhelm3, which builds the command lines. The
+driver imports it when helm first runs: pyhelm3 brings pydantic, and most
+commands of the operator run no helm.
+
+helm runs without an event loop (Magnum up to 2026.1 runs under eventlet,
+where asyncio breaks) and without a shell, with values on standard input
+alone. It gets a process group of its own and ends with its conductor, so no
+orphan goes on writing when another conductor has taken over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+import copy
+import shutil
+import signal
+import subprocess
+from typing import Any, TypeVar
+
+import pyhelm3
+
+from magnum_capi_helm import actor
+from magnum_capi_helm import exceptions
+from magnum_capi_helm import fence
+from magnum_capi_helm.helm import complaints
+from magnum_capi_helm.helm import deadlines
+from magnum_capi_helm.operations import spent
+
+T = TypeVar("T")
+
+_NO_HELM = (
+    "helm can't be started: install helm 3.16 or later on the PATH of "
+    "magnum-conductor"
+)
+
+
+class Command(pyhelm3.Command):  # type: ignore[misc]
+    """pyhelm3's command lines, run as a plain subprocess.
+
+    :param deadline: seconds for one command
+    :param env: all environment variables of helm
+    """
+
+    def __init__(
+        self, *, deadline: float, env: Mapping[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self._deadline = deadline
+        self._env = dict(env)
+        self._guard = _dies_with_parent()
+
+    def within(self, seconds: float | None) -> Command:
+        """The same commands, with less time; None: with all of it."""
+        found = copy.copy(self)
+        found._deadline = min(seconds or self._deadline, self._deadline)
+        return found
+
+    def with_environment(self, extra: Mapping[str, str]) -> Command:
+        """Return the same commands with more variables for helm."""
+        found = copy.copy(self)
+        found._env = {**self._env, **extra}
+        return found
+
+    async def run(
+        self, command: list[Any], input: bytes | None = None
+    ) -> bytes:
+        if shutil.which(self._executable) is None:
+            raise exceptions.NotConfigured(_NO_HELM)
+        argv = [*self._guard, self._executable, *map(str, command)]
+        if command[0] == "upgrade" and (asked := actor.current()):
+            argv += ["--description", str(asked)]
+        if self._kubeconfig:
+            argv += ["--kubeconfig", str(self._kubeconfig)]
+        fence.check()
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self._env,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise exceptions.NotConfigured(
+                f"{_NO_HELM} ({error.strerror})"
+            ) from error
+        with (
+            spent.waiting(spent.HELM),
+            deadlines.Deadline(process, self._deadline) as deadline,
+        ):
+            out, err = process.communicate(input)
+        _check_ended(command[0], deadline)
+        _check_alive(command[0], process.returncode)
+        if process.returncode:
+            absent = b"release: not found" in err.lower()
+            kind = pyhelm3.ReleaseNotFoundError if absent else pyhelm3.Error
+            raise kind(process.returncode, b"", err)
+        return bytes(out)
+
+
+def _check_ended(what: str, deadline: deadlines.Deadline) -> None:
+    """Whoever was told to end says nothing of the release."""
+    if deadline.lost:
+        # That the Lease is lost is what this raises.
+        fence.check()
+    if deadline.expired:
+        raise exceptions.HelmUnreachable(
+            f"helm {what} did not end within {deadline.seconds:.0f} s"
+        )
+
+
+def _check_alive(what: str, code: int) -> None:
+    """Whoever is killed, for its memory for instance, has refused nothing."""
+    if code < 0:
+        name = signal.Signals(-code).name
+        raise exceptions.HelmUnreachable(f"helm {what} was killed ({name})")
+
+
+def _dies_with_parent() -> list[str]:
+    """The prefix that makes helm get SIGTERM when its conductor dies.
+
+    setpriv (util-linux) and not ``preexec_fn``, which may deadlock in a
+    process with threads. helm marks its revision failed on SIGTERM, which
+    the next apply can go on from; on SIGKILL it would stay pending.
+    """
+    found = shutil.which("setpriv")
+    return [found, "--pdeathsig", "TERM", "--"] if found else []
+
+
+def answer(what: str, coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine of :class:`Command` and return its result.
+
+    :param what: helm's command, for messages
+    :raises ReleaseAbsent: the release does not exist
+    :raises HelmError: helm failed; a subclass says how
+    """
+    try:
+        return _drive(coroutine)
+    except pyhelm3.ReleaseNotFoundError as error:
+        raise exceptions.ReleaseAbsent("release not found") from error
+    except pyhelm3.Error as error:
+        raise complaints.translated(what, error.stderr) from None
+
+
+def _drive(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never suspends, without an event loop."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    coroutine.close()
+    raise RuntimeError("a helm coroutine suspended")

@@ -18,8 +18,9 @@ of the chart under the same version. Each helm run is therefore preceded by a
 comparison of what helm would render with what it deployed last.
 
 Two kinds of change are left alone. The first is an upgrade, a rollback or a
-rollout: it counts the upgrades of the release up, and its own dry run has
-shown what it replaces. The second is a nodegroup whose own settings change.
+rollout: it raises the number of upgrades in the values, and its own dry run
+has shown what it replaces. The second is a nodegroup whose own settings
+change.
 
 A comparison takes helm a fraction of a second. A shortcut, such as an equal
 digest of the chart, would trust that nothing but the chart decides what helm
@@ -116,8 +117,11 @@ def check_apply(
     Polls try again and again: each new refusal is logged once. The status of
     an operation in progress shows what is kept in ``Runtime.withheld``.
 
+    A chart that ``helm template`` cannot render is left to ``helm upgrade``:
+    the former assumes the version and the kinds of helm's own Kubernetes, the
+    latter asks the management cluster.
+
     :raises WouldReplace: it does
-    :raises HelmError: the chart does not accept the values
     """
     since, inputs = rt.compared.pop(scope, (0.0, None))
     recent = time.monotonic() - since < _RECENT
@@ -129,6 +133,14 @@ def check_apply(
                 LOG.warning("Release %s is left as it is: %s", scope[1], error)
             rt.withheld[scope] = str(error)
             raise
+        except exceptions.HelmError as error:
+            if error.retriable:
+                raise
+            LOG.warning(
+                "The templates of release %s are not compared: %s",
+                scope[1],
+                error,
+            )
     rt.withheld.pop(scope, None)
 
 

@@ -70,15 +70,15 @@ def look(rt: runtime.Runtime, row: Any, order: orders.Order) -> Found:
     _check_status(row)
     subject = subjects.read(rt, row, settle=False)
     found = Found(subject.base.chart.version)
-    wanted = orders.wanted(rt, subject, order)
-    if rows.in_progress(row.status):
-        if wanted is not None:
-            raise _not_complete(row)
-        return dataclasses.replace(found, going_on=True)
-    if wanted is None:
-        return found
     scope = operation.scope_of(row)
     with rt.turns.turn(_PATIENCE):
+        wanted = orders.wanted(rt, subject, order)
+        if rows.in_progress(row.status):
+            if wanted is not None:
+                raise _not_complete(row)
+            return dataclasses.replace(found, going_on=True)
+        if wanted is None:
+            return found
         before, after = _manifests(rt, scope, wanted)
     changes = difference.changes(before, after)
     _check_machines(scope, changes, order)

@@ -95,6 +95,9 @@ class FakeHelm(repository.FakeRepository):
         #: What this helm makes of any chart otherwise than others do
         #: (``chart.render``).
         self.otherwise: dict[str, str] = {}
+        #: Why ``helm template`` refuses every cluster chart; empty: it does
+        #: not.
+        self.refused = ""
 
     def upgrade(
         self,
@@ -183,6 +186,8 @@ class FakeHelm(repository.FakeRepository):
             pod = {"kind": "Pod", "spec": {"image": f"reg.test/{name}"}}
             return json.dumps(pod)
         self.renders += 1
+        if self.refused:
+            raise exceptions.HelmError(f"helm template: {self.refused}")
         build = {**_build(chart), **self.otherwise}
         made = charts.render(release, namespace, dict(values), build)
         return records.SEPARATOR.join(map(json.dumps, made))

@@ -406,6 +406,22 @@ class PollTest(BuildTestCase):
         self.assertEqual(self.before, self.written())
 
 
+class UnrenderedTest(BuildTestCase):
+    """``helm template`` refuses what ``helm upgrade`` accepts.
+
+    It knows the Kubernetes version of helm alone, and the chart may ask for
+    a later one (``kubeVersion``).
+    """
+
+    def test_helm_upgrade_decides(self) -> None:
+        self.helm.refused = "chart requires kubeVersion: >=1.99.0"
+        with self.assertLogs("magnum_capi_helm", "WARNING") as logged:
+            self.resize(3)
+        self.assertIn("are not compared", "".join(logged.output))
+        self.assertEqual(3, self.replicas())
+        self.settle()
+
+
 class UncertainTest(test_in_line.InLineCase):
     """No helm can be run when the request comes: it is accepted."""
 

@@ -33,6 +33,7 @@ from magnum_capi_helm import conf  # noqa: F401 (registers the options)
 from magnum_capi_helm import control_plane_size
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
+from magnum_capi_helm import names
 from magnum_capi_helm.records import outcome
 
 LOG = log.getLogger(__name__)
@@ -277,7 +278,7 @@ def _told(cluster: Any, nodegroup: Any) -> Iterator[None]:
 
 def _refuse_rollback() -> None:
     raise exceptions.NotSupported(
-        "rollback=true is not supported by the driver k8s_capi_helm_v1: a "
+        f"rollback=true is not supported by the driver {names.DRIVER}: a "
         "failed upgrade waits, so that its reason can be removed; an operator "
         "takes it back with magnum-capi-helm rollback"
     )
@@ -291,5 +292,5 @@ def _check_size(count: int, name: str) -> None:
 
 
 def _refuse(what: str) -> None:
-    text = f"{what} is not supported by the driver k8s_capi_helm_v1"
+    text = f"{what} is not supported by the driver {names.DRIVER}"
     raise faults.as_magnum(exceptions.NotSupported(text))

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Names of what the driver makes on the management cluster.
+"""Names of the driver and of what it makes on the management cluster.
 
 Contract: every function is valid for every input that Magnum's API lets
 through, deterministic, and (but for :func:`chart_object`) injective, so two
@@ -23,6 +23,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 import hashlib
 import re
+
+#: The driver's entry point, which setup.cfg declares. Templates of Magnum,
+#: and images by their property magnum_driver, name the driver by it.
+DRIVER = "k8s_capi_helm_v1"
 
 #: Kubernetes' limit for labels and DNS labels.
 LIMIT = 63

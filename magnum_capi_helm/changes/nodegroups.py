@@ -29,6 +29,7 @@ from oslo_log import log
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
 from magnum_capi_helm import intent
+from magnum_capi_helm import names
 from magnum_capi_helm import packed
 from magnum_capi_helm import runtime
 from magnum_capi_helm import wanted
@@ -209,7 +210,7 @@ def delete(
     if nodegroup.is_default:
         raise exceptions.NotSupported(
             "deleting a default nodegroup is not supported by the driver "
-            "k8s_capi_helm_v1"
+            f"{names.DRIVER}"
         )
     if rows.fresh_group(nodegroup) is None:
         return

@@ -24,6 +24,7 @@ from oslo_log import log
 from magnum_capi_helm import control_plane_size
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
+from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm import wanted
 from magnum_capi_helm.changes import growth
@@ -71,7 +72,7 @@ def update(
     if rollback:
         raise exceptions.NotSupported(
             "rollback of a failed update is not supported by the driver "
-            "k8s_capi_helm_v1, which goes on trying: update without it, and "
+            f"{names.DRIVER}, which goes on trying: update without it, and "
             "go back with another node_count"
         )
     resize(get_runtime, context, cluster, cluster.default_ng_worker, None)
@@ -173,7 +174,7 @@ def _check_control_plane(
     if nodes:
         raise exceptions.NotSupported(
             "nodes_to_remove for the control plane is not supported by the "
-            "driver k8s_capi_helm_v1: Cluster API chooses the machine whose "
+            f"driver {names.DRIVER}: Cluster API chooses the machine whose "
             "loss etcd bears best"
         )
     control_plane_size.check(count, "node_count")

@@ -23,6 +23,7 @@ from magnum.drivers.common import driver as drivers
 
 from magnum_capi_helm import driver
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
 from magnum_capi_helm import preview
 from magnum_capi_helm.records import roster
 from magnum_capi_helm.records import rows
@@ -70,7 +71,7 @@ def find(ref: str) -> Any:
         name = template.driver or f"of {'/'.join(map(str, kind))}"
         raise exceptions.InvalidInput(
             f"cluster {row.name} ({row.uuid}) is of the driver {name}: "
-            "choose one of k8s_capi_helm_v1"
+            f"choose one of {names.DRIVER}"
         )
     return row
 

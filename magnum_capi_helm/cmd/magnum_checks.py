@@ -24,14 +24,12 @@ from magnum.drivers.common import driver as drivers
 from magnum_capi_helm import conf
 from magnum_capi_helm import driver
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import database as database_errors
 from magnum_capi_helm.credentials import making
 from magnum_capi_helm.records import roster
-
-#: The driver's entry point, which setup.cfg declares.
-NAME = "k8s_capi_helm_v1"
 
 _DISABLED = "[drivers] disabled_drivers"
 _DEFAULT = "[drivers] default_driver"
@@ -70,10 +68,11 @@ def driver_of_templates(_: runtime.Runtime) -> str:
         point.name: _provided(kind())
         for point, kind in drivers.Driver.load_entry_points()
     }
-    if NAME not in provided:
+    if names.DRIVER not in provided:
         raise exceptions.NotConfigured(
-            f"Magnum does not load {NAME}: take it out of {_DISABLED}, or "
-            "install the driver into Magnum's own Python environment"
+            f"Magnum does not load {names.DRIVER}: take it out of "
+            f"{_DISABLED}, or install the driver into Magnum's own Python "
+            "environment"
         )
     if hasattr(drivers.Driver, "get_default_driver"):
         return _default_driver()
@@ -83,9 +82,9 @@ def driver_of_templates(_: runtime.Runtime) -> str:
             f"{'; '.join(map(_claim, rivals.items()))}, and Magnum takes the "
             "driver that it loads last: set "
             f"{_DISABLED} = {','.join(rivals)}, or the property "
-            f"magnum_driver = {NAME} of each image"
+            f"magnum_driver = {names.DRIVER} of each image"
         )
-    return NAME
+    return names.DRIVER
 
 
 def _provided(found: Any) -> frozenset[str]:
@@ -102,7 +101,7 @@ def _rivals(provided: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
     return {
         name: sorted(found & ours)
         for name, found in sorted(provided.items())
-        if name != NAME and found & ours
+        if name != names.DRIVER and found & ours
     }
 
 
@@ -118,16 +117,16 @@ def _default_driver() -> str:
     except exception.ClusterDriverNotSupported:
         raise exceptions.NotConfigured(
             f"{_DEFAULT} = {configured} is not installed, or it is in "
-            f"{_DISABLED}: set it to {NAME}"
+            f"{_DISABLED}: set it to {names.DRIVER}"
         ) from None
     if configured:
         return f"{configured}, by {_DEFAULT}"
-    if found != NAME:
+    if found != names.DRIVER:
         raise exceptions.NotConfigured(
             f"templates that name no driver get {found}, the first one by "
-            f"name: set {_DEFAULT} = {NAME}"
+            f"name: set {_DEFAULT} = {names.DRIVER}"
         )
-    return NAME
+    return names.DRIVER
 
 
 def service_user(_: runtime.Runtime) -> str:

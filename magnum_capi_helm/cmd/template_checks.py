@@ -22,11 +22,11 @@ from magnum import objects
 from magnum_capi_helm import conf
 from magnum_capi_helm import driver
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
 from magnum_capi_helm import preview
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import database
 from magnum_capi_helm.resolve import requested
-from magnum_capi_helm.upgrade import upgrade_rules
 
 
 class UnreadableError(exceptions.NotConfigured):
@@ -55,10 +55,10 @@ def labels(_: runtime.Runtime) -> str:
 
 def _without_effect() -> Iterator[str]:
     for template in _templates():
-        names = sorted(requested.without_effect(template.labels or {}))
-        if names:
+        lost = sorted(requested.without_effect(template.labels or {}))
+        if lost:
             name = exceptions.shown(template.name)
-            yield f"template {name} ({', '.join(names)})"
+            yield f"template {name} ({', '.join(lost)})"
 
 
 def _templates() -> list[Any]:
@@ -84,4 +84,4 @@ def _is_ours(template: Any, provided: list[dict[str, str]]) -> bool:
         "coe": template.coe,
     }
     named = getattr(template, "driver", None)
-    return kind in provided and named in (None, "", upgrade_rules.DRIVER)
+    return kind in provided and named in (None, "", names.DRIVER)

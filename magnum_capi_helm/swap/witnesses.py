@@ -28,6 +28,7 @@ from typing import Any
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm import spec
 from magnum_capi_helm import wanted
@@ -42,7 +43,6 @@ from magnum_capi_helm.swap import ahead
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import planes
 
-_DRIVER = "k8s_capi_helm_v1"
 _COE = "kubernetes"
 #: Fields of a template that 1.4.0 takes no notice of.
 _UNREAD = (
@@ -76,7 +76,7 @@ def ours(template: Any, provides: Sequence[dict[str, str]]) -> bool:
     if template.coe != _COE:
         return False
     if template.driver:
-        return bool(template.driver == _DRIVER)
+        return bool(template.driver == names.DRIVER)
     return any(
         each["server_type"] == template.server_type
         and each["os"] == template.cluster_distro
@@ -179,8 +179,8 @@ def _groups(
 ) -> tuple[evidence.Group, ...]:
     if not cluster.stack_id:
         return ()
-    names = planes.group_names(live)
-    known = rows.wants(cluster, nodegroups).known_as(names)
+    groups = planes.group_names(live)
+    known = rows.wants(cluster, nodegroups).known_as(groups)
     kinds = {
         each.uuid: each
         for each in (*known.groups, *known.leaving, *known.refused)

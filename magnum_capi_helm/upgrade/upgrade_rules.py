@@ -19,10 +19,10 @@ import re
 from typing import Any
 
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import names
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.versions import supported
 
-DRIVER = "k8s_capi_helm_v1"
 _COE = "kubernetes"
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
@@ -37,13 +37,13 @@ def check_template(
     """
     wanted = {"coe": (coe, _COE), "server_type": (server_type, "vm")}
     if driver:
-        wanted["driver"] = (driver, DRIVER)
+        wanted["driver"] = (driver, names.DRIVER)
     for field, (given, allowed) in wanted.items():
         if given != allowed:
             raise exceptions.NotSupported(
                 f"cluster template {exceptions.shown(name)} has {field}="
                 f"{exceptions.shown(given)}: a cluster of the driver "
-                f"{DRIVER} takes a template with {field}={allowed}"
+                f"{names.DRIVER} takes a template with {field}={allowed}"
             )
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import inspect
+import pathlib
 from typing import Any
 
 from magnum.common import exception
@@ -24,6 +25,7 @@ from magnum.drivers.common import driver as magnum_driver
 from magnum_capi_helm import driver
 from magnum_capi_helm import exceptions
 from magnum_capi_helm import faults
+from magnum_capi_helm import names
 from magnum_capi_helm.tests.unit.flows import base
 
 
@@ -35,6 +37,16 @@ class DriverTest(base.FlowTestCase):
             "vm", "ubuntu", "kubernetes", "k8s_capi_helm_v1"
         )
         self.assertIsInstance(found, driver.Driver)
+
+    def test_one_module_has_its_name(self) -> None:
+        self.assertEqual("k8s_capi_helm_v1", names.DRIVER)
+        package = pathlib.Path(driver.__file__).parent
+        holders = {
+            path.relative_to(package).parts[0]
+            for path in package.rglob("*.py")
+            if names.DRIVER in path.read_text()
+        }
+        self.assertEqual({"names.py", "tests"}, holders)
 
     def test_it_serves_ubuntu_and_flatcar(self) -> None:
         self.assertEqual(

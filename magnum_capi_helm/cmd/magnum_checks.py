@@ -28,6 +28,7 @@ from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import database as database_errors
+from magnum_capi_helm.cmd import template_checks
 from magnum_capi_helm.credentials import making
 from magnum_capi_helm.records import roster
 
@@ -54,18 +55,20 @@ def database(_rt: runtime.Runtime) -> str:
 def driver_of_templates(_: runtime.Runtime) -> str:
     """Return which driver Magnum gives templates that name none.
 
-    Before Magnum 23 a template's server type, image and COE choose the
-    driver, unless the image has the property magnum_driver; of two drivers
-    that provide the same, Magnum keeps the one that it loads last
-    (``Driver.get_drivers``). Since Magnum 23 ``[drivers] default_driver``
-    chooses, or the first enabled driver by name
-    (``Driver.get_default_driver``).
+    Before Magnum 23 a template has a driver only if its image has the
+    property magnum_driver. Since Magnum 23 each new template has one: that of
+    the property, ``[drivers] default_driver``, or the first enabled driver by
+    name (``Driver.get_default_driver``). For a template that has none, each
+    Magnum takes the driver that provides its server type, image and COE, and
+    of several the one that it loads last (``Driver.get_drivers``).
 
     :raises NotConfigured: they get another driver, or Magnum's choice is
         left to chance
+    :raises UnreadableError: the choice depends on Magnum's templates, and its
+        database can't be read
     """
     provided = {
-        point.name: _provided(kind())
+        point.name: template_checks.provided(kind())
         for point, kind in drivers.Driver.load_entry_points()
     }
     if names.DRIVER not in provided:
@@ -74,30 +77,20 @@ def driver_of_templates(_: runtime.Runtime) -> str:
             f"{_DISABLED}, or install the driver into Magnum's own Python "
             "environment"
         )
-    if hasattr(drivers.Driver, "get_default_driver"):
-        return _default_driver()
     rivals = _rivals(provided)
+    if not hasattr(drivers.Driver, "get_default_driver"):
+        if rivals:
+            raise exceptions.NotConfigured(_advice(rivals))
+        return names.DRIVER
+    default = _default_driver()
     if rivals:
-        raise exceptions.NotConfigured(
-            f"{'; '.join(map(_claim, rivals.items()))}, and Magnum takes the "
-            "driver that it loads last: set "
-            f"{_DISABLED} = {','.join(rivals)}, or the property "
-            f"magnum_driver = {names.DRIVER} of each image"
-        )
-    return names.DRIVER
-
-
-def _provided(found: Any) -> frozenset[str]:
-    """Return what a driver provides, each as server_type/os/coe."""
-    return frozenset(
-        "/".join(str(each[key]) for key in ("server_type", "os", "coe"))
-        for each in found.provides
-    )
+        _check_old_templates(rivals)
+    return default
 
 
 def _rivals(provided: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
     """Return the other drivers, with what they provide of this one's."""
-    ours = _provided(driver.Driver())
+    ours = template_checks.provided(driver.Driver())
     return {
         name: sorted(found & ours)
         for name, found in sorted(provided.items())
@@ -105,12 +98,54 @@ def _rivals(provided: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
     }
 
 
-def _claim(rival: tuple[str, list[str]]) -> str:
-    name, shared = rival
-    return f"{name} provides {' and '.join(shared)}, too"
+def _check_old_templates(rivals: Mapping[str, list[str]]) -> None:
+    """Refuse templates of Magnum 22 and older that rivals may get.
+
+    :raises NotConfigured: there are such templates
+    :raises UnreadableError: Magnum's database can't be read
+    """
+    shared = {kind for kinds in rivals.values() for kind in kinds}
+    try:
+        found = [
+            exceptions.shown(each.name)
+            for each in template_checks.of_this_driver()
+            if not each.driver and template_checks.kind(each) in shared
+        ]
+    except template_checks.UnreadableError as error:
+        raise template_checks.UnreadableError(
+            f"{error}. {_DEFAULT} decides for new templates only: "
+            f"{_advice(rivals)}"
+        ) from None
+    if found:
+        named = f" ({', '.join(found)})"
+        raise exceptions.NotConfigured(_advice(rivals, named))
+
+
+def _advice(rivals: Mapping[str, list[str]], templates: str = "") -> str:
+    """Return what to do about rivals.
+
+    :param templates: names of those that rivals may get, in parentheses;
+        empty: not known
+    """
+    claims = "; ".join(
+        f"{name} provides {' and '.join(shared)}, too"
+        for name, shared in rivals.items()
+    )
+    disabled = sorted({*conf.CONF.drivers.disabled_drivers, *rivals})
+    return (
+        f"{claims}, and Magnum takes the driver that it loads last for "
+        f"templates that name no driver{templates}: set {_DISABLED} = "
+        f"{','.join(disabled)}. Do not disable a driver that has clusters: "
+        "give the images of this driver the property magnum_driver = "
+        f"{names.DRIVER} instead, and make their templates anew"
+    )
 
 
 def _default_driver() -> str:
+    """Return the driver that Magnum 23 gives new templates.
+
+    :raises NotConfigured: it is another one by chance, or not installed
+    """
     configured = conf.CONF.drivers.default_driver
     try:
         found = drivers.Driver.get_default_driver()
@@ -123,8 +158,8 @@ def _default_driver() -> str:
         return f"{configured}, by {_DEFAULT}"
     if found != names.DRIVER:
         raise exceptions.NotConfigured(
-            f"templates that name no driver get {found}, the first one by "
-            f"name: set {_DEFAULT} = {names.DRIVER}"
+            f"new templates that name no driver get {found}, the first one "
+            f"by name: set {_DEFAULT} = {names.DRIVER}"
         )
     return names.DRIVER
 

@@ -54,18 +54,20 @@ def labels(_: runtime.Runtime) -> str:
 
 
 def _without_effect() -> Iterator[str]:
-    for template in _templates():
+    for template in of_this_driver():
         lost = sorted(requested.without_effect(template.labels or {}))
         if lost:
             name = exceptions.shown(template.name)
             yield f"template {name} ({', '.join(lost)})"
 
 
-def _templates() -> list[Any]:
+def of_this_driver() -> list[Any]:
     """Return the templates of which Magnum gives clusters to this driver.
 
     Where a template names no driver, other drivers may provide the same; it
     counts all the same.
+
+    :raises UnreadableError: Magnum's database can't be read
     """
     try:
         found = database.read(
@@ -73,15 +75,26 @@ def _templates() -> list[Any]:
         )
     except exceptions.NotConfigured as error:
         raise UnreadableError(str(error)) from None
-    provided = driver.Driver().provides
-    return [each for each in found if _is_ours(each, provided)]
+    ours = provided(driver.Driver())
+    return [
+        each
+        for each in found
+        if kind(each) in ours and each.driver in (None, "", names.DRIVER)
+    ]
 
 
-def _is_ours(template: Any, provided: list[dict[str, str]]) -> bool:
-    kind = {
-        "server_type": template.server_type,
-        "os": template.cluster_distro,
-        "coe": template.coe,
-    }
-    named = getattr(template, "driver", None)
-    return kind in provided and named in (None, "", names.DRIVER)
+def provided(found: Any) -> frozenset[str]:
+    """Return what a driver provides, each as server_type/os/coe."""
+    return frozenset(
+        _kind(each["server_type"], each["os"], each["coe"])
+        for each in found.provides
+    )
+
+
+def kind(template: Any) -> str:
+    """Return what a template needs, as server_type/os/coe."""
+    return _kind(template.server_type, template.cluster_distro, template.coe)
+
+
+def _kind(*words: Any) -> str:
+    return "/".join(map(str, words))

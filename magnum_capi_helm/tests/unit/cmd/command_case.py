@@ -19,6 +19,7 @@ import io
 import json
 import pathlib
 import tempfile
+import types
 from typing import Any
 
 import fixtures
@@ -65,6 +66,21 @@ def with_magnum(case: Any) -> pathlib.Path:
     case.useFixture(templates)
     conf.CONF.set_override("connection", f"sqlite:///{path}", "database")
     return path
+
+
+def template(name: str, **fields: Any) -> Any:
+    """Return a cluster template of this driver, with other fields."""
+    return types.SimpleNamespace(
+        **{
+            "name": name,
+            "coe": "kubernetes",
+            "server_type": "vm",
+            "cluster_distro": "ubuntu",
+            "driver": "k8s_capi_helm_v1",
+            "labels": {},
+            **fields,
+        }
+    )
 
 
 class CommandCase(base.BaseTestCase):

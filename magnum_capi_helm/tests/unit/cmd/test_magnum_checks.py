@@ -22,7 +22,9 @@ import sqlite3
 from typing import Any
 
 import fixtures
+from magnum import objects
 from magnum.drivers.common import driver as drivers
+from sqlalchemy import exc
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import driver
@@ -32,6 +34,7 @@ from magnum_capi_helm.tests.unit.cmd import command_case
 
 OURS = "k8s_capi_helm_v1"
 _DEFAULT = "[drivers] default_driver"
+_UBUNTU = "k8s_cluster_api_ubuntu"
 
 
 class MagnumChecksTestCase(command_case.CommandCase):
@@ -136,6 +139,13 @@ class Elsewhere(driver.Driver):
 class DriverTest(MagnumChecksTestCase):
     def setUp(self) -> None:
         super().setUp()
+        #: The cluster templates in Magnum's database.
+        self.templates: list[Any] = []
+        self.useFixture(
+            fixtures.MockPatchObject(
+                objects.ClusterTemplate, "list", lambda _: self.templates
+            )
+        )
         self.useFixture(
             fixtures.MockPatchObject(
                 drivers.Driver, "load_entry_points", self._load
@@ -171,36 +181,47 @@ class DriverTest(MagnumChecksTestCase):
 
     def test_before_magnum_23_disabled_drivers_decides(self) -> None:
         self.without_default_driver()
-        self.loaded["k8s_cluster_api_ubuntu"] = Rival
+        self.loaded[_UBUNTU] = Rival
         self.loaded["k8s_fedora_coreos_v1"] = Elsewhere
         self.assertEqual(
             (
                 "failed",
                 "k8s_cluster_api_ubuntu provides vm/ubuntu/kubernetes, too, "
-                "and Magnum takes the driver that it loads last: set "
-                "[drivers] disabled_drivers = k8s_cluster_api_ubuntu, or the "
-                "property magnum_driver = k8s_capi_helm_v1 of each image",
+                "and Magnum takes the driver that it loads last for templates "
+                "that name no driver: set [drivers] disabled_drivers = "
+                "k8s_cluster_api_ubuntu. Do not disable a driver that has "
+                "clusters: give the images of this driver the property "
+                "magnum_driver = k8s_capi_helm_v1 instead, and make their "
+                "templates anew",
             ),
             self.line("driver"),
         )
 
+    def test_drivers_that_are_disabled_stay_disabled(self) -> None:
+        self.without_default_driver()
+        self.loaded[_UBUNTU] = Rival
+        conf.CONF.set_override(
+            "disabled_drivers", ["z_driver", "a_driver"], "drivers"
+        )
+        self.assertIn(
+            "disabled_drivers = a_driver,k8s_cluster_api_ubuntu,z_driver. ",
+            self.line("driver")[1],
+        )
+
     def test_since_magnum_23_default_driver_decides(self) -> None:
-        self.loaded["k8s_cluster_api_ubuntu"] = Rival
+        """A driver for the same images has no part in it."""
+        self.loaded[_UBUNTU] = Rival
         rows: list[tuple[str | None, str, tuple[str, str]]] = [
-            (None, "k8s_cluster_api_ubuntu", ("ok", OURS)),
+            (None, _UBUNTU, ("ok", OURS)),
             (OURS, "a_driver", ("ok", f"{OURS}, by {_DEFAULT}")),
-            (
-                "k8s_cluster_api_ubuntu",
-                "a_driver",
-                ("ok", f"k8s_cluster_api_ubuntu, by {_DEFAULT}"),
-            ),
+            (_UBUNTU, "a_driver", ("ok", f"{_UBUNTU}, by {_DEFAULT}")),
             (
                 None,
                 "a_driver",
                 (
                     "failed",
-                    "templates that name no driver get a_driver, the first "
-                    f"one by name: set {_DEFAULT} = {OURS}",
+                    "new templates that name no driver get a_driver, the "
+                    f"first one by name: set {_DEFAULT} = {OURS}",
                 ),
             ),
             (
@@ -217,7 +238,63 @@ class DriverTest(MagnumChecksTestCase):
             with self.subTest(f"{default} beside {other}"):
                 self.loaded[other] = Elsewhere
                 self.choose(default)
+                self.loaded[_UBUNTU] = Rival
                 self.assertEqual(told, self.line("driver"))
+
+    def test_since_magnum_23_it_does_not_decide_for_old_templates(
+        self,
+    ) -> None:
+        """Magnum 22 and older made templates without a driver."""
+        self.choose(OURS)
+        good = ("ok", f"{OURS}, by {_DEFAULT}")
+        other = {"cluster_distro": "fedora-coreos"}
+        rows: list[tuple[bool, dict[str, Any], bool]] = [
+            # Another driver for vm/ubuntu/kubernetes, a template, refused.
+            (True, {}, True),
+            (True, {"driver": ""}, True),
+            (True, {"driver": OURS}, False),
+            (True, {"driver": _UBUNTU}, False),
+            (True, {"cluster_distro": "flatcar"}, False),
+            (True, other, False),
+            (False, {}, False),
+        ]
+        for rival, fields, refused in rows:
+            with self.subTest(f"rival: {rival}, {fields}"):
+                self.loaded[_UBUNTU] = Rival if rival else Elsewhere
+                named = {"driver": None, **fields}
+                self.templates[:] = [command_case.template("old", **named)]
+                if not refused:
+                    self.assertEqual(good, self.line("driver"))
+                    continue
+                state, detail = self.line("driver")
+                self.assertEqual("failed", state)
+                for words in (
+                    "k8s_cluster_api_ubuntu provides vm/ubuntu/kubernetes",
+                    "the driver that it loads last for templates that name "
+                    "no driver ('old'): set [drivers] disabled_drivers = "
+                    "k8s_cluster_api_ubuntu. Do not disable a driver that "
+                    "has clusters",
+                ):
+                    self.assertIn(words, detail)
+
+    def test_without_the_database_the_detail_names_both_options(self) -> None:
+        self.choose(OURS)
+        self.loaded[_UBUNTU] = Rival
+        self.useFixture(
+            fixtures.MockPatchObject(
+                objects.ClusterTemplate,
+                "list",
+                side_effect=exc.OperationalError("SELECT", {}, OSError()),
+            )
+        )
+        state, detail = self.line("driver")
+        self.assertEqual("unknown", state)
+        for words in (
+            "Magnum's database can't be read",
+            f"{_DEFAULT} decides for new templates only",
+            "[drivers] disabled_drivers = k8s_cluster_api_ubuntu",
+        ):
+            self.assertIn(words, detail)
 
     def test_a_driver_that_magnum_does_not_load(self) -> None:
         del self.loaded[OURS]

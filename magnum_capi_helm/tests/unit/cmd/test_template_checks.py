@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import json
-import types
 from typing import Any
 
 import fixtures
@@ -25,20 +24,6 @@ from sqlalchemy import exc
 from magnum_capi_helm import conf
 from magnum_capi_helm.cmd import check
 from magnum_capi_helm.tests.unit.cmd import command_case
-
-
-def template(name: str, **fields: Any) -> Any:
-    return types.SimpleNamespace(
-        **{
-            "name": name,
-            "coe": "kubernetes",
-            "server_type": "vm",
-            "cluster_distro": "ubuntu",
-            "driver": "k8s_capi_helm_v1",
-            "labels": {},
-            **fields,
-        }
-    )
 
 
 class TemplatesTest(command_case.CommandCase):
@@ -61,6 +46,7 @@ class TemplatesTest(command_case.CommandCase):
 
     def test_templates_and_labels_are_listed(self) -> None:
         lost = {"selinux_mode": "permissive", "calico_tag": "v3.26.4"}
+        template = command_case.template
         self.templates += [
             template("good", labels={"boot_volume_size": "20"}),
             template("heat", labels={**lost, "use_podman": "true"}),
@@ -82,7 +68,8 @@ class TemplatesTest(command_case.CommandCase):
 
     def test_it_fails_where_their_clusters_are_refused(self) -> None:
         conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
-        self.templates.append(template("heat", labels={"calico_tag": "v3"}))
+        heat = command_case.template("heat", labels={"calico_tag": "v3"})
+        self.templates.append(heat)
         self.assertEqual(
             (
                 "failed",
@@ -95,7 +82,7 @@ class TemplatesTest(command_case.CommandCase):
         )
 
     def test_without_such_labels(self) -> None:
-        self.templates.append(template("good"))
+        self.templates.append(command_case.template("good"))
         self.assertEqual(
             ("ok", "all labels of templates have an effect", 0), self.line()
         )

@@ -83,23 +83,27 @@ def _lease(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> Any:
     return rt.leases.hold(*scope, labels, new=none)
 
 
-def step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
+def step(
+    rt: runtime.Runtime, context: Any, cluster: Any
+) -> reasons.Waiting | None:
     """Do what can be done now.
 
     Every conductor polls. One that began before another got to the end
     finds nothing, and makes nothing anew that nobody would remove.
 
-    :returns: what the deletion waits for; empty when nothing is left
+    :returns: what the deletion waits for; None when nothing is left
     :raises CapiHelmError: it could not go on this time
     """
     if rows.fresh(context, cluster) is None:
-        return ""
+        return None
     in_line.check(rt, cluster)
     with in_line.queued(rt, cluster, _go_on):
         return _step(rt, context, cluster)
 
 
-def _step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
+def _step(
+    rt: runtime.Runtime, context: Any, cluster: Any
+) -> reasons.Waiting | None:
     scope = operation.scope_of(cluster)
     at_home = _at_home(rt, scope, cluster)
     rt.anchor.check()
@@ -107,7 +111,7 @@ def _step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
         _without_namespace(rt, scope, cluster, at_home)
         certificates.delete_forgotten(context, cluster)
         rt.forget(scope)
-        return ""
+        return None
     with _guarded(rt, scope, cluster):
         if waiting := _remove(rt, scope, cluster):
             return waiting
@@ -118,7 +122,7 @@ def _step(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
         origin.bury(scope[1], rows.all_groups(cluster))
     rt.leases.delete(*scope)
     rt.forget(scope)
-    return ""
+    return None
 
 
 def _at_home(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> bool:
@@ -212,12 +216,15 @@ def _uninstall(
         rescue.uninstall(rt, scope, labels)
 
 
-def _remove(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> str:
-    """Remove everything but Secrets; what is still there, in words."""
+def _remove(
+    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
+) -> reasons.Waiting | None:
+    """Remove everything but Secrets; return what is still there."""
     _uninstall(rt, scope, cluster)
     found = rt.management.get(kinds.CLUSTER, *scope)
     if found is None:
-        waiting = remains.delete_kept(rt, scope)
+        kept = remains.delete_kept(rt, scope)
+        waiting = reasons.Waiting(kept) if kept else None
     else:
         waiting = _machines(rt, scope, cluster, found)
     if waiting:
@@ -228,14 +235,22 @@ def _remove(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> str:
     if cleaned.waiting:
         return cleaned.waiting
     if found is not None:
-        network = _network(rt, scope)
         refused = _refused(rt, scope, cluster, "network")
-        return "; ".join(filter(None, [network, refused, cleaned.left]))
+        return _waiting(
+            "network still to be deleted",
+            _network(rt, scope),
+            refused,
+            cleaned.left,
+        )
     if cleaned.left:
         LOG.warning(
             "Deletion of cluster %s goes on: %s", cluster.uuid, cleaned.left
         )
-    return ""
+    return None
+
+
+def _waiting(left: str, *why: str) -> reasons.Waiting:
+    return reasons.Waiting(left, "; ".join(filter(None, why)))
 
 
 def _machines(
@@ -243,8 +258,8 @@ def _machines(
     scope: snapshot.Scope,
     cluster: Any,
     found: client.Object,
-) -> str:
-    """The machines, which go because their Cluster object does."""
+) -> reasons.Waiting | None:
+    """Return the machines that Cluster API still has to delete."""
     namespace, release = scope
     if not view.deleting(found):
         # helm had no such release any more.
@@ -252,14 +267,13 @@ def _machines(
         rt.management.delete(kinds.CLUSTER, namespace, release)
     seen = observation.machinery(rt.management, scope).decode()
     if not seen.machines:
-        return ""
+        return None
     rt.server_faults.ask(rt.management, scope, seen.servers)
     seen = rt.server_faults.added(scope, seen)
     waiting = reasons.still_to_be_deleted(seen.machines, seen)
-    left = tuple(sorted(map(view.name_of, seen.machines)))
-    return "; ".join(
-        filter(None, [waiting, _refused(rt, scope, cluster, left)])
-    )
+    names_left = tuple(sorted(map(view.name_of, seen.machines)))
+    refused = _refused(rt, scope, cluster, names_left)
+    return _waiting(waiting.left, waiting.why, refused)
 
 
 def _refused(
@@ -275,11 +289,12 @@ def _refused(
 
 
 def _network(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
+    """Return why the network is still there, or an empty string."""
     provider = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
     why = reasons.of_infrastructure(provider)
     if not why and provider and leftovers.has_janitor(provider):
         why = "cluster-api-janitor-openstack is not done with the project"
-    return f"network still to be deleted{': ' + why if why else ''}"
+    return why
 
 
 def _remove_server_groups(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
@@ -301,16 +316,6 @@ def _remove_secrets(
     secrets = remains.secrets(rt, scope, cluster)
     for name in sorted(secrets, key=lambda name: name == last):
         rt.management.delete(kinds.SECRET, namespace, name)
-
-
-def left(waiting: str) -> str:
-    """What is still there, without the reason.
-
-    The reason may change while nothing moves.
-
-    :param waiting: what :func:`step` returned
-    """
-    return waiting.partition(reasons.OF_A_MACHINE)[0]
 
 
 def describe(error: exceptions.CapiHelmError) -> str:

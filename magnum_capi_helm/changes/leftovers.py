@@ -33,10 +33,14 @@ from magnum_capi_helm.features import storage
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.status import reasons
 
 #: The janitor adds it to every OpenStackCluster that it cares for.
 _JANITOR = "janitor.capi.stackhpc.com"
 _JANITORS_POLICY = "janitor.capi.stackhpc.com/volumes-policy"
+
+#: Where no object is known to be left, since a service does not answer.
+_UNKNOWN = "cleanup of the project is not done"
 
 AUTO = "auto"
 NOBODY = "none"
@@ -44,13 +48,13 @@ NOBODY = "none"
 
 @dataclasses.dataclass(frozen=True)
 class Cleaned:
-    """What became of it, in words.
+    """The outcome of a cleanup.
 
-    :param waiting: what the deletion has to wait for
-    :param left: what it goes on without
+    :param waiting: the objects that the deletion waits for
+    :param left: the objects that the deletion leaves behind, in words
     """
 
-    waiting: str = ""
+    waiting: reasons.Waiting | None = None
     left: str = ""
 
 
@@ -67,7 +71,8 @@ def clean(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> Cleaned:
     limit = conf.CONF.capi_helm.cleanup_timeout * 60
     if outcome.done or rt.leftovers.age(scope, outcome.looks) >= limit:
         return Cleaned(left=str(outcome))
-    return Cleaned(waiting=str(outcome))
+    left = outcome.remaining or _UNKNOWN
+    return Cleaned(waiting=reasons.Waiting(left, outcome.reasons))
 
 
 def _ours(rt: runtime.Runtime, scope: snapshot.Scope) -> bool:

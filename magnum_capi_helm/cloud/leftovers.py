@@ -67,16 +67,25 @@ class Outcome:
         """Whether nothing is left to do."""
         return not self.left and not self.problems
 
-    def __str__(self) -> str:
-        parts = [
+    @property
+    def remaining(self) -> str:
+        """Return ``left`` in words, without "; "."""
+        return " and ".join(
             f"{kind} still to be deleted: {_listed(names)}"
             for kind, names in self.left.items()
-        ]
-        parts += [
+        )
+
+    @property
+    def reasons(self) -> str:
+        """Return ``problems`` and ``kept`` in words."""
+        problems = (
             f"{kind} can't be deleted: {why}"
             for kind, why in self.problems.items()
-        ]
-        return "; ".join([*parts, *self.kept])
+        )
+        return "; ".join([*problems, *self.kept])
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, (self.remaining, self.reasons)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -43,6 +43,8 @@ from magnum_capi_helm.records import rows
 
 LOG = log.getLogger(__name__)
 
+#: ``status_reason`` of a deletion that took too long begins with it.
+_LATE = "not done in time: "
 #: What needs nobody's attention.
 _QUIET = (
     exceptions.Frozen,
@@ -136,14 +138,14 @@ def _delete(context: Any, row: Any) -> None:
 
             certificates.delete_forgotten(context, row)
             _forget_interrupted(row)
-            waiting = ""
+            waiting = None
     except exceptions.LeaseHeld:
         raise
     except exceptions.CapiHelmError as error:
         _save_waiting(rt, context, row, deletion.describe(error))
         raise
     if waiting:
-        _save_waiting(rt, context, row, waiting)
+        _save_waiting(rt, context, row, waiting.text)
         return
     if rows.fresh(context, row) is None:
         # Another conductor was quicker: Magnum removes a row once.
@@ -174,7 +176,7 @@ def _save_waiting(
         return
     # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.
     row.status = rows.Status.DELETE_FAILED
-    outcome.save_reason(row, f"not done in time: {why}")
+    outcome.save_reason(row, f"{_LATE}{why}")
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, why)
 
 
@@ -197,15 +199,21 @@ def _overdue(rt: runtime.Runtime, row: Any) -> bool:
 def resume(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
     """Go on with a deletion that took too long.
 
-    Magnum removes rows in its status poll alone. So a deletion that moves
-    again is in progress again, with all its time.
+    Magnum removes rows in its status poll alone. So a deletion that makes
+    progress is in progress again, with all its time. The text in the row
+    says what was left before: each conductor has it, also after a restart.
 
-    :raises CapiHelmError: it does not move
+    :raises CapiHelmError: the deletion can't go on this time
     """
     waiting = deletion.step(rt, context, cluster)
-    if rows.fresh(context, cluster) is None:
+    row = rows.fresh(context, cluster)
+    if row is None or not rows.failed(row.status):
+        # Another conductor was quicker, or the user asked again.
         return
-    if waiting and deletion.left(waiting) in (cluster.status_reason or ""):
-        return
-    rt.leases.mark_deleted(*operation.scope_of(cluster))
-    outcome.save_deleting(cluster, waiting or None)
+    before = (row.status_reason or "").removeprefix(_LATE)
+    if waiting and waiting.has_left_of(before):
+        outcome.save_reason(row, f"{_LATE}{waiting.text}")
+    else:
+        rt.leases.mark_deleted(*operation.scope_of(row))
+        outcome.save_deleting(row, waiting.text if waiting else None)
+    outcome.copy_outcome(row, cluster)

@@ -213,7 +213,7 @@ def _leaving(seen: view.View, group: wanted.Group) -> GroupVerdict:
     fault = reasons.of_machines(what, machines, seen)
     kept = () if obj is not None or fault else nodegroup.addresses(machines)
     return GroupVerdict(
-        f"{what}: {reasons.still_to_be_deleted(machines, seen)}",
+        f"{what}: {reasons.still_to_be_deleted(machines, seen).text}",
         tuple(kept),
         fault=bool(fault),
     )

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import dataclasses
 
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import plain_words
@@ -62,14 +63,36 @@ _STEPS = {
         "Waiting for pre-terminate hooks to succeed"
     ),
 }
-#: Messages of a deletion that say nothing of what it waits for.
+#: Messages of a deletion that do not say what the deletion waits for.
 _MUTE_STEPS = ("Deletion started", "Deletion completed")
 _BLOCKED = "cannot evict pod"
 #: Finalizers of Cluster API and its providers are below this domain.
 _OWN_FINALIZER = "cluster.x-k8s.io"
-#: Behind the count of a group's machines: the reason of one of them.
-OF_A_MACHINE = "; machine "
 _SERVER_ERROR = "the server went into the state ERROR"
+_JOINT = "; "
+
+
+@dataclasses.dataclass(frozen=True)
+class Waiting:
+    """The objects that a deletion waits for, and the reasons.
+
+    A deletion makes progress when ``left`` changes. ``why`` also changes
+    without progress.
+
+    :param left: in words; the same text for the same objects, without "; "
+    """
+
+    left: str
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return both, for ``status_reason``."""
+        return _JOINT.join(filter(None, (self.left, self.why)))
+
+    def has_left_of(self, text: str) -> bool:
+        """Return whether a text of an earlier step has the same ``left``."""
+        return f"{text}{_JOINT}".startswith(f"{self.left}{_JOINT}")
 
 
 def of_infrastructure(obj: view.Object | None) -> str:
@@ -184,7 +207,10 @@ def _step(machine: view.Object) -> str:
 
 
 def _foreign_finalizers(obj: view.Object | None) -> str:
-    """Finalizers of an object that Cluster API is done with."""
+    """Return the finalizers of other programs.
+
+    They hold an object once Cluster API has removed its own.
+    """
     if obj is None or not view.deleting(obj):
         return ""
     found = (obj.get("metadata") or {}).get("finalizers") or []
@@ -247,18 +273,19 @@ def of_machines(
 
 def still_to_be_deleted(
     machines: Sequence[view.Object], seen: view.View
-) -> str:
-    """How many machines still have to go, their names, and what holds one.
+) -> Waiting:
+    """Return the count of machines, three names, and the reason of one.
 
-    An error of any machine comes before what another one waits for.
+    An error of any machine comes before the step of another machine.
     """
+    many = len(machines)
     names = ", ".join(sorted(map(view.name_of, machines))[:3])
-    found = f"{len(machines)} machines still to be deleted: {names}"
+    left = f"{many} machine{'s' * (many > 1)} still to be deleted: {names}"
     for why_of in (of_machine, of_deletion):
         for machine in sorted(machines, key=view.name_of):
             if why := why_of(machine, seen):
-                return f"{found}{OF_A_MACHINE}{view.name_of(machine)}: {why}"
-    return found
+                return Waiting(left, f"machine {view.name_of(machine)}: {why}")
+    return Waiting(left)
 
 
 def of_addon(addon: view.Object, release: str) -> str:

@@ -51,7 +51,7 @@ class LateDeleteTest(deleting.DeletionTestCase):
         late = self.row()
         self.poll()
         self.management.requests.clear()
-        self.assertEqual("", deletion.step(runtime.get(), self.admin, late))
+        self.assertIsNone(deletion.step(runtime.get(), self.admin, late))
         self.assertEqual([], self.management.requests)
 
     def test_it_makes_no_lease_anew(self) -> None:
@@ -95,10 +95,10 @@ class LateDeleteTest(deleting.DeletionTestCase):
 
     def test_before_the_row_goes_it_makes_no_lease_either(self) -> None:
         row = self.row()
-        self.assertEqual("", deletion.step(runtime.get(), self.admin, row))
+        self.assertIsNone(deletion.step(runtime.get(), self.admin, row))
         self.assertEqual({}, self.remains())
         self.made()
-        self.assertEqual("", deletion.step(runtime.get(), self.admin, row))
+        self.assertIsNone(deletion.step(runtime.get(), self.admin, row))
         self.assertEqual([], self.made())
         self.poll()
         self.assertTrue(self.gone())

@@ -14,12 +14,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from magnum.common import exception
 
 from magnum_capi_helm import conf
 from magnum_capi_helm import exceptions
+from magnum_capi_helm import runtime
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.flows import base
 
 LONG_AGO = "2026-01-01T00:00:00.000000Z"
@@ -96,6 +100,76 @@ class DeletionTimeoutTest(base.FlowTestCase):
         for _ in range(2):
             self.health_poll()
             self.assertEqual("DELETE_FAILED", self.row().status)
+
+    def fault(self, message: str) -> None:
+        """Nova has that fault for a server; without one, the server runs."""
+        servers = self.server.names(kinds.OPENSTACK_SERVER)
+        if message and not servers:
+            servers = [self.capi.server_in_error("default-worker")]
+        for name in servers:
+            self.openstack.servers.faults[name] = message
+            if not message:
+                self.server.delete(
+                    kinds.OPENSTACK_SERVER, base.NAMESPACE, name
+                )
+        scope = (base.NAMESPACE, base.RELEASE)
+        runtime.get().server_faults.forget(scope)
+
+    def user(self, *, deleted: bool) -> None:
+        """The owner of the credential, and a new look at Keystone."""
+        (set.add if deleted else set.discard)(
+            self.openstack.deleted, openstack.USER
+        )
+        self.plane.clock.advance(301)
+
+    def test_a_reason_alone_is_no_progress_and_is_told(self) -> None:
+        """Each change is made behind the one before it."""
+        busy, full = "volume is busy", "disk is full"
+        user = f"user {openstack.USER} is deleted"
+        changes: list[tuple[Callable[[], None], tuple[str, ...]]] = [
+            (lambda: None, ()),
+            (lambda: self.fault(busy), (busy,)),
+            (lambda: self.fault(full), (full,)),
+            (lambda: self.user(deleted=True), (full, user)),
+            (lambda: self.fault(""), (user,)),
+            (lambda: self.user(deleted=False), ()),
+        ]
+        self.failed()
+        for number, (change, told) in enumerate(changes):
+            change()
+            self.health_poll()
+            row = self.row()
+            self.assertEqual("DELETE_FAILED", row.status, str(number))
+            self.assertTrue(
+                row.status_reason.startswith(
+                    "not done in time: 3 machines still to be deleted: web-"
+                ),
+                row.status_reason,
+            )
+            for phrase in (busy, full, user):
+                self.assertEqual(
+                    phrase in told,
+                    phrase in row.status_reason,
+                    f"{number}: {row.status_reason}",
+                )
+
+    def test_machines_that_go_are_progress_with_any_reason(self) -> None:
+        self.fault("volume is busy")
+        self.failed()
+        stays = self.server.names(kinds.OPENSTACK_SERVER)
+        for fault, left in (
+            ("disk is full", "2 machines still to be deleted: "),
+            ("", "1 machine still to be deleted: "),
+        ):
+            machines = self.server.names(kinds.MACHINE)
+            gone = next(each for each in machines if each not in stays)
+            self.server.delete(kinds.MACHINE, base.NAMESPACE, gone)
+            self.fault(fault)
+            self.health_poll()
+            row = self.row()
+            self.assertEqual("DELETE_IN_PROGRESS", row.status, left)
+            self.assertTrue(row.status_reason.startswith(left), left)
+            self.failed()
 
     def test_when_it_moves_it_is_in_progress_with_all_its_time(self) -> None:
         self.failed()

@@ -173,7 +173,7 @@ class VolumesTest(leftovers.LeftoversTestCase):
     def test_they_are_deleted_when_the_label_says_so(self) -> None:
         self.drained(labels={"volumes_policy": "delete"})
         self.assertEqual(
-            "snapshots of Kubernetes volumes still to be deleted: snap-1; "
+            "snapshots of Kubernetes volumes still to be deleted: snap-1 and "
             "Kubernetes volumes still to be deleted: pvc-1",
             self.reason(),
         )

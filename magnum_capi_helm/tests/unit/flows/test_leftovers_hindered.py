@@ -17,6 +17,7 @@ from __future__ import annotations
 from keystoneauth1 import exceptions as ka_exceptions
 
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import lease
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.flows import base
 from magnum_capi_helm.tests.unit.flows import leftovers
@@ -65,6 +66,32 @@ class HinderedTest(leftovers.LeftoversTestCase):
         del self.there.things["loadbalancers"][stuck]
         self.finish()
         self.assertEqual([], self.warnings())
+
+    def test_a_failed_deletion_goes_on_when_something_goes(self) -> None:
+        self.there.volume("pvc-1", cluster=base.RELEASE)
+        self.there.snapshot("snap-1", cluster=base.RELEASE)
+        snapshot = "snapshots of Kubernetes volumes still to be deleted: "
+        self.there.refusals["DELETE", "snapshots"] = 403
+        self.drained(labels={"volumes_policy": "delete"})
+        mark = {lease.DELETE_MARK: "2026-01-01T00:00:00.000000Z"}
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"metadata": {"annotations": mark}},
+        )
+        self.poll()
+        self.there.refusals["DELETE", "snapshots"] = 503
+        self.health_poll()
+        row = self.row()
+        self.assertEqual("DELETE_FAILED", row.status)
+        self.assertIn("503", row.status_reason)
+        self.assertNotIn("403", row.status_reason)
+        self.there.settle()
+        self.health_poll()
+        row = self.row()
+        self.assertEqual("DELETE_IN_PROGRESS", row.status)
+        self.assertTrue(row.status_reason.startswith(f"{snapshot}snap-1; "))
 
     def test_a_service_that_does_not_answer_is_named(self) -> None:
         self.there.address(

@@ -51,7 +51,7 @@ class JanitorTest(leftovers.LeftoversTestCase):
         self.delete()
         self.capi.drain()
         self.assertEqual(
-            "network still to be deleted: cluster-api-janitor-openstack is "
+            "network still to be deleted; cluster-api-janitor-openstack is "
             "not done with the project",
             self.reason(),
         )

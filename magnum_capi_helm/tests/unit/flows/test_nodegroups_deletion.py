@@ -42,7 +42,7 @@ class DeleteTest(base.NodegroupTestCase):
         self.settle()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
         self.assertIn(
-            "nodegroup gpu: 1 machines still to be deleted",
+            "nodegroup gpu: 1 machine still to be deleted",
             self.row().status_reason,
         )
         self.capi.remove_group("gpu")

@@ -174,7 +174,9 @@ class NetworkTest(base.BaseTestCase):
 class DeletionTest(base.BaseTestCase):
     """Machines that are deleted, and do not go."""
 
-    def told(self, conditions: shapes.Conditions, old: bool) -> set[str]:
+    def told(
+        self, conditions: shapes.Conditions, old: bool
+    ) -> set[reasons.Waiting]:
         """What is told of a Machine with those conditions."""
         return {
             reasons.still_to_be_deleted(
@@ -195,7 +197,7 @@ class DeletionTest(base.BaseTestCase):
         }
 
     def test_each_step_of_cluster_api_is_told(self) -> None:
-        count = "1 machines still to be deleted: w-1"
+        count = "1 machine still to be deleted: w-1"
         steps = (
             "Waiting for pre-drain hooks to succeed (hooks: backup)",
             "Drain not completed yet (started at 12:00): * Pod a/b: waiting",
@@ -207,12 +209,12 @@ class DeletionTest(base.BaseTestCase):
         )
         for message in steps:
             self.assertEqual(
-                {f"{count}; machine w-1: {message}"},
+                {reasons.Waiting(count, f"machine w-1: {message}")},
                 self.told({"Deleting": ("True", "X", message)}, old=False),
             )
         for message in ("Deletion started", "Deletion completed"):
             self.assertEqual(
-                {count},
+                {reasons.Waiting(count)},
                 self.told({"Deleting": ("True", "X", message)}, old=False),
             )
 
@@ -237,7 +239,12 @@ class DeletionTest(base.BaseTestCase):
         ]
         for name, message, told in rows:
             self.assertEqual(
-                {f"1 machines still to be deleted: w-1; machine w-1: {told}"},
+                {
+                    reasons.Waiting(
+                        "1 machine still to be deleted: w-1",
+                        f"machine w-1: {told}",
+                    )
+                },
                 self.told({name: ("False", "X", message)}, old=True),
             )
 
@@ -262,7 +269,7 @@ class DeletionTest(base.BaseTestCase):
                 faults={"i-1": fault} if fault else {},
             ),
         )
-        return told.partition("machine w-1: ")[2]
+        return told.why.partition("machine w-1: ")[2]
 
     def test_what_is_below_explains_more(self) -> None:
         def deleted(obj: view.Object, *finalizers: str) -> view.Object:
@@ -326,5 +333,27 @@ class DeletionTest(base.BaseTestCase):
             "2 machines still to be deleted: w-1, w-2; machine w-2: pods "
             "shop/db-0 keep it from being drained: their PodDisruptionBudget "
             "allows no eviction; relax it or add replicas",
-            reasons.still_to_be_deleted(machines, view.View(shapes.RELEASE)),
+            reasons.still_to_be_deleted(
+                machines, view.View(shapes.RELEASE)
+            ).text,
         )
+
+    def test_only_what_is_left_is_compared_with_an_earlier_text(self) -> None:
+        one = "1 machine still to be deleted: w-1"
+        volumes = "volumes still to be deleted: a"
+        rows = [
+            (reasons.Waiting(one), one, True),
+            (reasons.Waiting(one, "x"), one, True),
+            (reasons.Waiting(one), f"{one}; x", True),
+            (reasons.Waiting(one, "x"), f"{one}; y; z", True),
+            (reasons.Waiting(one), f"{one}0", False),
+            (reasons.Waiting(one), f"{one}0; x", False),
+            (reasons.Waiting(one, "x"), "deletion waits: x", False),
+            (reasons.Waiting(one), "", False),
+            (reasons.Waiting(volumes), f"{volumes} and {one}", False),
+            (reasons.Waiting(f"{volumes} and {one}"), volumes, False),
+        ]
+        for waiting, text, expected in rows:
+            self.assertEqual(
+                expected, waiting.has_left_of(text), f"{waiting} {text}"
+            )

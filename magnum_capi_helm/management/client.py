@@ -61,6 +61,8 @@ class Client:
     ) -> None:
         self._called = f"the management cluster {name}".rstrip()
         self._calls = calls.Calls(connect, pinned or {}, self._called)
+        #: Kinds that the kubeconfig's user may not read, as the log says.
+        self.unreadable: set[str] = set()
 
     def ends(self) -> tuple[endings.Ending, ...]:
         """What of the kubeconfig ends, and when. Asks nobody.

@@ -93,7 +93,6 @@ class Lister:
         self._clock = clock
         self._refused = False
         self._not_before = 0.0
-        self._unreadable: set[str] = set()
 
     @property
     def everywhere(self) -> bool:
@@ -121,12 +120,19 @@ class Lister:
             return {}
 
     def unreadable(self, track: Track, error: answers.ForbiddenError) -> None:
-        """Warn once that the objects of a dispensable track are not read."""
-        if track.kind.name not in self._unreadable:
+        """Warn once that the objects of a dispensable track are not read.
+
+        A deletion makes a new lister in each poll, so the client knows it.
+        """
+        if track.kind.name not in self._management.unreadable:
             LOG.warning(
-                "Reasons are told without %s: %s", track.kind.name, error
+                "%ss can't be read, so the reasons of servers in ERROR are "
+                "missing: apply what `magnum-capi-helm permissions` prints: "
+                "%s",
+                track.kind.name,
+                error,
             )
-        self._unreadable.add(track.kind.name)
+        self._management.unreadable.add(track.kind.name)
 
     def _all(
         self,

@@ -57,7 +57,7 @@ _OPENSTACK_CLUSTER = Track(kinds.OPENSTACK_CLUSTER, _CHART)
 _OPENSTACK_MACHINE = Track(kinds.OPENSTACK_MACHINE, _OWNED)
 # CAPO labels them as it does machines (``getOrCreateMachineServer`` in
 # openstackmachine_controller.go). Roles made for older versions of the driver
-# do not allow to read them.
+# do not allow reading them.
 _OPENSTACK_SERVER = Track(kinds.OPENSTACK_SERVER, _OWNED, dispensable=True)
 _MACHINERY = (_MACHINE, _OPENSTACK_MACHINE, _OPENSTACK_SERVER)
 _INFRASTRUCTURE = (_OPENSTACK_CLUSTER, *_MACHINERY[1:])

@@ -66,6 +66,8 @@ class FakeManagement:
         self.clock_ahead: float | None = 0.0
         #: What of the kubeconfig ends, or why it can't be used.
         self.kubeconfig: tuple[endings.Ending, ...] | Exception = ()
+        #: As the real one.
+        self.unreadable: set[str] = set()
         #: Called before each request.
         self.before: Callable[[], None] = lambda: None
         self._faults: list[faults.Fault] = []

@@ -21,6 +21,7 @@ from unittest import mock
 from magnum import objects
 import testtools
 
+from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.records import rows
 from magnum_capi_helm.tests.fakes import helm
@@ -257,6 +258,26 @@ class DeleteTest(deleting.DeletionTestCase):
         self.poll()
         self.assertTrue(self.gone())
         self.assertEqual({}, self.remains())
+
+    def test_without_the_right_to_read_servers_it_warns_once(self) -> None:
+        self.complete()
+        self.delete()
+        self.management.fail(
+            answers.ForbiddenError("openstackservers: forbidden (403)"),
+            kind=kinds.OPENSTACK_SERVER,
+        )
+        for _ in range(3):
+            self.poll()
+        self.assertIn(
+            "3 machines still to be deleted", self.row().status_reason
+        )
+        [line] = self.warnings()
+        for phrase in (
+            "OpenStackServers can't be read",
+            "`magnum-capi-helm permissions`",
+            "forbidden (403)",
+        ):
+            self.assertIn(phrase, line)
 
     def test_what_helm_keeps_is_removed_without_an_owner(self) -> None:
         self.create()

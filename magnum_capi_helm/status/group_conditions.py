@@ -52,11 +52,22 @@ _PROBLEMS = (
 _CHANGES = ("RollingOut", "MachinesSpecUpToDate", "MachinesUpToDate")
 _DELETION = ("Deleting",)
 
-#: Lines that count, or wait for what is on its way.
+#: Lines that wait, behind the path of their condition. A line with one of
+#: these words tells a problem; names of machines may contain any word.
+_WAITS = re.compile(
+    r"(?:Machines? [^:]+: )?"
+    r"(?!.*(?i:fail|error|not found|forbidden|exceeded|denied|invalid"
+    r"|refused))"
+    r"(?:(?:Control plane components|\S+): )*"
+    r"(?:Waiting ?[Ff]or.*"
+    r"|Control plane not yet initialized"
+    r"|Condition (?:\S+ )?not yet reported"
+    r"|\S+ status\.\S+ is false"
+    r"|Machine (?:is deleting|deletion in progress).*)"
+)
+#: Lines that count.
 _PROGRESS = re.compile(
-    r".*(?:Waiting ?[Ff]or| is false$| to exist$|not yet )"
-    r".*|.*Machine (?:is deleting|deletion in progress).*"
-    r"|Scaling (?:up|down)(?: control plane| MachineSet)?"
+    r"Scaling (?:up|down)(?: control plane| MachineSet)?"
     r"(?: from \d+)? to \d+ replicas(?: \(actual \d+\))?"
     r"|\d+ available replicas, at least \d+ required(?: \(.*\))?"
     r"|Minimum availability requires \d+ replicas, current \d+ available"
@@ -66,7 +77,7 @@ _PROGRESS = re.compile(
     r"|Deletion completed"
     r"|\d+ of \d+ completed"
     r"|MachineSet not found"
-    r"|.*\"ControlPlaneIsStable\" preflight check failed.*"
+    r"|.*\"ControlPlane(?:IsStable|VersionSkew)\" preflight check failed.*"
     r"|Following Machines are reporting .* info: .*"
 )
 _BULLET = "* "
@@ -114,9 +125,11 @@ def _telling(message: str) -> Iterator[str]:
         headings = [each for each in headings if each[0] < level]
         if line.endswith(":"):
             headings.append((level, line))
-        elif line and not _PROGRESS.fullmatch(
-            line.strip().removeprefix(_BULLET)
-        ):
+        elif line and not _is_progress(line.strip().removeprefix(_BULLET)):
             yield from (heading for _, heading in headings)
             headings = []
             yield line
+
+
+def _is_progress(line: str) -> bool:
+    return bool(_WAITS.fullmatch(line) or _PROGRESS.fullmatch(line))

@@ -264,6 +264,22 @@ PROBLEMS = (
         "KubeadmControlPlane has the cluster.x-k8s.io/paused annotation "
         f"({COUNT})",
     ),
+    *(
+        Row(
+            MD,
+            "MachinesReady",
+            "False",
+            f"* Machine w-1:\n  * InfrastructureReady: {message}",
+            f"Machine w-1: InfrastructureReady: {message} ({COUNT})",
+        )
+        for message in (
+            "Failed to create server: image u-1 is not yet active",
+            "image u-1 is not yet active",
+            "Waiting for KubeadmConfigTemplate default/w: not found",
+            "Waiting for control plane load balancer: 403 quota exceeded",
+            "OpenStackMachine: Error: Waiting for a port",
+        )
+    ),
     Row(KCP, "old CertificatesAvailable", "False", "no", f"no ({COUNT})"),
     Row(
         KCP,
@@ -361,10 +377,32 @@ PROGRESS = (
         COUNT,
     ),
     Row(
+        KCP,
+        "MachinesReady",
+        "Unknown",
+        "* Machine failover-1:\n"
+        "  * Control plane components: Waiting for Cluster control plane to "
+        "be initialized\n"
+        "  * CertificatesAvailable: Condition not yet reported\n"
+        "* Machine failover-2: Condition Ready not yet reported\n"
+        "* Machine failover-3: NodeHealthy: Waiting for a Node with "
+        "spec.providerID openstack:///1 to exist",
+        COUNT,
+    ),
+    Row(
         MD,
         "Remediating",
         "True",
         "* Machine w-1: Machine is deleting",
+        COUNT,
+    ),
+    Row(
+        MD,
+        "old MachineSetReady",
+        "False",
+        "MachineSet version (v1.34.1) is not yet the same as the ControlPlane "
+        "version (v1.34.2), waiting for version to be propagated to the "
+        'MachineSet ("ControlPlaneVersionSkew" preflight check failed)',
         COUNT,
     ),
     Row(

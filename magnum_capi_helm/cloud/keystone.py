@@ -37,7 +37,7 @@ UNREACHABLE = (
     ka_exceptions.ConnectionError,
     ka_exceptions.HttpServerError,
 )
-#: What a user or project is that nobody can log in with.
+#: States of a user or project that prevent a login.
 DELETED = "deleted"
 DISABLED = "disabled"
 

@@ -12,8 +12,10 @@
 
 """Why Nova put a server into ERROR.
 
-Nova is asked with the cluster's own application credential, and once for each
-server and state: a fault does not change while the server stays as it is.
+The driver asks Nova with the cluster's own application credential, once for
+each server and state: a fault does not change while the server stays as it
+is. Nova may write the fault later than the state, so an answer without a
+fault counts for a minute.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from magnum_capi_helm.status import view
 _TIMEOUT = 3.0
 #: Seconds after which one call asks for no further server.
 _DEADLINE = 10.0
-#: Seconds until Nova is asked again after it did not answer.
+#: Seconds until Nova is asked again after it named no fault.
 _AGAIN = 60.0
 _ERROR = "ERROR"
 _DELETE_FAILED = "InstanceDeleteFailed"
@@ -65,7 +67,7 @@ class ServerFaults:
     ) -> None:
         """Ask Nova about those servers in ERROR that it was not asked about.
 
-        It asks nobody where no server is in ERROR, and nothing is raised.
+        Without a server in ERROR there is no request. Nothing is raised.
 
         :param servers: OpenStackServers of one cluster
         """
@@ -86,7 +88,7 @@ class ServerFaults:
             self._known.pop(scope, None)
 
     def added(self, scope: snapshot.Scope, seen: view.View) -> view.View:
-        """Return the view with the answers of Nova. Nobody is asked."""
+        """Return the view with the answers of Nova. No request is sent."""
         known = self._known.get(scope, {})
         found = [key for each in seen.servers if (key := _key(each)) in known]
         faults = {key[0]: known[key][1] for key in found if key}
@@ -102,7 +104,12 @@ class ServerFaults:
         scope: snapshot.Scope,
         keys: Iterable[_Key],
     ) -> _Known:
-        """Ask Nova, as long as there is time; who did not answer, is told."""
+        """Ask Nova until the deadline.
+
+        Keep the reason where it did not answer.
+
+        :returns: the faults, and when Nova was asked (monotonic seconds)
+        """
         end = self._clock() + _DEADLINE
         found: _Known = {}
         nova, unread = _nova(management, scope)
@@ -151,7 +158,7 @@ def _fault(nova: Any, server: str) -> view.Fault:
 
 def _is_due(known: tuple[float, view.Fault], now: float) -> bool:
     asked, fault = known
-    return bool(fault.unread) and now - asked >= _AGAIN
+    return not fault.message and now - asked >= _AGAIN
 
 
 def _key(server: view.Object) -> _Key | None:

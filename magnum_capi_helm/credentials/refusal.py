@@ -48,12 +48,12 @@ def waiting(
 ) -> str:
     """Return why a deletion that makes no progress cannot log in.
 
-    Keystone is asked when nothing went for a minute, or when the health poll
-    found the credential refused before the deletion; then every five minutes,
-    and at once when the Secret is another one.
+    Keystone is asked when no object was deleted for a minute, or when the
+    health poll found the credential refused before the deletion; then every
+    five minutes, and at once when the Secret is another one.
 
     :param cluster: Magnum's row
-    :param progress: equal for two polls between which nothing went
+    :param progress: a value that changes when the deletion makes progress
     :returns: for ``status_reason``; empty: it can log in, or nobody can say
     :raises ManagementError: the Secret cannot be read
     """
@@ -88,7 +88,7 @@ def why(
         if secret is None or login is None:
             found = (
                 f"the Secret {names.credentials(scope[1])}, without which "
-                "Cluster API can't delete their servers, is gone"
+                "Cluster API can't delete the cluster's servers, is gone"
             )
         else:
             works = upkeep.works(login)

@@ -198,8 +198,8 @@ def ask_nova(
 ) -> None:
     """Let Nova say why servers of a cluster are in ERROR, if any are.
 
-    :func:`of` asks nobody: it runs while others wait for their turn to judge,
-    or under the Lease.
+    :func:`of` sends no request to OpenStack, because it holds ``rt.judging``
+    or the Lease.
     """
     rt.server_faults.ask(rt.management, scope, sighting.servers())
 
@@ -251,7 +251,7 @@ def of(
         expected=expected,
         version=sighting.version,
         lasting=verdict == judge(now=math.inf)
-        and not any(each.unread for each in seen.faults.values()),
+        and all(each.message for each in seen.faults.values()),
     )
     if found.behind and (why := rt.withheld.get(scope)):
         told = dataclasses.replace(verdict, reason=why)

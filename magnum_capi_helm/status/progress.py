@@ -98,7 +98,7 @@ def latest(seen: view.View, now: float) -> Mark | None:
         seen.newest.version,
         began,
     ):
-        # The first look at an update is no progress.
+        # The first look only sets the starting counts.
         start = int(max(seen.newest.modified, renewed))
         return Mark(seen.newest.version, began, len(new), len(old), start)
     if len(new) <= best.new and len(old) >= best.old:

@@ -129,6 +129,41 @@ class ServerFaultsTest(deleting.DeletionTestCase):
                 del self.openstack.servers.faults[machine]
             self.assertIn(f"{IN_ERROR}: `openstack server", self.reason())
 
+    def check_later_fault(self, *, known: bool) -> None:
+        """Polls tell a fault that Nova has a minute after the state.
+
+        :param known: whether Nova has the server before
+        """
+        [machine] = self.server.names(kinds.OPENSTACK_SERVER)
+        self.openstack.servers.faults[machine] = None
+        if not known:
+            del self.openstack.servers.faults[machine]
+        self.assertIn(IN_ERROR, self.reason())
+        self.assertEqual([machine], self.asked())
+        self.openstack.servers.faults[machine] = "volume is busy"
+        for seconds, told, asked in (
+            (59, IN_ERROR, []),
+            (1, "volume is busy", [machine]),
+            (61, "volume is busy", []),
+        ):
+            self.plane.clock.advance(seconds)
+            self.assertIn(told, self.reason())
+            self.assertEqual(asked, self.asked())
+        scope = (base.NAMESPACE, base.RELEASE)
+        runtime.get().server_faults.forget(scope)
+
+    def test_a_fault_that_nova_writes_later_is_told(self) -> None:
+        self.create()
+        self.fail("default-worker")
+        self.check_later_fault(known=True)
+
+    def test_a_deletion_tells_a_later_fault_too(self) -> None:
+        self.complete()
+        self.fail("default-worker")
+        self.delete()
+        for known in (True, False):
+            self.check_later_fault(known=known)
+
     def test_a_slow_nova_holds_up_a_poll_for_ten_seconds(self) -> None:
         self.create()
         machines = [self.fail("default-worker", each) for each in range(2)]

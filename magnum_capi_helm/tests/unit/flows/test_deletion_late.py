@@ -74,7 +74,7 @@ class LateDeleteTest(deleting.DeletionTestCase):
         late = self.row()
         step = deletion.step
 
-        def quicker(*given: Any) -> str:
+        def quicker(*given: Any) -> Any:
             self.poll_of(step)
             return step(*given)
 

@@ -145,16 +145,39 @@ def _count(item: Object) -> int:
 
 def _deployment_machine(item: Object) -> Any:
     template = item["spec"]["template"]["spec"]
-    return {k: v for k, v in template.items() if k not in _IN_PLACE}
+    made = {k: v for k, v in template.items() if k not in _IN_PLACE}
+    bootstrap = template.get("bootstrap") or {}
+    return {
+        **made,
+        "bootstrap": {
+            **bootstrap,
+            "configRef": _referenced(bootstrap.get("configRef")),
+        },
+        "infrastructureRef": _referenced(template.get("infrastructureRef")),
+    }
 
 
 def _control_plane_machine(item: Object) -> Any:
     spec = item["spec"]
     return (
         spec.get("version"),
-        spec["machineTemplate"].get("infrastructureRef"),
+        _referenced(spec["machineTemplate"].get("infrastructureRef")),
         spec.get("kubeadmConfigSpec"),
     )
+
+
+def _referenced(reference: Object | None) -> Object | None:
+    """Return a reference without its API version.
+
+    Cluster API compares group, kind and name alone: v1beta2 keeps no version
+    (``ContractVersionedObjectReference``), and a control plane is compared by
+    the annotation ``cluster.x-k8s.io/cloned-from-groupkind``.
+    """
+    if reference is None:
+        return None
+    found = dict(reference)
+    version = str(found.pop("apiVersion", ""))
+    return {"apiGroup": version.rpartition("/")[0], **found}
 
 
 #: Kind -> what says from what its machines are made.

@@ -32,8 +32,16 @@ DEPLOYMENT: dict[str, Any] = {
             "spec": {
                 "version": "v1.34.2",
                 "failureDomain": "az1",
-                "bootstrap": {"configRef": {"name": "web-workers-1111"}},
-                "infrastructureRef": {"name": "web-workers-2222"},
+                "bootstrap": {
+                    "configRef": {
+                        "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1",
+                        "name": "web-workers-1111",
+                    }
+                },
+                "infrastructureRef": {
+                    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+                    "name": "web-workers-2222",
+                },
                 "nodeDrainTimeout": "5m0s",
             },
         },
@@ -47,7 +55,10 @@ PLANE: dict[str, Any] = {
         "version": "v1.34.2",
         "machineTemplate": {
             "metadata": {"labels": {"a": "b"}},
-            "infrastructureRef": {"name": "web-control-plane-1111"},
+            "infrastructureRef": {
+                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+                "name": "web-control-plane-1111",
+            },
             "nodeDrainTimeout": "5m0s",
         },
         "kubeadmConfigSpec": {"files": []},
@@ -159,6 +170,30 @@ class RemadeTest(base.BaseTestCase):
                 DEPLOYMENT,
                 "spec.template.spec.bootstrap.configRef.name",
                 "other",
+                True,
+            ),
+            (
+                DEPLOYMENT,
+                "spec.template.spec.infrastructureRef.apiVersion",
+                "infrastructure.cluster.x-k8s.io/v1alpha7",
+                False,
+            ),
+            (
+                DEPLOYMENT,
+                "spec.template.spec.bootstrap.configRef.apiVersion",
+                "bootstrap.cluster.x-k8s.io/v1beta2",
+                False,
+            ),
+            (
+                PLANE,
+                "spec.machineTemplate.infrastructureRef.apiVersion",
+                "infrastructure.cluster.x-k8s.io/v1alpha7",
+                False,
+            ),
+            (
+                PLANE,
+                "spec.machineTemplate.infrastructureRef.apiVersion",
+                "other.example.org/v1beta1",
                 True,
             ),
             (DEPLOYMENT, "spec.template.spec.nodeDrainTimeout", "1m", False),

@@ -75,7 +75,7 @@ def fetch(context: Any, cluster: Any) -> dict[str, Any]:
         except Exception as error:
             # Each store raises what its client does.
             raise exceptions.CloudError(
-                f"Magnum's certificate store gave no {purpose} CA: "
+                f"Magnum's certificate store gave no {purpose} CA. "
                 f"{_text(error)}"
             ) from error
         found[purpose] = authority
@@ -181,7 +181,7 @@ def delete_forgotten(context: Any, cluster: Any) -> None:
             continue
         if not _final(failure):
             raise exceptions.CloudUnreachable(
-                f"Magnum's certificate store did not answer: {_text(failure)}"
+                f"Magnum's certificate store did not answer. {_text(failure)}"
             ) from failure
         LOG.warning(
             "Certificate %s of cluster %s stays in Magnum's store: %s",

@@ -76,7 +76,7 @@ def _option(label: labels.Label[Any]) -> cfg.Opt:
         type=cast("types.ConfigType", label.type),
         default=label.default,
         deprecated_opts=old,
-        help=f"{label.help} Allowed: {label.allowed}.",
+        help=f"{label.help} Allowed: {label.rule}.",
     )
 
 

@@ -13,8 +13,13 @@
 """What can go wrong, as the driver's own exceptions.
 
 The text of each is one line that says what is wrong and what to do about it.
-It may be shown to a tenant, so it never holds a secret, a manifest or a path
-of a credential. :mod:`magnum_capi_helm.faults` maps them to Magnum's
+Its first sentence names the field and the rule; values, names and examples,
+which may have full stops, follow. Magnum's API cuts the title of an error at
+the first full stop (``magnum.api.middleware.parsable_error``), and ``openstack
+coe`` prints the title alone.
+
+The text may be shown to a tenant, so it never holds a secret, a manifest or a
+path of a credential. :mod:`magnum_capi_helm.faults` maps them to Magnum's
 exceptions, in one place.
 """
 
@@ -68,12 +73,16 @@ class LabelError(InvalidInput):
 
     :param name: the label
     :param value: what the user gave
-    :param allowed: what is allowed, in words
+    :param allowed: what is allowed, in words without a full stop
+    :param details: what else to say, such as an example
     """
 
-    def __init__(self, name: str, value: object, allowed: str) -> None:
+    def __init__(
+        self, name: str, value: object, allowed: str, details: str = ""
+    ) -> None:
+        more = f"; {details}" if details else ""
         super().__init__(
-            f"label {name}={shown(value)} is not allowed: give {allowed}"
+            f"label {name}: give {allowed}. It is {shown(value)}{more}"
         )
         self.name = name
         self.value = value
@@ -96,7 +105,7 @@ class Frozen(NotSupported):
     def __init__(self, called: str, reason: str) -> None:
         super().__init__(
             f"{called} is frozen for maintenance, try again when that is "
-            f"over: {reason}"
+            f"over. The operator says: {reason}"
         )
 
 

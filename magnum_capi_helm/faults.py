@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import re
 from typing import Any
 
 from magnum.common import exception
@@ -40,12 +39,6 @@ _CLASSES = (
 #: What :func:`logged` does not warn of.
 _QUIET = (exceptions.Frozen, exceptions.NoTurn, exceptions.WouldReplace)
 
-#: The end of a sentence, and a word that has a full stop.
-_END = re.compile(r"(?<=[^\s.])\.(?=\s|$)")
-_DOTTED = re.compile(
-    r"""[^\s"'`(),;=]*\.(?:[^\s"'`(),;=]*[^\s"'`(),;:=.]|\.*)"""
-)
-
 
 def as_magnum(error: exceptions.CapiHelmError, text: str = "") -> Exception:
     """The Magnum exception with the same text, or another one."""
@@ -59,28 +52,22 @@ def as_magnum(error: exceptions.CapiHelmError, text: str = "") -> Exception:
     return found
 
 
-def to_client(text: str) -> str:
-    """Return the text with a first sentence that Magnum's API does not cut.
+def to_client(action: str, text: str) -> str:
+    """Return the text, with a first sentence that Magnum's API does not cut.
 
     The API's error has the whole text as its detail, and what is before the
     first full stop as its title
     (``magnum.api.middleware.parsable_error``). ``openstack coe`` prints the
-    title alone. A number therefore replaces each word of the first sentence
-    that has a full stop, such as a version, and the words follow it:
-    "flavor '[1]' has no disk. [1] is m1.worker".
+    title alone. The driver's own texts have no other full stop in their first
+    sentence. Texts of webhooks, helm and OpenStack may have one; a sentence of
+    the driver then goes before the text, which stays as it is.
+
+    :param action: what was asked for, in words
     """
-    end = _END.search(text)
-    sentence = text[: end.start()] if end else text
-    numbers: dict[str, str] = {}
-
-    def number(found: re.Match[str]) -> str:
-        return numbers.setdefault(found[0], f"[{len(numbers) + 1}]")
-
-    title = _DOTTED.sub(number, sentence)
-    if not numbers:
+    rest = text.partition(".")[2]
+    if not rest or rest.startswith(" "):
         return text
-    words = ", ".join(f"{mark} is {word}" for word, mark in numbers.items())
-    return f"{title}. {words}{text[len(sentence) :]}"
+    return f"the {action} is refused, `openstack --debug` shows why. {text}"
 
 
 @contextlib.contextmanager
@@ -99,7 +86,7 @@ def translated(
         refusal = error
     # Not inside "except": oslo.log would append the exception again.
     LOG.warning("%s of cluster %s refused: %s", what, uuid, refusal)
-    text = to_client(str(refusal)) if answer else ""
+    text = to_client(what, str(refusal)) if answer else ""
     raise as_magnum(refusal, text) from None
 
 

@@ -55,7 +55,9 @@ class Label(Generic[T]):
     :param name: name of the label and of its option
     :param type: an oslo.config type: parses a string or raises ValueError
     :param default: value when nobody sets the label or the option
-    :param allowed: what is allowed, for the error message and the docs
+    :param allowed: what is allowed, for the error message and the docs;
+        without a full stop, at which Magnum's API cuts
+    :param details: more of what is allowed, such as an example
     :param help: what the label does
     :param scope: the narrowest place where it is read
     :param aliases: other names of the same label, weaker than ``name``
@@ -81,6 +83,12 @@ class Label(Generic[T]):
     )
     harmless: bool = dataclasses.field(default=False, compare=False)
     deprecated: str = dataclasses.field(default="", compare=False)
+    details: str = dataclasses.field(default="", compare=False)
+
+    @property
+    def rule(self) -> str:
+        """All of what is allowed, with the details."""
+        return "; ".join(filter(None, (self.allowed, self.details)))
 
     def parse(self, value: str, name: str | None = None) -> T:
         """``value`` in this label's type.
@@ -90,9 +98,12 @@ class Label(Generic[T]):
         try:
             parsed: T = self.type(value)
         except (ValueError, TypeError) as error:
-            why = f"; {error}" if isinstance(error, Reason) else ""
+            why = str(error) if isinstance(error, Reason) else ""
             raise exceptions.LabelError(
-                name or self.name, value, self.allowed + why
+                name or self.name,
+                value,
+                self.allowed,
+                "; ".join(filter(None, (why, self.details))),
             ) from error
         return parsed
 
@@ -171,16 +182,19 @@ class Values:
             {**weaker._values, **self._values}, given, weaker._lasting
         )
 
-    def refused(self, label: Label[Any], allowed: str) -> Exception:
+    def refused(
+        self, label: Label[Any], allowed: str, details: str = ""
+    ) -> Exception:
         """The error for a value that is wrong only beside something else.
 
-        :param allowed: what is allowed, in words
+        :param allowed: what is allowed, in words without a full stop
+        :param details: what else to say
         """
         name, text = self.given(label) or (
             label.name,
             label.text(self[label]),
         )
-        return exceptions.LabelError(name, text, allowed)
+        return exceptions.LabelError(name, text, allowed, details)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Values) and self._values == other._values
@@ -271,7 +285,7 @@ def check_chart(
         if not chart_versions.applies(label.charts, version):
             raise values.refused(
                 label,
-                "it with a chart version that applies it "
-                f"({chart_versions.describe(label.charts)}), not with "
-                f"{version}",
+                "it with a chart version that applies it",
+                f"charts {chart_versions.describe(label.charts)} do, and "
+                f"this is {version}",
             )

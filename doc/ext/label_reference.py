@@ -105,7 +105,7 @@ def _facts(label: labels.Label[Any]) -> Iterator[tuple[str, str]]:
     if label.deprecated:
         yield "Deprecated", markup.text(label.deprecated)
     yield "Type", _type(label)
-    yield "Allowed", markup.text(label.allowed)
+    yield "Allowed", markup.text(label.rule)
     yield "Default", _default(label)
     yield "Read from", _PLACES[label.scope]
     if label.charts != chart_versions.ALL:

@@ -44,8 +44,8 @@ class Compute:
                 break
         else:
             raise exceptions.InvalidInput(
-                f"flavor {exceptions.shown(ref)} not found: choose one of "
-                "`openstack flavor list`"
+                "there is no such flavor; choose one of `openstack flavor "
+                f"list`. It is {exceptions.shown(ref)}"
             )
         minimum = conf.CONF.capi_helm
         if (
@@ -53,10 +53,11 @@ class Compute:
             or found.vcpus < minimum.minimum_flavor_vcpus
         ):
             raise exceptions.InvalidInput(
-                f"flavor {exceptions.shown(found.name)} ({found.vcpus} VCPUs, "
-                f"{found.ram} MiB) is too small: a node needs "
+                "the flavor is too small: a node needs "
                 f"{minimum.minimum_flavor_vcpus} VCPUs and "
-                f"{minimum.minimum_flavor_ram} MiB"
+                f"{minimum.minimum_flavor_ram} MiB. Flavor "
+                f"{exceptions.shown(found.name)} has {found.vcpus} VCPUs and "
+                f"{found.ram} MiB"
             )
         return spec.Flavor(
             name=str(found.name),
@@ -94,7 +95,7 @@ class Compute:
         self, name: str, user_id: str | None
     ) -> spec.Keypair | None:
         try:
-            with sessions.asking(f"keypair {name}"):
+            with sessions.asking("keypair", exceptions.shown(name)):
                 found = self._compute_api.get_keypair(name, user_id=user_id)
         except exceptions.CloudError as error:
             if sessions.missing(error):

@@ -46,15 +46,16 @@ class Images:
 
     def _read_image(self, ref: str) -> spec.Image:
         name = exceptions.shown(ref)
-        with sessions.asking(f"image {name}"):
+        with sessions.asking("image", name):
             found = self._image_api.find_image(ref, ignore_missing=True)
         if found is None:
             raise exceptions.InvalidInput(
-                f"image {name} not found: choose one of `openstack image list`"
+                "there is no such image; choose one of `openstack image "
+                f"list`. It is {name}"
             )
         if not found.os_distro:
             raise exceptions.InvalidInput(
-                f"image {name} has no property os_distro; set it with "
+                f"the image has no property os_distro; set it. It is {name}: "
                 f"`openstack image set --property os_distro=ubuntu {found.id}`"
             )
         version = (found.properties or {}).get("kube_version") or ""

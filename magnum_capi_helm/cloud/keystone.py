@@ -68,8 +68,8 @@ def user_ids(session: Any, name: str) -> list[str]:
         raise unreachable(error) from error
     except ka_exceptions.ClientException as error:
         raise exceptions.CloudError(
-            "Keystone does not tell Magnum's service user who is called "
-            f"{exceptions.shown(name)} ({error}): give the user's id"
+            "Keystone does not tell Magnum's service user who has a name; "
+            f"give the user's id. It is {exceptions.shown(name)}: {error}"
         ) from error
     return sorted(str(each.id) for each in found)
 
@@ -91,7 +91,7 @@ def state(session: Any, kind: str, id_: str) -> str:
         raise unreachable(error) from error
     except ka_exceptions.ClientException as error:
         raise exceptions.CloudError(
-            f"Keystone does not show {kind} {id_}: {error}"
+            f"Keystone does not show {kind} {id_}. {error}"
         ) from error
     return "" if getattr(found, "enabled", True) else DISABLED
 

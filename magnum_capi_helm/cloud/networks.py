@@ -59,8 +59,8 @@ class Networks:
         external = tuple(each for each in found if each.is_router_external)
         if found and not external:
             raise exceptions.InvalidInput(
-                f"network {exceptions.shown(ref)} is not external: choose "
-                "one of `openstack network list --external`"
+                "the network is not external; choose one of `openstack "
+                f"network list --external`. It is {exceptions.shown(ref)}"
             )
         return str(_only("network", ref, external).id)
 
@@ -104,7 +104,7 @@ def _search(
 
     The SDK's own search asks for a UUID even if it was given a name.
     """
-    with sessions.asking(f"{kind} {exceptions.shown(ref)}"):
+    with sessions.asking(kind, exceptions.shown(ref)):
         if not _is_uuid(ref) and (found := tuple(listed(name=ref))):
             return found
         one = find(ref, ignore_missing=True)
@@ -121,13 +121,13 @@ def _is_uuid(ref: str) -> bool:
 def _only(kind: str, ref: str, found: tuple[Any, ...]) -> Any:
     if len(found) > 1:
         raise exceptions.InvalidInput(
-            f"{len(found)} {kind}s are named {exceptions.shown(ref)}: give "
-            f"a UUID of `openstack {kind} list`"
+            f"{len(found)} {kind}s have that name; give a UUID of "
+            f"`openstack {kind} list`. It is {exceptions.shown(ref)}"
         )
     if not found:
         raise exceptions.InvalidInput(
-            f"{kind} {exceptions.shown(ref)} not found: choose one of "
-            f"`openstack {kind} list`"
+            f"there is no such {kind}; choose one of `openstack {kind} "
+            f"list`. It is {exceptions.shown(ref)}"
         )
     return found[0]
 

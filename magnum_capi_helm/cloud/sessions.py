@@ -208,8 +208,13 @@ def version_3(url: str) -> str:
 
 
 @contextlib.contextmanager
-def asking(what: str) -> Iterator[None]:
-    """Translate what keystoneauth and openstacksdk raise."""
+def asking(what: str, name: str = "") -> Iterator[None]:
+    """Translate what keystoneauth and openstacksdk raise.
+
+    :param what: what is asked for, without a full stop
+    :param name: of what is asked for, if it is a user's
+    """
+    asked = f". It was asked for {name}" if name else ""
     try:
         yield
     except (
@@ -218,13 +223,15 @@ def asking(what: str) -> Iterator[None]:
         openstack.exceptions.ServiceDiscoveryException,
     ) as error:
         raise exceptions.CloudUnreachable(
-            f"{what}: no answer ({type(error).__name__})"
+            f"{what}: no answer ({type(error).__name__}){asked}"
         ) from error
     except (
         openstack.exceptions.SDKException,
         ka_exceptions.ClientException,
     ) as error:
-        raise exceptions.CloudError(f"{what}: {error}") from error
+        raise exceptions.CloudError(
+            f"{what}: the request failed{asked}. {error}"
+        ) from error
 
 
 def missing(error: exceptions.CloudError) -> bool:
@@ -290,13 +297,13 @@ def proxy(session: Any, service: str, section: str, prefix: str) -> Any:
     connection = openstack.connection.Connection(
         session=session, **{f"{prefix}_endpoint_override": endpoint}
     )
-    with asking(f"{service} at {endpoint}"):
+    with asking(service, endpoint):
         try:
             return getattr(connection, prefix)
         except AttributeError as error:
             # openstacksdk before 4.11, when the service does not answer.
             raise exceptions.CloudUnreachable(
-                f"{service} at {endpoint}: no answer"
+                f"{service}: no answer. It was asked for at {endpoint}"
             ) from error
 
 

@@ -46,8 +46,8 @@ def chosen(cloud: catalogue.Cloud, name: str | None) -> spec.Keypair | None:
     found = cloud.keypair(name)
     if found is None:
         raise exceptions.InvalidInput(
-            f"keypair: {exceptions.shown(name)} not found: choose one of "
-            "`openstack keypair list`"
+            "keypair: there is no such keypair; choose one of `openstack "
+            f"keypair list`. It is {exceptions.shown(name)}"
         )
     return found
 
@@ -101,17 +101,17 @@ def missing(
     known = kept(rt, scope) or _of_owner(cluster)
     if theirs is None and known is None:
         raise exceptions.InvalidInput(
-            f"nobody has the keypair {exceptions.shown(name)} of the cluster "
-            "any more, and new machines need it: make one of that name, "
-            "`openstack keypair create`, and try again"
+            "nobody has the cluster's keypair any more, and new machines "
+            "need it: make one of that name, `openstack keypair create`, and "
+            f"try again. It is {exceptions.shown(name)}"
         )
     if theirs is None or known is None:
         return known if theirs is None else None
     if _essence(theirs) != _essence(known):
         raise exceptions.InvalidInput(
-            f"your keypair {exceptions.shown(name)} is not the cluster's of "
-            "that name, and new machines would get it: rename or delete "
-            "yours, or rotate as a user who has none of that name"
+            "your keypair is not the cluster's of that name, and new machines "
+            "would get it: rename or delete yours, or rotate as a user who "
+            f"has none of that name. It is {exceptions.shown(name)}"
         )
     return None
 

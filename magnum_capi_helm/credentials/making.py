@@ -147,7 +147,7 @@ def _translated() -> Iterator[None]:
     except ka_exceptions.Forbidden as error:
         # A token of a trust, say, or a user who has as many as he may.
         raise exceptions.InvalidInput(
-            f"Keystone makes no application credential for you: {error}"
+            f"Keystone makes no application credential for you. {error}"
         ) from error
     except keystone.UNREACHABLE as error:
         # It may be made all the same: who is too late takes it back.
@@ -155,5 +155,5 @@ def _translated() -> Iterator[None]:
         raise keystone.unreachable(error) from error
     except ka_exceptions.ClientException as error:
         raise exceptions.CloudError(
-            f"Keystone made no application credential: {error}"
+            f"Keystone made no application credential. {error}"
         ) from error

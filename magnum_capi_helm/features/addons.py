@@ -138,8 +138,9 @@ def _check(cluster: spec.Cluster) -> None:
     if traefik and not chart_versions.applies(_WITH_TRAEFIK, version):
         raise cluster.labels.refused(
             INGRESS,
-            "nginx; traefik is in charts "
-            f"{chart_versions.describe(_WITH_TRAEFIK)}, not in {version}",
+            "nginx",
+            f"traefik is in charts {chart_versions.describe(_WITH_TRAEFIK)}, "
+            f"not in {version}",
         )
 
 

@@ -55,8 +55,8 @@ ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = labels.Label(
     name="api_master_lb_allowed_cidrs",
     type=network_types.IPv4Networks(),
     default=(),
-    allowed="a comma separated list of IPv4 networks without host bits, such "
-    "as 192.0.2.0/24, or 192.0.2.1/32 for one address",
+    allowed="IPv4 networks without host bits, separated by commas",
+    details="an example is 192.0.2.0/24, or 192.0.2.1/32 for one address",
     help="Networks that may reach the Kubernetes API; empty for all. The "
     "cluster's own networks always may.",
     aliases=("master_lb_allowed_cidrs",),

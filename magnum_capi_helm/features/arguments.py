@@ -101,7 +101,8 @@ def _tls_version(
         name=name,
         type=types.String(choices=["", "1.2", "1.3"]),
         default="",
-        allowed="1.2 or 1.3",
+        allowed="one of two versions of TLS",
+        details="they are 1.2 and 1.3",
         help=f"Least version of TLS that {help_text} speaks. Empty: "
         "Kubernetes' own, 1.2.",
         scope=label.scope,
@@ -177,7 +178,9 @@ def _check_tls(
 ) -> None:
     if found[suites] and found[version] == "1.3":
         raise found.refused(
-            suites, f"none with {version.name}=1.3, which has its own"
+            suites,
+            f"none with this {version.name}",
+            "TLS 1.3 has cipher suites of its own",
         )
 
 

@@ -82,8 +82,8 @@ ISSUER = _oidc(
     "oidc_issuer_url",
     "issuerUrl",
     _ISSUER,
-    "an https URL without user, query or fragment, of only letters, digits "
-    "and _ . , : = / + @ % * ~ -",
+    "an https URL without user, query or fragment, of only letters, digits, "
+    "full stops and _ , : = / + @ % * ~ -",
     "Issuer of OpenID Connect tokens that the Kubernetes API accepts.",
 )
 CLIENT = _oidc(

@@ -83,7 +83,8 @@ TAG = labels.Label(
     name="autoscaler_tag",
     type=types.String(regex=r"\A([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?\Z"),
     default="",
-    allowed="the tag of a cluster-autoscaler image, such as v1.34.5",
+    allowed="the tag of a cluster-autoscaler image",
+    details="an example is v1.34.5",
     help="Version of the cluster autoscaler. Default: the one that fits the "
     "Kubernetes version of the control plane.",
     becomes=("autoscaler.image.tag",),
@@ -185,8 +186,9 @@ def _check(cluster: spec.Cluster) -> None:
     ):
         raise found.refused(
             MINIMUM,
-            "1 or more: charts before 0.26.0 do not scale to zero, and this "
-            f"is {version}",
+            "1 or more",
+            "charts before 0.26.0 do not scale to zero, and this is "
+            f"{version}",
         )
 
 

@@ -22,7 +22,8 @@ VERSION = labels.Label(
     name="capi_helm_chart_version",
     type=option_types.Version(),
     default="",
-    allowed="a chart version such as 0.27.0",
+    allowed="a chart version",
+    details="an example is 0.27.0",
     help="Version of the openstack-cluster chart, read from the template "
     "alone. Default: [capi_helm] default_helm_chart_version.",
     scope=labels.Scope.TEMPLATE,

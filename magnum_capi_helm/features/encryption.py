@@ -59,8 +59,8 @@ RESOURCES = labels.Label(
     name="etcd_encryption_resources",
     type=types.List(item_type=types.String(regex=_RESOURCE)),
     default=["secrets"],
-    allowed="a comma separated list of resources, such as "
-    "secrets,configmaps,widgets.example.org",
+    allowed="a comma separated list of resources",
+    details="an example is secrets,configmaps,widgets.example.org",
     help="Which resources are encrypted in etcd.",
     becomes=("etcd.encryption.resources",),
     charts=_CHARTS,

@@ -45,7 +45,8 @@ DOMAIN = labels.Label(
     name="dns_cluster_domain",
     type=network_types.Domain(),
     default="cluster.local",
-    allowed="a DNS domain in lower case such as cluster.local",
+    allowed="a DNS domain in lower case",
+    details="an example is cluster.local",
     help="DNS domain of the services.",
     becomes=("kubeNetwork.serviceDomain",),
 )
@@ -162,9 +163,9 @@ def _check_name_servers(cluster: spec.Cluster) -> None:
     applied = (_OLD_NAME_SERVERS, _NAME_SERVERS)
     if not chart_versions.applies(applied, version):
         raise exceptions.InvalidInput(
-            f"dns_nameserver={','.join(network.dns_nameservers)} is not "
-            "allowed: give it with a chart version that applies it "
-            f"({chart_versions.describe(applied)}), not with {version}"
+            "dns_nameserver: give it with a chart version that applies it. "
+            f"It is {','.join(network.dns_nameservers)}; charts "
+            f"{chart_versions.describe(applied)} do, and this is {version}"
         )
 
 

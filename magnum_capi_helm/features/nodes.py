@@ -72,7 +72,8 @@ KUBE_TAG = labels.Label(
         regex=r"\A(v?1\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?)?\Z"
     ),
     default="",
-    allowed="a Kubernetes version such as v1.34.2",
+    allowed="a Kubernetes version",
+    details="an example is v1.34.2",
     help="Kubernetes version that the image is expected to have; needed "
     "where the image has no property kube_version.",
     becomes=("kubernetesVersion",),
@@ -245,8 +246,9 @@ def _check_image(control_plane: spec.Image, workers: spec.Image) -> None:
     name = exceptions.shown(workers.name)
     if workers.os_distro != control_plane.os_distro:
         raise exceptions.InvalidInput(
-            f"image {name} has os_distro={workers.os_distro}: this "
-            f"cluster's machines are {control_plane.os_distro}"
+            "image_id: all machines of a cluster have one os_distro. Image "
+            f"{name} has {workers.os_distro}, and this cluster's machines "
+            f"are {control_plane.os_distro}"
         )
     minor = _minor(workers.kube_version)
     newest = _minor(control_plane.kube_version)
@@ -254,9 +256,11 @@ def _check_image(control_plane: spec.Image, workers: spec.Image) -> None:
         return
     if not newest - SKEW <= minor <= newest:
         raise exceptions.InvalidInput(
-            f"image {name} has Kubernetes {workers.kube_version}: the "
-            f"control plane has {control_plane.kube_version}, with which "
-            f"nodes of 1.{newest - SKEW} to 1.{newest} work"
+            "image_id: a control plane works with nodes of its own minor "
+            f"version of Kubernetes or up to {SKEW} older ones. Image {name} "
+            f"has {workers.kube_version}; the control plane has "
+            f"{control_plane.kube_version}, with which nodes of "
+            f"1.{newest - SKEW} to 1.{newest} work"
         )
 
 

@@ -56,16 +56,15 @@ def _check(cluster: spec.Cluster) -> None:
         if url and not _URL.fullmatch(url):
             # Not quoted: it may hold a password.
             raise exceptions.InvalidInput(
-                f"{name} of the template is not allowed: give a URL such as "
-                "http://proxy.example.org:3128, with special characters of a "
-                "password as %XX"
+                f"{name} of the template: give a URL, with special characters "
+                "of a password as %XX. An example is "
+                "http://proxy.example.org:3128"
             )
     for each in proxy.exceptions:
         if not _EXCEPTION.fullmatch(each):
             raise exceptions.InvalidInput(
-                f"no_proxy: {exceptions.shown(each)} is not allowed: give "
-                "host names, domains, addresses and networks separated by "
-                "commas"
+                "no_proxy: give host names, domains, addresses and networks "
+                f"separated by commas. {exceptions.shown(each)} is none"
             )
 
 

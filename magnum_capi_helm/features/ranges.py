@@ -41,8 +41,8 @@ FIXED_SUBNET_CIDR = labels.Label(
     name="fixed_subnet_cidr",
     type=network_types.IPv4Network(_NODE_SIZES),
     default="10.0.0.0/24",
-    allowed="an IPv4 network without host bits, such as 10.0.0.0/24 "
-    f"({_NODE_SIZES})",
+    allowed=f"an IPv4 network without host bits ({_NODE_SIZES})",
+    details="an example is 10.0.0.0/24",
     help="Network of the nodes when the driver makes it, that is when "
     "neither fixed_network nor fixed_subnet is given.",
     becomes=("clusterNetworking.internalNetwork.nodeCidr",),
@@ -51,9 +51,9 @@ PODS: labels.Label[tuple[str, ...]] = labels.Label(
     name="pods_cidr",
     type=network_types.ClusterNetworks(*_POD_SIZES),
     default=("172.16.0.0/13",),
-    allowed="an IPv4 network without host bits, such as 10.100.0.0/16 "
-    f"({_POD_SIZES[0]}), for dual-stack followed by an IPv6 network "
-    f"({_POD_SIZES[1]})",
+    allowed=f"an IPv4 network without host bits ({_POD_SIZES[0]}), for "
+    f"dual-stack followed by an IPv6 network ({_POD_SIZES[1]})",
+    details="an example is 10.100.0.0/16",
     help="Addresses of the pods. With Calico each node takes a /26 at least, "
     "with Cilium a /24.",
     aliases=("calico_ipv4pool", "cilium_ipv4pool", "flannel_network_cidr"),
@@ -63,9 +63,9 @@ SERVICES: labels.Label[tuple[str, ...]] = labels.Label(
     name="service_cluster_ip_range",
     type=network_types.ClusterNetworks(*_SERVICE_SIZES),
     default=("172.24.0.0/13",),
-    allowed="an IPv4 network without host bits, such as 10.254.0.0/16 "
-    f"({_SERVICE_SIZES[0]}), for dual-stack followed by an IPv6 network "
-    f"({_SERVICE_SIZES[1]})",
+    allowed=f"an IPv4 network without host bits ({_SERVICE_SIZES[0]}), for "
+    f"dual-stack followed by an IPv6 network ({_SERVICE_SIZES[1]})",
+    details="an example is 10.254.0.0/16",
     help="Addresses of the Kubernetes services.",
     becomes=("kubeNetwork.services.cidrBlocks",),
 )
@@ -111,19 +111,19 @@ def _check_overlap(cluster: spec.Cluster) -> None:
         second = ipaddress.ip_network(range_2)
         if first.version == second.version and first.overlaps(second):
             raise exceptions.InvalidInput(
-                f"{one} ({range_1}) and {other} ({range_2}) overlap: give "
-                "ranges that have no address in common"
+                f"{one} and {other} overlap: give ranges that have no address "
+                f"in common. They are {range_1} and {range_2}"
             )
 
 
 def _check_families(cluster: spec.Cluster) -> None:
     pods, services = cluster.labels[PODS], cluster.labels[SERVICES]
-    name = f"{_called(cluster, PODS)} ({', '.join(pods)})"
+    name, given = _called(cluster, PODS), ", ".join(pods)
     if len(pods) != len(services):
         raise exceptions.InvalidInput(
-            f"{name} and {_called(cluster, SERVICES)} "
-            f"({', '.join(services)}) differ in their IP versions: give "
-            "both IPv4 alone, or both IPv4 and IPv6"
+            f"{name} and {_called(cluster, SERVICES)} differ in their IP "
+            "versions: give both IPv4 alone, or both IPv4 and IPv6. They are "
+            f"{given}, and {', '.join(services)}"
         )
     if len(pods) == 1:
         return
@@ -132,7 +132,7 @@ def _check_families(cluster: spec.Cluster) -> None:
         # the addon provider appends to lists, so no value replaces them.
         raise exceptions.InvalidInput(
             f"{name}: IPv6 works with network_driver=cilium, not with "
-            f"{cluster.cni}"
+            f"{cluster.cni}. It is {given}"
         )
     versions = {
         ipaddress.ip_network(each).version for each in node_ranges(cluster)
@@ -140,8 +140,8 @@ def _check_families(cluster: spec.Cluster) -> None:
     # A group is no reason to look at the network of a living cluster again.
     if versions and 6 not in versions:
         raise exceptions.InvalidInput(
-            f"{name}: nodes need IPv6 addresses, too: give a fixed_network "
-            "with an IPv4 and an IPv6 subnet"
+            f"{name}: nodes need IPv6 addresses, too; give a fixed_network "
+            f"with an IPv4 and an IPv6 subnet. It is {given}"
         )
 
 
@@ -155,9 +155,9 @@ def _check_room(cluster: spec.Cluster) -> None:
     wanted = 1 + sum(max(each.count, each.maximum or 0) for each in groups)
     if wanted > room:
         raise exceptions.InvalidInput(
-            f"{_called(cluster, PODS)} ({pods}) has room for {room} nodes "
-            f"of a /{block} each, and the cluster can have {wanted} with the "
-            "one that an upgrade adds: give a larger network"
+            f"{_called(cluster, PODS)} has room for {room} nodes of a "
+            f"/{block} each, and the cluster can have {wanted} with the one "
+            f"that an upgrade adds: give a larger network. It is {pods}"
         )
 
 

@@ -144,9 +144,9 @@ MIRRORS: labels.Label[Mirrors | None] = labels.Label(
     name="registry_mirrors",
     type=_Mirrors(),
     default=None,
-    allowed="registry=URL pairs between commas or spaces, such as "
-    "docker.io=https://mirror.example.org/v2/docker.io; registry=none, or "
+    allowed="registry=URL pairs between commas or spaces; registry=none, or "
     "none alone, for no mirror",
+    details="an example is docker.io=https://mirror.example.org/v2/docker.io",
     help="Mirrors from which machines pull first, several of one registry in "
     "the order given. An address without /v2 in its path gets it. A registry "
     "that is not named keeps its mirror: the operator's registry_mirror, or "
@@ -157,7 +157,8 @@ PREFIX = labels.Label(
     name="container_infra_prefix",
     type=_Prefix(),
     default="",
-    allowed="a registry such as registry.example.org:5000/kubernetes",
+    allowed="a registry, with or without a path",
+    details="an example is registry.example.org:5000/kubernetes",
     help="Registry from which kubeadm takes the images of the control "
     "plane, kube-proxy and CoreDNS. It holds for these alone; use mirrors "
     "for everything else.",
@@ -176,9 +177,9 @@ def addons_elsewhere(prefix: str) -> str:
     :param prefix: value of the label
     """
     return (
-        f"label {PREFIX.name}={exceptions.shown(prefix)} has no effect on "
-        "addons: kubeadm alone takes images from it; give "
-        f"{MIRRORS.name} for the registries of addons"
+        f"label {PREFIX.name} has no effect on addons: kubeadm alone takes "
+        f"images from it; give {MIRRORS.name} for the registries of addons. "
+        f"It is {exceptions.shown(prefix)}"
     )
 
 
@@ -186,8 +187,8 @@ def _check(cluster: spec.Cluster) -> None:
     host = cluster.insecure_registry
     if host and not is_registry(host):
         raise exceptions.InvalidInput(
-            f"insecure_registry={exceptions.shown(host)} is not allowed: "
-            "give a registry as host or host:port"
+            "insecure_registry: give a registry as host or host:port. It is "
+            f"{exceptions.shown(host)}"
         )
 
 

@@ -295,10 +295,10 @@ class Store:
             elif source.name.startswith("oci://"):
                 hint += " and 'helm registry login' of magnum-conductor's user"
             raise exceptions.ChartUnavailable(
-                f"chart {chart.name} {chart.version} is not in the chart "
-                "store and can't be fetched from "
-                f"{source.repository or source.name} ({why}); {hint}, or put "
-                f"{file} into the store"
+                "the chart is not in the chart store and can't be fetched; "
+                f"{hint}, or put its file into the store. It is {chart.name} "
+                f"{chart.version} of {source.repository or source.name}, file "
+                f"{file}; {why}"
             ) from error
         found = next(staging.glob("*.tgz"), None)
         if found is None:
@@ -430,10 +430,10 @@ def _check_version(
     if found.removeprefix("v") == version.removeprefix("v"):
         return
     raise exceptions.ChartUnavailable(
-        f"the chart at {source.repository or source.name} has version "
-        f"{found}, not {version}, which is asked for; give the label "
-        f"capi_helm_chart_version={found}, or put version {version} into "
-        "the chart store"
+        "the chart has another version than the one asked for; correct the "
+        "label capi_helm_chart_version, or put the version asked for into "
+        f"the chart store. The chart at {source.repository or source.name} "
+        f"has version {found}, not {version}"
     )
 
 

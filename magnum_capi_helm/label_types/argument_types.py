@@ -36,7 +36,7 @@ _ARGUMENT = re.compile(r"(?:--)?(?P<name>[a-z][a-z0-9-]{0,79})=(?P<value>\S+)")
 HARMLESS_FORM = r"[A-Za-z0-9_.,:=/+@%*<\[\]-]"
 _HARMLESS = re.compile(f"{HARMLESS_FORM}+")
 #: The same in words.
-HARMLESS = "letters, digits and _ . , : = / + @ % * < [ ] -"
+HARMLESS = "letters, digits, full stops and _ , : = / + @ % * < [ ] -"
 
 #: Go's cipher suites for TLS up to 1.2 without known weakness, and the three
 #: of TLS 1.3 (crypto/tls, CipherSuites); kube-apiserver and kubelet refuse to

@@ -56,7 +56,7 @@ def unknown(
 class Ignored:
     """A label of another driver that has no effect here.
 
-    :param why: why it has none, as a clause
+    :param why: why it has none, as a clause without a full stop
     :param functional: with the other driver the cluster would be another one
     :param same: values that ask for what this driver does anyway; a bool
         stands for every way to write it
@@ -100,7 +100,9 @@ def missed(
         label, value = ignored[name], given[name]
         if label.misses(value):
             text = "***" if label.secret else exceptions.shown(value)
-            found[name] = f"label {name}={text} has no effect: {label.why}"
+            found[name] = (
+                f"label {name} has no effect: {label.why}. It is {text}"
+            )
     return found
 
 

@@ -110,7 +110,10 @@ def raise_for(
         message = answer.json().get("message") or answer.reason
     except (ValueError, AttributeError):
         message = answer.reason
-    text = f"{who} refused {what}: {message} ({status})"
+    advice = ""
+    if status in (requests.codes.unauthorized, requests.codes.forbidden):
+        advice = "; check the kubeconfig's user and its permissions"
+    text = f"{who} refused {what} ({status}){advice}. {message}"
     if status == requests.codes.gone:
         raise ExpiredError(text)
     if status == requests.codes.conflict:
@@ -120,8 +123,6 @@ def raise_for(
         or status == requests.codes.too_many_requests
     ):
         raise exceptions.ManagementUnreachable(text)
-    if status in (requests.codes.unauthorized, requests.codes.forbidden):
-        text += "; check the kubeconfig's user and its permissions"
     if status == requests.codes.forbidden:
         raise ForbiddenError(text)
     if status == requests.codes.unauthorized:

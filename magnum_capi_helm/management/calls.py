@@ -180,10 +180,9 @@ class Calls:
 
     def _unserved(self, kind: kinds.Kind) -> exceptions.ManagementUnserved:
         return exceptions.ManagementUnserved(
-            f"{self._who} serves no {kind.name} of "
-            f"{kind.group or 'the core group'}: the provider that has it is "
+            f"{self._who} serves no {kind.name}: the provider that has it is "
             "not installed there, or this is not the management cluster that "
-            "was meant"
+            f"was meant. Its API group is {kind.group or 'the core group'}"
         )
 
     def _send(
@@ -205,26 +204,29 @@ class Calls:
             return insistence.insisted(ask)
         except exec_plugin.PluginError as error:
             raise exceptions.ManagementUnreachable(
-                f"{self._who} {connection.server} can't be asked: {error}"
+                f"{self._who} can't be asked. It is {connection.server}; "
+                f"{error}"
             ) from error
         except (requests.RequestException, OSError) as error:
             # OSError: a token, CA or key file of the kubeconfig is missing.
-            where = f"{self._who} {connection.server}"
+            where = f"It is {connection.server}"
             if untrusted := unanswered.untrusted(error):
                 raise answers.UntrustedError(
-                    f"the certificate of {where} is not trusted, and nothing "
-                    f"was sent: {untrusted}; check server and "
-                    "certificate-authority-data of the kubeconfig"
+                    f"the certificate of {self._who} is not trusted, and "
+                    "nothing was sent; check server and "
+                    "certificate-authority-data of the kubeconfig. "
+                    f"{where}: {untrusted}"
                 ) from error
             raise exceptions.ManagementUnreachable(
-                f"{where} does not answer ({unanswered.words(error)})"
+                f"{self._who} does not answer ({unanswered.words(error)}). "
+                f"{where}"
             ) from error
         except ValueError as error:
             # Its text, which is not told, and not chained, quotes the token.
             kind = type(error).__name__
         raise exceptions.ManagementUnreachable(
-            f"{self._who} {connection.server} can't be asked ({kind}): the "
-            "kubeconfig's token has to be one line of ASCII"
+            f"{self._who} can't be asked ({kind}): the kubeconfig's token "
+            f"has to be one line of ASCII. It is {connection.server}"
         )
 
     def _connected(self) -> Transport:

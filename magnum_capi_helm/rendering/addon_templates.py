@@ -43,6 +43,6 @@ def refuse(values: Any, path: str) -> None:
             refuse(item, path)
     elif isinstance(values, str) and _OPENING.search(values):
         raise exceptions.InvalidInput(
-            f"{path}={values!r} is not allowed: give text without "
-            "{{, {% and {#"
+            "give text without {{, {% and {# in values of addons. It is "
+            f"{path}={values!r}"
         )

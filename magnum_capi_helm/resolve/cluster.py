@@ -163,8 +163,8 @@ def _cni(template: Any) -> str:
     if driver in (None, "", "flannel"):
         return networking.CNIS[0]
     raise exceptions.InvalidInput(
-        f"network_driver={exceptions.shown(driver)}: choose one of "
-        f"{', '.join(networking.CNIS)}"
+        f"network_driver: choose one of {', '.join(networking.CNIS)}. It is "
+        f"{exceptions.shown(driver)}"
     )
 
 

@@ -69,8 +69,8 @@ def resolve(
     """
     if not row.flavor_id:
         raise exceptions.InvalidInput(
-            f"nodegroup {exceptions.shown(row.name)} has no flavor: give "
-            "one to the cluster or its template"
+            "a nodegroup has no flavor; give one to the cluster or its "
+            f"template. It is {exceptions.shown(row.name)}"
         )
     found = requested.nodegroup_labels(cluster, asked, row)
     image, flavor = _looked_up(row, found, cloud)
@@ -175,7 +175,7 @@ def _check_bounds(row: Any, minimum: int, maximum: int) -> None:
     else:
         return
     raise exceptions.InvalidInput(
-        f"nodegroup {exceptions.shown(row.name)}: {wrong}"
+        f"{wrong}. The nodegroup is {exceptions.shown(row.name)}"
     )
 
 
@@ -187,29 +187,30 @@ def _image(row: Any, image: spec.Image, found: labels.Values) -> spec.Image:
     name = exceptions.shown(image.name)
     if image.os_distro not in _DISTROS:
         raise exceptions.InvalidInput(
-            f"image {name} has os_distro="
-            f"{exceptions.shown(image.os_distro)}: this driver runs "
-            f"{', '.join(_DISTROS)}"
+            "image_id: choose an image whose os_distro is one of "
+            f"{', '.join(_DISTROS)}. Image {name} has "
+            f"{exceptions.shown(image.os_distro)}"
         )
     tag = found[nodes.KUBE_TAG]
     if not image.kube_version and not tag:
         raise exceptions.InvalidInput(
-            f"image {name} has no property kube_version: set it, or give the "
-            "label kube_tag. To set it: `openstack image set --property "
-            f"kube_version=v1.34.2 {image.id}`"
+            "image_id: the image has no property kube_version; set it, or "
+            f"give the label kube_tag. It is {name}; to set it: `openstack "
+            f"image set --property kube_version=v1.34.2 {image.id}`"
         )
     version = image.kube_version or _number(tag)
     if not _VERSION.fullmatch(version):
         raise exceptions.InvalidInput(
-            f"image {name} has kube_version={exceptions.shown(version)}: it "
-            "takes a Kubernetes version such as v1.34.2"
+            "image_id: the image's property kube_version is no Kubernetes "
+            f"version. Image {name} has {exceptions.shown(version)}; an "
+            "example is v1.34.2"
         )
     # Other groups may have an older image than the cluster.
     if tag and row.is_default and _number(tag) != _number(version):
         raise found.refused(
             nodes.KUBE_TAG,
-            f"the version of image {name}, v{version}, or choose "
-            "another image",
+            "the version of the image, or choose another image",
+            f"image {name} has v{version}",
         )
     return dataclasses.replace(
         image, kube_version=version, os_distro=_DISTROS[image.os_distro]
@@ -226,19 +227,21 @@ def _check_root_disk(
     flavor: spec.Flavor, image: spec.Image, boot_disk: spec.Disk
 ) -> None:
     name = exceptions.shown(flavor.name)
+    of_flavor = ""
     if boot_disk.size:
         size, what = boot_disk.size, "boot_volume_size is"
     elif flavor.disk:
-        size, what = flavor.disk, f"the disk of flavor {name} has"
+        size, what = flavor.disk, "the flavor's disk has"
+        of_flavor = f"The flavor is {name}, and the"
     else:
         raise exceptions.InvalidInput(
-            f"flavor {name} has no disk: give the label "
-            "boot_volume_size, or choose another flavor"
+            "the flavor has no disk; give the label boot_volume_size, or "
+            f"choose another flavor. It is {name}"
         )
     if size < image.min_disk:
         raise exceptions.InvalidInput(
-            f"{what} {size} GB, and image "
-            f"{exceptions.shown(image.name)} needs {image.min_disk} GB"
+            f"{what} {size} GB, and the image needs {image.min_disk} GB. "
+            f"{of_flavor or 'The'} image is {exceptions.shown(image.name)}"
         )
 
 

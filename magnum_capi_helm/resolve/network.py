@@ -45,20 +45,17 @@ def network(cluster: Any, cloud: catalogue.Cloud) -> spec.Network:
     if chosen is not None:
         if fixed_id not in (None, chosen.network_id):
             raise exceptions.InvalidInput(
-                f"fixed_subnet={exceptions.shown(subnet)} is not in "
-                f"fixed_network={exceptions.shown(fixed)}: it belongs "
-                f"to network {chosen.network_id}"
+                "fixed_subnet: the subnet is not in fixed_network. It is "
+                f"{exceptions.shown(subnet)} and belongs to network "
+                f"{chosen.network_id}; fixed_network is "
+                f"{exceptions.shown(fixed)}"
             )
         used: tuple[networks.Subnet, ...] = (chosen,)
     else:
         used = cloud.subnets_of(fixed_id) if fixed_id else ()
     if used or fixed_id:
-        where = (
-            f"fixed_subnet={exceptions.shown(subnet)}"
-            if subnet
-            else f"fixed_network={exceptions.shown(fixed)}"
-        )
-        _check_families(where, used)
+        field = "fixed_subnet" if subnet else "fixed_network"
+        _check_families(field, exceptions.shown(subnet or fixed), used)
     with references.named("external_network_id"):
         external_id = cloud.external_network(external) if external else None
     return spec.Network(
@@ -80,18 +77,21 @@ def check_extra(group: labels.Values, cloud: catalogue.Cloud) -> None:
             cloud.network(ref)
 
 
-def _check_families(where: str, subnets: Sequence[networks.Subnet]) -> None:
+def _check_families(
+    field: str, name: str, subnets: Sequence[networks.Subnet]
+) -> None:
     """Cluster API's provider takes one IPv4 and one IPv6 subnet at most."""
     versions = [ipaddress.ip_network(each.cidr).version for each in subnets]
     if 4 not in versions:
         raise exceptions.InvalidInput(
-            f"{where} has no IPv4 addresses for the nodes: choose another"
+            f"{field}: it has no IPv4 addresses for the nodes; choose "
+            f"another. It is {name}"
         )
     for version in (4, 6):
         if versions.count(version) > 1:
             raise exceptions.InvalidInput(
-                f"{where} has {versions.count(version)} IPv{version} "
-                "subnets: choose one with fixed_subnet"
+                f"{field}: it has {versions.count(version)} IPv{version} "
+                f"subnets; choose one with fixed_subnet. It is {name}"
             )
 
 
@@ -107,7 +107,7 @@ def _name_servers(given: str | None) -> tuple[str, ...]:
             ipaddress.ip_address(each)
         except ValueError as error:
             raise exceptions.InvalidInput(
-                f"dns_nameserver={exceptions.shown(each)} is not allowed: "
-                "give IP addresses separated by commas"
+                "dns_nameserver: give IP addresses separated by commas. "
+                f"{exceptions.shown(each)} is none"
             ) from error
     return servers

@@ -58,7 +58,7 @@ def apply(
         known = _profiles()
         for name in names:
             if name not in known:
-                raise found.refused(profiles.NAMES, _choice(list(known)))
+                raise found.refused(profiles.NAMES, *_choice(list(known)))
             origin = f"values profile {name}"
             overlay = read(known[name], origin)
             values = lay(values, overlay, origin)
@@ -116,10 +116,11 @@ def _profiles() -> dict[str, pathlib.Path]:
     }
 
 
-def _choice(known: list[str]) -> str:
+def _choice(known: list[str]) -> tuple[str, str]:
+    """What is allowed, and the names of the profiles."""
     if not known:
-        return "none, for the operator keeps no profiles"
-    return f"one or more of {', '.join(known)}"
+        return "none, for the operator keeps no profiles", ""
+    return "names of the operator's profiles", f"they are {', '.join(known)}"
 
 
 class _Unusable(Exception):

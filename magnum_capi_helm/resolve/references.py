@@ -91,6 +91,7 @@ def _check(
             if name and name not in known():
                 raise found.refused(
                     label,
-                    f"{label.allowed}; {exceptions.shown(name)} is none of "
-                    f"those that are there ({', '.join(known()) or 'none'})",
+                    label.allowed,
+                    f"{exceptions.shown(name)} is none of those that are "
+                    f"there ({', '.join(known()) or 'none'})",
                 )

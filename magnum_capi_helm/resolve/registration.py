@@ -38,7 +38,8 @@ def node_labels(row: Any, found: labels.Values) -> node_types.Pairs:
         )
     except ValueError as error:
         raise exceptions.InvalidInput(
-            f"node_labels of nodegroup {exceptions.shown(row.name)}: {error}"
+            "node_labels: a label of a nodegroup is not allowed. It is "
+            f"nodegroup {exceptions.shown(row.name)}: {error}"
         ) from error
     labelled = found[nodes.NODE_LABELS]
     return tuple({**dict(labelled), **dict(checked)}.items())
@@ -63,7 +64,8 @@ def taints(row: Any, found: labels.Values) -> node_types.Taints:
         )
     except ValueError as error:
         raise exceptions.InvalidInput(
-            f"node_taints of nodegroup {exceptions.shown(row.name)}: {error}"
+            "node_taints: a taint of a nodegroup is not allowed. It is "
+            f"nodegroup {exceptions.shown(row.name)}: {error}"
         ) from error
     merged = {
         (each.key, each.effect): each

@@ -60,7 +60,8 @@ def _default(cloud: catalogue.Cloud, types: tuple[str, ...]) -> str | None:
         return cloud.default_volume_type()
     if chosen not in types:
         raise exceptions.NotConfigured(
-            f"[capi_helm] csi_cinder_default_volume_type={chosen}: "
-            f"Cinder has {', '.join(types) or 'no volume types'}"
+            "[capi_helm] csi_cinder_default_volume_type: Cinder has no such "
+            f"volume type. It is {exceptions.shown(chosen)}; Cinder has "
+            f"{', '.join(types) or 'no volume types'}"
         )
     return chosen

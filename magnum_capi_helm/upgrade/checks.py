@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import spec
 from magnum_capi_helm.upgrade import subjects
 from magnum_capi_helm.upgrade import upgrade_rules
@@ -24,7 +23,7 @@ def check_versions(subject: subjects.Subject, found: spec.Cluster) -> None:
     """Refuse steps of Kubernetes, and what the chart was not made for."""
     old = upgrade_rules.control_plane_version(subject.base.values)
     new = found.control_plane.image.kube_version
-    upgrade_rules.check_kubernetes("the cluster", old, new)
+    upgrade_rules.check_kubernetes(old, new)
     for group in found.node_groups:
         check_step(subject, group)
     before = (subject.base.chart.version, old)
@@ -42,9 +41,8 @@ def check_step(subject: subjects.Subject, group: spec.NodeGroup) -> None:
     before = upgrade_rules.number(old)
     after = upgrade_rules.number(group.image.kube_version)
     if before and after and after < before:
-        name = exceptions.shown(group.magnum_name)
         upgrade_rules.check_kubernetes(
-            f"nodegroup {name}", old, group.image.kube_version
+            old, group.image.kube_version, group.magnum_name
         )
 
 

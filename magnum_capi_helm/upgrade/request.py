@@ -111,8 +111,12 @@ def _refusals() -> Iterator[None]:
     except exceptions.NotSupported:
         raise
     except exceptions.CapiHelmError as error:
-        again = "; try again in a moment" if error.retriable else ""
-        raise exceptions.NotSupported(f"{error}{again}") from error
+        text = str(error)
+        if error.retriable:
+            # To the first sentence, which is all that clients print.
+            sentence, stop, rest = text.partition(". ")
+            text = f"{sentence}; try again in a moment{stop}{rest}"
+        raise exceptions.NotSupported(text) from error
 
 
 def _lease(rt: runtime.Runtime, cluster: Any) -> Any:
@@ -148,8 +152,8 @@ def _planned(
     mine = [e for e in subject.existing if e.uuid == nodegroup.uuid]
     if not mine:
         raise exceptions.NotSupported(
-            f"nodegroup {exceptions.shown(nodegroup.name)} is not part of the "
-            "cluster: it was refused, or is being deleted"
+            "the nodegroup is not part of the cluster: it was refused, or is "
+            f"being deleted. It is {exceptions.shown(nodegroup.name)}"
         )
     return plan.of_group(subject, mine[0], cloud, batch)
 

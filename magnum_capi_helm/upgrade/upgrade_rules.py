@@ -41,9 +41,9 @@ def check_template(
     for field, (given, allowed) in wanted.items():
         if given != allowed:
             raise exceptions.NotSupported(
-                f"cluster template {exceptions.shown(name)} has {field}="
-                f"{exceptions.shown(given)}: a cluster of the driver "
-                f"{names.DRIVER} takes a template with {field}={allowed}"
+                f"a cluster of the driver {names.DRIVER} takes a template with "
+                f"{field}={allowed}. Cluster template "
+                f"{exceptions.shown(name)} has {exceptions.shown(given)}"
             )
 
 
@@ -51,31 +51,36 @@ def check_batch(size: object) -> None:
     """Refuse a batch of no machines."""
     if size is not None and (not isinstance(size, int) or size < 1):
         raise exceptions.InvalidInput(
-            f"max_batch_size={exceptions.shown(size)} is not allowed: give "
-            "1 or more"
+            f"max_batch_size: give 1 or more. It is {exceptions.shown(size)}"
         )
 
 
-def check_kubernetes(what: str, old: str, new: str) -> None:
+def check_kubernetes(old: str, new: str, nodegroup: str = "") -> None:
     """Refuse a step back, and one of more than a minor version.
 
-    :param what: whose versions they are
     :param old: empty: not known
+    :param nodegroup: Magnum's name of the group whose versions they are;
+        empty: they are those of the cluster
     """
+    what, it = "the cluster", "It"
+    if nodegroup:
+        what = "a nodegroup"
+        it = f"Nodegroup {exceptions.shown(nodegroup)}"
     before, after = number(old), number(new)
     if before is None or after is None:
         return
     if after < before:
         raise exceptions.NotSupported(
             f"{what} can't go back to an older Kubernetes: choose a template "
-            "whose image has the version that it runs, or a later one. It "
+            f"whose image has the version that it runs, or a later one. {it} "
             f"runs v{_bare(old)}, and the new image has v{_bare(new)}"
         )
     if after[:2] > (before[0], before[1] + 1):
         raise exceptions.NotSupported(
             f"{what} can't skip a minor version of Kubernetes: choose a "
             "template whose image has the same minor version or the next "
-            f"one. It runs v{_bare(old)}, and the new image has v{_bare(new)}"
+            f"one. {it} runs v{_bare(old)}, and the new image has "
+            f"v{_bare(new)}"
         )
 
 
@@ -91,11 +96,11 @@ def check_kept(name: str, kubelet: str, control_plane: str) -> None:
     if 0 <= behind <= nodes.SKEW:
         return
     raise exceptions.NotSupported(
-        f"upgrade or delete nodegroup {exceptions.shown(name)} first: a "
+        "upgrade or delete the nodegroup with an image of its own first: a "
         "control plane works with nodes of its own minor version of "
-        f"Kubernetes or up to {nodes.SKEW} older ones. The nodegroup's own "
-        f"image has v{_bare(kubelet)}, and the control plane gets "
-        f"v{_bare(control_plane)}"
+        f"Kubernetes or up to {nodes.SKEW} older ones. Nodegroup "
+        f"{exceptions.shown(name)} has v{_bare(kubelet)}, and the control "
+        f"plane gets v{_bare(control_plane)}"
     )
 
 
@@ -153,15 +158,15 @@ def check_encryption(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     if not before.get("enabled"):
         return
     if not after.get("enabled"):
-        wrong, allowed = "etcd_encryption_enabled=false", "true"
+        label, given, allowed = "etcd_encryption_enabled", "false", "true"
     elif after.get("provider") != before.get("provider"):
-        wrong = f"etcd_encryption_provider={after.get('provider')}"
+        label, given = "etcd_encryption_provider", str(after.get("provider"))
         allowed = str(before.get("provider"))
     else:
         return
     raise exceptions.NotSupported(
-        f"label {wrong} is not allowed: what the cluster has encrypted in "
-        f"etcd could not be read any more; give {allowed}"
+        f"label {label}: give {allowed}. It is {exceptions.shown(given)}; "
+        "what the cluster has encrypted in etcd could not be read any more"
     )
 
 
@@ -176,9 +181,9 @@ def check_distribution(
     after = new.get("osDistro") or "ubuntu"
     if kept and before != after:
         raise exceptions.NotSupported(
-            f"nodegroup {exceptions.shown(kept)} keeps its own image of "
-            f"{before}, and all machines of a cluster are alike: choose a "
-            f"template whose image is {before}, not {after}"
+            "all machines of a cluster have one os_distro: choose a template "
+            f"whose image is {before}, not {after}. Nodegroup "
+            f"{exceptions.shown(kept)} keeps its own image of {before}"
         )
 
 

@@ -61,7 +61,7 @@ class FakeCloud:
     def image(self, ref: str) -> spec.Image:
         """As the real one."""
         if ref not in self.images:
-            raise exceptions.InvalidInput(f"image {ref} not found")
+            raise _absent("image", ref)
         return self.images[ref]
 
     def flavor(self, ref: str) -> spec.Flavor:
@@ -156,5 +156,12 @@ class FakeCloud:
 
 def _find(kind: str, ref: str, known: dict[str, T]) -> T:
     if ref not in known:
-        raise exceptions.InvalidInput(f"{kind} {ref} not found")
+        raise _absent(kind, ref)
     return known[ref]
+
+
+def _absent(kind: str, ref: str) -> Exception:
+    return exceptions.InvalidInput(
+        f"there is no such {kind}; choose one of `openstack {kind} list`. It "
+        f"is {exceptions.shown(ref)}"
+    )

@@ -93,8 +93,8 @@ class FakeManagement:
     def unreachable(self, times: int | None = None) -> None:
         """No answer from the API server."""
         error = exceptions.ManagementUnreachable(
-            "the management cluster https://fake does not answer"
-            " (ConnectTimeout)"
+            "the management cluster does not answer (ConnectTimeout). It is "
+            "https://fake"
         )
         self.fail(error, times=times)
 

@@ -31,16 +31,16 @@ class RefusalsTest(base.LabCase):
         cases = {
             self.cluster(
                 self.template(image_id="ubuntu-no-version")
-            ): "image 'ubuntu-no-version' has no property kube_version: set",
+            ): "image_id: the image has no property kube_version; set it",
             self.cluster(
                 self.template(flavor_id="m1.tiny")
-            ): "flavor 'm1.tiny' (1 VCPUs, 512 MiB) is too small",
+            ): "Flavor 'm1.tiny' has 1 VCPUs and 512 MiB",
             self.cluster(
                 self.template(labels={"capi_helm_chart_version": "9.9.9"})
-            ): "chart openstack-cluster 9.9.9 is not in the chart store",
+            ): "It is openstack-cluster 9.9.9 of ",
             self.cluster(
                 plain, labels={"octavia_lb_algorithm": "RANDOM"}
-            ): "label octavia_lb_algorithm='RANDOM' is not allowed: give",
+            ): "label octavia_lb_algorithm: give ROUND_ROBIN",
             self.cluster(
                 plain, magnum=self._restricted_user()
             ): "logged in with a restricted one: log in with a password",

@@ -210,6 +210,6 @@ class ReasonTest(_ClusterCase):
         self.read_status(name, "CREATE_FAILED")
         page = self.horizon.details(name)
         self.assertIn(
-            "image ubuntu-no-version has no property kube_version",
-            page["Status Reason"].replace("'", ""),
+            "image_id: the image has no property kube_version",
+            page["Status Reason"],
         )

@@ -100,16 +100,15 @@ class TrustTest(server.ServerTest):
 
     def test_a_certificate_of_another_ca(self) -> None:
         self.assertEqual(
-            "the certificate of the management cluster "
-            "https://127.0.0.1:PORT is not trusted, and nothing was sent: "
-            "unable to get local issuer certificate; check server and "
-            "certificate-authority-data of the kubeconfig",
+            "the certificate of the management cluster is not trusted, and "
+            "nothing was sent; check server and certificate-authority-data "
+            "of the kubeconfig. It is https://127.0.0.1:PORT: unable to get "
+            "local issuer certificate",
             self.asked(pki.Authority("another").pem),
         )
 
     def test_a_certificate_of_another_host(self) -> None:
         self.assertIn(
-            "Hostname mismatch, certificate is not valid for 'localhost'; "
-            "check server",
+            "Hostname mismatch, certificate is not valid for 'localhost'",
             self.asked(pki.trusted().pem, host="localhost"),
         )

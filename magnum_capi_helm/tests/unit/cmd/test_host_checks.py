@@ -137,8 +137,9 @@ class HostChecksTest(base.BaseTestCase):
             f"goes to {self.store}"
         )
         absent = (
-            "chart openstack-cluster 0.27.0 is not in the chart store and "
-            f"can't be fetched from {repository}"
+            "the chart is not in the chart store and can't be fetched; check "
+            "the label capi_helm_chart_version, or put its file into the "
+            f"store. It is openstack-cluster 0.27.0 of {repository}"
         )
         before = self.written()
         self.assertIn(fetchable, host_checks.chart(self.rt))

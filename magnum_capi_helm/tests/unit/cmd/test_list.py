@@ -254,8 +254,8 @@ class ListTest(listed.ListTestCase):
         self.management.unreachable()
         code, (line,) = listed.run()
         self.assertEqual(
-            "unreachable: the management cluster https://fake does not "
-            "answer (ConnectTimeout)",
+            "unreachable: the management cluster does not answer "
+            "(ConnectTimeout). It is https://fake",
             line["State"],
         )
         self.assertEqual(

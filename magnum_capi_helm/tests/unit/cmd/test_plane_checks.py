@@ -82,10 +82,10 @@ class PlaneChecksTest(base.BaseTestCase):
         self.management.unreachable()
         self.assertEqual(
             {
-                "management cluster": "the management cluster https://fake "
-                "does not answer (ConnectTimeout): see what 'kubectl "
-                "--kubeconfig /etc/magnum/capi.kubeconfig get --raw /readyz' "
-                "says here"
+                "management cluster": "the management cluster does not "
+                "answer (ConnectTimeout). It is https://fake: see what "
+                "'kubectl --kubeconfig /etc/magnum/capi.kubeconfig get --raw "
+                "/readyz' says here"
             },
             self.failed(),
         )

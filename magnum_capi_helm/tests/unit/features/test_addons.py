@@ -117,8 +117,8 @@ class IngressTest(base.BaseTestCase):
             exceptions.LabelError, values, {"ingress_controller": "octavia"}
         )
         self.assertEqual(
-            "label ingress_controller='octavia' is not allowed: give nginx "
-            "or traefik; empty installs no ingress controller",
+            "label ingress_controller: give nginx or traefik; empty installs "
+            "no ingress controller. It is 'octavia'",
             str(error),
         )
 
@@ -131,7 +131,7 @@ class IngressTest(base.BaseTestCase):
             specs.cluster(given, chart=specs.chart("0.22.0")),
         )
         self.assertEqual(
-            "label ingress_controller='traefik' is not allowed: give nginx; "
-            "traefik is in charts 0.23.0 and later, not in 0.22.0",
+            "label ingress_controller: give nginx. It is 'traefik'; traefik "
+            "is in charts 0.23.0 and later, not in 0.22.0",
             str(error),
         )

@@ -71,30 +71,30 @@ class PluginsTest(base.BaseTestCase):
         rows = [
             (
                 {"admission_control_list": "PodSecurityPolicy"},
-                "label admission_control_list='PodSecurityPolicy' is not "
-                "allowed: give it without PodSecurityPolicy: Kubernetes has "
-                "it no more; see pod_security_enforce",
+                "label admission_control_list: give it without "
+                "PodSecurityPolicy: Kubernetes has it no more; see "
+                "pod_security_enforce. It is 'PodSecurityPolicy'",
             ),
             (
                 {"admission_control_list": "PodNodeSelector,EventRateLimit"},
-                "label admission_control_list='PodNodeSelector,"
-                "EventRateLimit' is not allowed: give it without "
-                "EventRateLimit: it needs a configuration of its own",
+                "label admission_control_list: give it without "
+                "EventRateLimit: it needs a configuration of its own. It is "
+                "'PodNodeSelector,EventRateLimit'",
             ),
             (
                 {"admission_control_disabled_list": "NodeRestriction"},
-                "label admission_control_disabled_list='NodeRestriction' is "
-                "not allowed: give it without NodeRestriction, which is "
-                "switched on",
+                "label admission_control_disabled_list: give it without "
+                "NodeRestriction, which is switched on. It is "
+                "'NodeRestriction'",
             ),
             (
                 {
                     "admission_control_list": "PodNodeSelector",
                     "admission_control_disabled_list": "PodNodeSelector",
                 },
-                "label admission_control_disabled_list='PodNodeSelector' is "
-                "not allowed: give it without PodNodeSelector, which is "
-                "switched on",
+                "label admission_control_disabled_list: give it without "
+                "PodNodeSelector, which is switched on. It is "
+                "'PodNodeSelector'",
             ),
         ]
         for given, message in rows:

@@ -212,8 +212,8 @@ class PolicyTest(base.BaseTestCase):
             specs.cluster(given, site=own),
         )
         self.assertEqual(
-            "label audit_log_policy_level='Request' is not allowed: give "
-            "none: clusters of this cloud have the operator's policy",
+            "label audit_log_policy_level: give none: clusters of this cloud "
+            "have the operator's policy. It is 'Request'",
             str(error),
         )
 

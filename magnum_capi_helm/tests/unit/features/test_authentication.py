@@ -216,8 +216,8 @@ class OidcTest(base.BaseTestCase):
 
     def test_an_issuer_needs_a_client_id(self) -> None:
         self.assertEqual(
-            "label oidc_issuer_url='https://id.example.org' is not allowed: "
-            "give it together with oidc_client_id",
+            "label oidc_issuer_url: give it together with oidc_client_id. It "
+            "is 'https://id.example.org'",
             self._refused({"oidc_issuer_url": "https://id.example.org"}),
         )
 
@@ -231,8 +231,8 @@ class OidcTest(base.BaseTestCase):
             ("oidc_signing_algs", "ES256"),
         ):
             self.assertEqual(
-                f"label {name}={value!r} is not allowed: give it together "
-                "with oidc_issuer_url",
+                f"label {name}: give it together with oidc_issuer_url. It "
+                f"is {value!r}",
                 self._refused({name: value}),
             )
 
@@ -249,7 +249,7 @@ class OidcTest(base.BaseTestCase):
         given = specs.parsed(ISSUER)
         declared = authentication.TOPIC.labels
         with testtools.ExpectedException(
-            exceptions.LabelError, ".*0.11.0 and later.*not with 0.10.1"
+            exceptions.LabelError, ".*0.11.0 and later.*this is 0.10.1"
         ):
             labels.check_chart(declared, given, "0.10.1")
         labels.check_chart(declared, given, "0.11.0")

@@ -137,7 +137,7 @@ class BoundsTest(base.BaseTestCase):
         ]
         for row, wrong in rows:
             error = self.assertRaises(exceptions.InvalidInput, bounds, *row)
-            self.assertEqual(f"nodegroup 'pool': {wrong}", str(error))
+            self.assertEqual(f"{wrong}. The nodegroup is 'pool'", str(error))
 
 
 class GroupTest(base.BaseTestCase):
@@ -178,8 +178,8 @@ class ZeroTest(base.BaseTestCase):
             specs.cluster(given, chart=OLD_CHART),
         )
         self.assertEqual(
-            "label min_node_count='0' is not allowed: give 1 or more: "
-            "charts before 0.26.0 do not scale to zero, and this is 0.25.1",
+            "label min_node_count: give 1 or more. It is '0'; charts before "
+            "0.26.0 do not scale to zero, and this is 0.25.1",
             str(error),
         )
 

@@ -126,7 +126,7 @@ class DisksTest(base.BaseTestCase):
     def test_a_type_without_a_size_is_refused(self) -> None:
         text = self.refused(specs.group({"docker_volume_type": "fast"}))
         self.assertEqual(
-            "label docker_volume_type='fast' is not allowed: give it together "
-            "with docker_volume_size",
+            "label docker_volume_type: give it together with "
+            "docker_volume_size. It is 'fast'",
             text,
         )

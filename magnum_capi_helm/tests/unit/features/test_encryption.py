@@ -96,8 +96,8 @@ class EncryptionTest(base.BaseTestCase):
     def test_a_list_with_which_the_api_server_would_not_start(self) -> None:
         for text in ("", "secrets,secrets"):
             self.assertEqual(
-                f"label etcd_encryption_resources={text!r} is not allowed: "
-                "give each resource once, at least one",
+                "label etcd_encryption_resources: give each resource once, "
+                f"at least one. It is {text!r}",
                 self._refused({**ON, "etcd_encryption_resources": text}),
             )
 
@@ -109,8 +109,8 @@ class EncryptionTest(base.BaseTestCase):
             ("etcd_encryption_resources", "secrets"),
         ):
             self.assertEqual(
-                f"label {name}={value!r} is not allowed: give it together "
-                "with etcd_encryption_enabled=true",
+                f"label {name}: give it together with "
+                f"etcd_encryption_enabled=true. It is {value!r}",
                 self._refused({name: value}),
             )
 
@@ -125,7 +125,7 @@ class EncryptionTest(base.BaseTestCase):
         given = specs.parsed(ON)
         declared = encryption.TOPIC.labels
         with testtools.ExpectedException(
-            exceptions.LabelError, ".*0.16.0 and later.*not with 0.15.0"
+            exceptions.LabelError, ".*0.16.0 and later.*this is 0.15.0"
         ):
             labels.check_chart(declared, given, "0.15.0")
         labels.check_chart(declared, given, "0.16.0")

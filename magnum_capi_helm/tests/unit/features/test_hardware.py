@@ -75,7 +75,7 @@ class RefusedTest(base.BaseTestCase):
                 values.check,
                 specs.cluster(given, chart=specs.chart(without)),
             )
-            self.assertIn(f"{name}='true'", str(error))
+            self.assertIn(f"label {name}: ", str(error))
             self.assertIn(f"{since} and later", str(error))
 
     def test_discovery_stays_while_an_operator_needs_it(self) -> None:
@@ -86,9 +86,9 @@ class RefusedTest(base.BaseTestCase):
             specs.cluster(NO_DISCOVERY),
         )
         self.assertEqual(
-            "label node_feature_discovery_enabled='false' is not allowed: "
-            "give true, or false for nvidia_gpu_operator_enabled and "
-            "mellanox_network_operator_enabled as well",
+            "label node_feature_discovery_enabled: give true, or false for "
+            "nvidia_gpu_operator_enabled and "
+            "mellanox_network_operator_enabled as well. It is 'false'",
             str(error),
         )
         hardware.TOPIC.check(specs.cluster({**NO_OPERATOR, **NO_DISCOVERY}))

@@ -85,9 +85,9 @@ class ClusterTest(base.BaseTestCase):
             specs.cluster(node_groups=(group,)),
         )
         self.assertEqual(
-            "label boot_volume_type='fast' is not allowed: give it together "
-            "with boot_volume_size, without which machines boot from the "
-            "flavor's own disk",
+            "label boot_volume_type: give it together with boot_volume_size, "
+            "without which machines boot from the flavor's own disk. It is "
+            "'fast'",
             str(error),
         )
 
@@ -218,8 +218,8 @@ class JoinTest(base.BaseTestCase):
             self._cluster(os_distro="flatcar"),
         )
         self.assertEqual(
-            "image 'other' has os_distro=flatcar: this cluster's machines "
-            "are ubuntu",
+            "image_id: all machines of a cluster have one os_distro. Image "
+            "'other' has flatcar, and this cluster's machines are ubuntu",
             str(error),
         )
 
@@ -233,8 +233,10 @@ class JoinTest(base.BaseTestCase):
                 self._cluster(kube_version=version),
             )
             self.assertEqual(
-                f"image 'other' has Kubernetes {version}: the control plane "
-                "has 1.34.2, with which nodes of 1.31 to 1.34 work",
+                "image_id: a control plane works with nodes of its own minor "
+                "version of Kubernetes or up to 3 older ones. Image 'other' "
+                f"has {version}; the control plane has 1.34.2, with which "
+                "nodes of 1.31 to 1.34 work",
                 str(error),
             )
 

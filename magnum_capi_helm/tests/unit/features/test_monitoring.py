@@ -123,8 +123,8 @@ class RefusedTest(base.BaseTestCase):
                 exceptions.LabelError, monitoring.TOPIC.check, cluster
             )
             self.assertEqual(
-                f"label monitoring_volume_size='{size}' is not allowed: give "
-                "more than monitoring_retention_size, 20 GiB",
+                "label monitoring_volume_size: give more than "
+                f"monitoring_retention_size, 20 GiB. It is '{size}'",
                 str(error),
             )
 

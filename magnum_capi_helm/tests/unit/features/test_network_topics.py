@@ -114,9 +114,9 @@ class NetworksTest(base.BaseTestCase):
                 specs.cluster(network=made, chart=chart),
             )
             self.assertEqual(
-                "dns_nameserver=192.0.2.1,192.0.2.2 is not allowed: give it "
-                "with a chart version that applies it (up to 0.10.1, 0.16.0 "
-                f"and later), not with {version}",
+                "dns_nameserver: give it with a chart version that applies "
+                "it. It is 192.0.2.1,192.0.2.2; charts up to 0.10.1, 0.16.0 "
+                f"and later do, and this is {version}",
                 str(error),
             )
 
@@ -262,8 +262,8 @@ class LoadBalancersTest(base.BaseTestCase):
                 ),
             )
             self.assertEqual(
-                f"label octavia_lb_algorithm={algorithm!r} is not allowed: "
-                f"give {words} with octavia_provider={provider}",
+                f"label octavia_lb_algorithm: give {words} with "
+                f"octavia_provider={provider}. It is {algorithm!r}",
                 str(error),
             )
 

@@ -171,9 +171,9 @@ class CheckTest(base.BaseTestCase):
                     _cluster(proxy),
                 )
                 self.assertEqual(
-                    f"{name} of the template is not allowed: give a URL such "
-                    "as http://proxy.example.org:3128, with special "
-                    "characters of a password as %XX",
+                    f"{name} of the template: give a URL, with special "
+                    "characters of a password as %XX. An example is "
+                    "http://proxy.example.org:3128",
                     str(error),
                 )
 
@@ -187,8 +187,8 @@ class CheckTest(base.BaseTestCase):
                 _cluster(spec.Proxy(exceptions=(bad,))),
             )
             self.assertEqual(
-                f"no_proxy: {bad!r} is not allowed: give host names, "
-                "domains, addresses and networks separated by commas",
+                "no_proxy: give host names, domains, addresses and networks "
+                f"separated by commas. {bad!r} is none",
                 str(error),
             )
 

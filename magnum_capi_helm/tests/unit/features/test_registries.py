@@ -193,8 +193,8 @@ class InsecureRegistryTest(base.BaseTestCase):
                 specs.cluster(insecure_registry=host),
             )
             self.assertEqual(
-                f"insecure_registry={host!r} is not allowed: give a registry "
-                "as host or host:port",
+                "insecure_registry: give a registry as host or host:port. It "
+                f"is {host!r}",
                 str(error),
             )
 

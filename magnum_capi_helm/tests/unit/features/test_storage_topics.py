@@ -77,8 +77,8 @@ class FoundClassesTest(base.BaseTestCase):
             exceptions.NotConfigured, self._found, "bulk", "slow"
         )
         self.assertEqual(
-            "[capi_helm] csi_cinder_default_volume_type=gold: Cinder has "
-            "bulk, slow",
+            "[capi_helm] csi_cinder_default_volume_type: Cinder has no such "
+            "volume type. It is 'gold'; Cinder has bulk, slow",
             str(error),
         )
 
@@ -290,8 +290,9 @@ class ManilaTest(base.BaseTestCase):
                 shared_storage.TOPIC.check,
                 specs.cluster(given),
             )
+            [label, _, value] = name.partition("=")
             self.assertEqual(
-                f"label {name} is not allowed: give {allowed}", str(error)
+                f"label {label}: give {allowed}. It is {value}", str(error)
             )
 
     def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:

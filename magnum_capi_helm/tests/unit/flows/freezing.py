@@ -21,7 +21,7 @@ from magnum_capi_helm.tests.unit.flows import base
 
 MESSAGE = (
     "the management cluster is frozen for maintenance, try again when that "
-    "is over: etcd moves"
+    "is over. The operator says: etcd moves"
 )
 
 

@@ -108,4 +108,5 @@ class PathTest(base.FlowTestCase):
         error = self.assertRaises(
             exceptions.ChartUnavailable, runtime.get().charts.ensure, chart
         )
-        self.assertIn("put version 0.24.0 into the chart store", str(error))
+        self.assertIn("put the version asked for into the chart", str(error))
+        self.assertIn("0.23.0, not 0.24.0", str(error))

@@ -30,6 +30,7 @@ from magnum.common import exception
 from sqlalchemy import exc
 
 from magnum_capi_helm import conf
+from magnum_capi_helm import faults
 from magnum_capi_helm import names
 from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import networks as neutron
@@ -107,6 +108,8 @@ class RefusedTestCase(base.FlowTestCase):
         self.assertEqual(helm_runs, len(self.helm.upgrades), title)
         self.assertEqual(credentials, self.openstack.credentials, title)
         self.assertEqual(1, len(text.splitlines()), title)
+        # Its first sentence is one that Magnum's API does not cut.
+        self.assertEqual(text, faults.to_client("create", text), title)
         self.assertEqual(text, self.reason(), title)
         return text
 

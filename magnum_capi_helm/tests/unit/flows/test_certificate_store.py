@@ -72,7 +72,7 @@ class BrokenStoreTest(base.FlowTestCase):
                 self.admin,
                 row,
             )
-            self.assertIn("store did not answer: ", str(waiting))
+            self.assertIn("store did not answer. ", str(waiting))
 
     def test_another_answer_would_be_the_same(self) -> None:
         row = self.saved()
@@ -107,7 +107,7 @@ class BrokenStoreTest(base.FlowTestCase):
         row = self.row()
         self.assertEqual("DELETE_IN_PROGRESS", row.status)
         self.assertEqual(
-            "deletion waits: Magnum's certificate store did not answer: "
+            "deletion waits: Magnum's certificate store did not answer. "
             "no route",
             row.status_reason,
         )

@@ -107,7 +107,7 @@ class CertificatesTest(base.FlowTestCase):
             self.context,
             row,
         )
-        self.assertIn("gave no ca CA: ", str(error))
+        self.assertIn("gave no ca CA. ", str(error))
 
     def test_a_store_that_fails_at_a_key_refuses_the_create(self) -> None:
         """Barbican's parts are read when they are asked for."""
@@ -123,7 +123,7 @@ class CertificatesTest(base.FlowTestCase):
                 exceptions.CloudError, certificates.fetch, self.context, row
             )
         self.assertEqual(
-            "Magnum's certificate store gave no ca CA: no answer",
+            "Magnum's certificate store gave no ca CA. no answer",
             str(refused),
         )
 

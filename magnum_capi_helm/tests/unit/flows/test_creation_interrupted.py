@@ -118,7 +118,7 @@ class InterruptedCreateTest(base.FlowTestCase):
         self.create()
         self.assertEqual({"CREATE_FAILED"}, self.statuses())
         self.assertIn(
-            "Keystone makes no application credential for you: no",
+            "Keystone makes no application credential for you. no",
             self.row().status_reason,
         )
         self.assertEqual([], self.helm.upgrades)

@@ -62,10 +62,14 @@ class RefusedCreateTest(base.FlowTestCase):
 
     def test_an_image_that_is_gone(self) -> None:
         self.openstack.images = []
-        self.refused("ubuntu-1.34", "not found")
+        self.refused("ubuntu-1.34", "image_id: there is no such image")
 
     def test_an_unknown_flavor(self) -> None:
-        self.refused("m1.huge", "not found", flavor_id="m1.huge")
+        self.refused(
+            "m1.huge",
+            "flavor_id: there is no such flavor",
+            flavor_id="m1.huge",
+        )
 
     def test_a_flavor_that_is_too_small(self) -> None:
         self.refused("m1.tiny", "512 MiB", "too small", flavor_id="m1.tiny")

@@ -25,18 +25,19 @@ from magnum_capi_helm.tests.unit.flows import base
 from magnum_capi_helm.tests.unit.flows import upgrading
 
 TAG = (
-    "label calico_tag='v3.26.4' has no effect: the chart fixes the versions "
-    "of its addons, which are tested together; another version of the chart "
-    "has others"
+    "label calico_tag has no effect: the chart fixes the versions of its "
+    "addons, which are tested together; another version of the chart has "
+    "others. It is 'v3.26.4'"
 )
 PASSWORD = (
-    "label grafana_admin_passwd=*** has no effect: everybody who sees a "
-    "cluster sees its labels; Grafana's password is in a Secret of the cluster"
+    "label grafana_admin_passwd has no effect: everybody who sees a cluster "
+    "sees its labels; Grafana's password is in a Secret of the cluster. It is "
+    "***"
 )
 PREFIX = (
-    "label container_infra_prefix='registry.example.org' has no effect on "
-    "addons: kubeadm alone takes images from it; give registry_mirrors for "
-    "the registries of addons"
+    "label container_infra_prefix has no effect on addons: kubeadm alone "
+    "takes images from it; give registry_mirrors for the registries of "
+    "addons. It is 'registry.example.org'"
 )
 
 

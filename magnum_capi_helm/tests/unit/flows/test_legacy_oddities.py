@@ -49,7 +49,8 @@ class OddLabelTest(test_legacy.LegacyTest):
             "more",
             labels={**self.labels(), "boot_volume_size": "huge"},
         )
-        self.assertIn("boot_volume_size='huge'", str(refused))
+        self.assertIn("label boot_volume_size: ", str(refused))
+        self.assertIn("It is 'huge'", str(refused))
 
 
 class OddGroupTest(test_legacy.LegacyTest):

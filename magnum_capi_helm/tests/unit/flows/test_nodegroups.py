@@ -167,7 +167,7 @@ class RefusedAddTest(base.NodegroupTestCase):
         )
 
     def test_the_cluster_says_no_more_of_it_once_it_is_gone(self) -> None:
-        self.refused("flavor m1.huge not found", flavor_id="m1.huge")
+        self.refused("there is no such flavor", flavor_id="m1.huge")
         self.remove("gpu")
         self.poll()
         self.assertEqual(
@@ -176,10 +176,10 @@ class RefusedAddTest(base.NodegroupTestCase):
         )
 
     def test_an_unknown_flavor(self) -> None:
-        self.refused("flavor m1.huge not found", flavor_id="m1.huge")
+        self.refused("there is no such flavor", flavor_id="m1.huge")
 
     def test_an_unknown_image(self) -> None:
-        self.refused("image dos not found", image_id="dos")
+        self.refused("there is no such image", image_id="dos")
 
     def test_a_label_that_is_wrong(self) -> None:
         self.refused("boot_volume_size", labels={"boot_volume_size": "big"})
@@ -199,7 +199,7 @@ class RefusedAddTest(base.NodegroupTestCase):
         self.refused("node_labels", node_labels={"kubernetes.io/x": "y"})
 
     def test_the_cluster_recovers_and_the_group_can_be_removed(self) -> None:
-        self.refused("not found", flavor_id="m1.huge")
+        self.refused("no such flavor", flavor_id="m1.huge")
         self.health_poll()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual("CREATE_FAILED", self.groups()["gpu"].status)
@@ -212,7 +212,7 @@ class RefusedAddTest(base.NodegroupTestCase):
         self.assertEqual(base.INTENT_KEYS, self.intent_keys())
 
     def test_no_other_operation_makes_it(self) -> None:
-        self.refused("not found", flavor_id="m1.huge")
+        self.refused("no such flavor", flavor_id="m1.huge")
         self.resize(3)
         self.assertEqual(["default-worker"], self.names())
 

@@ -32,7 +32,7 @@ class ReferencesTest(test_resolve_groups.GroupsTestCase):
             ("docker_volume_type", "a Cinder volume type", kinds),
         ):
             text = self.refused(labels={label: "mars"})
-            self.assertIn(f"label {label}='mars'", text)
+            self.assertIn(f"label {label}: ", text)
             self.assertIn(what, text)
             self.assertIn(
                 f"'mars' is none of those that are there ({there})", text
@@ -47,7 +47,7 @@ class ReferencesTest(test_resolve_groups.GroupsTestCase):
         ):
             cluster = {"labels": {label: value}}
             text = self.refused(cluster, role="master")
-            self.assertIn(f"label {label}={value!r}", text)
+            self.assertIn(f"label {label}: ", text)
             self.assertIn(f"({there})", text)
             self.resolve(cluster)
 

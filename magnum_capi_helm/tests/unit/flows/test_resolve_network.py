@@ -179,8 +179,9 @@ class RefusedTest(NetworkTestCase):
 
     def test_a_subnet_of_another_network(self) -> None:
         self.assertEqual(
-            "fixed_subnet='private-subnet' is not in fixed_network='public': "
-            "it belongs to network net-2",
+            "fixed_subnet: the subnet is not in fixed_network. It is "
+            "'private-subnet' and belongs to network net-2; fixed_network is "
+            "'public'",
             self.refusal(
                 fixed_network="public", fixed_subnet="private-subnet"
             ),
@@ -188,15 +189,15 @@ class RefusedTest(NetworkTestCase):
 
     def test_an_external_network_that_is_not_external(self) -> None:
         self.assertEqual(
-            "external_network_id: network 'private' is not external: choose "
-            "one of `openstack network list --external`",
+            "external_network_id: the network is not external; choose one of "
+            "`openstack network list --external`. It is 'private'",
             self.refusal(external_network_id="private"),
         )
 
     def test_an_external_network_that_is_not_there(self) -> None:
         self.assertEqual(
-            "external_network_id: network 'nowhere' not found: choose one of "
-            "`openstack network list`",
+            "external_network_id: there is no such network; choose one of "
+            "`openstack network list`. It is 'nowhere'",
             self.refusal(external_network_id="nowhere"),
         )
 
@@ -206,13 +207,13 @@ class RefusedTest(NetworkTestCase):
         self.subnet("sub-3", "net-3", "192.0.2.0/24")
         self.openstack.details["sub-3"]["name"] = "private-subnet"
         self.assertEqual(
-            "fixed_network: 2 networks are named 'private': give a UUID of "
-            "`openstack network list`",
+            "fixed_network: 2 networks have that name; give a UUID of "
+            "`openstack network list`. It is 'private'",
             self.refusal(fixed_network="private"),
         )
         self.assertEqual(
-            "fixed_subnet: 2 subnets are named 'private-subnet': give a "
-            "UUID of `openstack subnet list`",
+            "fixed_subnet: 2 subnets have that name; give a UUID of "
+            "`openstack subnet list`. It is 'private-subnet'",
             self.refusal(fixed_subnet="private-subnet"),
         )
 
@@ -223,15 +224,15 @@ class RefusedTest(NetworkTestCase):
             "router:external": True,
         }
         self.assertIn(
-            "external_network_id: 2 networks are named 'public'",
+            "external_network_id: 2 networks have that name",
             self.refusal(external_network_id="public"),
         )
 
     def test_a_network_with_two_subnets_of_one_version(self) -> None:
         self.subnet("other", "net-2", "192.168.1.0/24")
         self.assertEqual(
-            "fixed_network='private' has 2 IPv4 subnets: choose one with "
-            "fixed_subnet",
+            "fixed_network: it has 2 IPv4 subnets; choose one with "
+            "fixed_subnet. It is 'private'",
             self.refusal(fixed_network="private"),
         )
         chosen = self.network(fixed_network="private", fixed_subnet="other")
@@ -240,20 +241,20 @@ class RefusedTest(NetworkTestCase):
     def test_nodes_without_ipv4(self) -> None:
         self.subnet("v6", "net-2", "fd00:3::/64")
         self.assertEqual(
-            "fixed_network='public' has no IPv4 addresses for the nodes: "
-            "choose another",
+            "fixed_network: it has no IPv4 addresses for the nodes; choose "
+            "another. It is 'public'",
             self.refusal(fixed_network="public"),
         )
         self.assertEqual(
-            "fixed_subnet='v6' has no IPv4 addresses for the nodes: choose "
-            "another",
+            "fixed_subnet: it has no IPv4 addresses for the nodes; choose "
+            "another. It is 'v6'",
             self.refusal(fixed_subnet="v6"),
         )
 
     def test_a_name_server_by_name(self) -> None:
         self.assertEqual(
-            "dns_nameserver='dns.example.org' is not allowed: give IP "
-            "addresses separated by commas",
+            "dns_nameserver: give IP addresses separated by commas. "
+            "'dns.example.org' is none",
             self.refusal(dns_nameserver="192.0.2.1,dns.example.org"),
         )
 
@@ -265,7 +266,7 @@ class RefusedTest(NetworkTestCase):
             self.cloud,
         )
         self.assertEqual(
-            "label extra_network_names: network 'nowhere' not found: choose "
-            "one of `openstack network list`",
+            "label extra_network_names: there is no such network; choose one "
+            "of `openstack network list`. It is 'nowhere'",
             str(error),
         )

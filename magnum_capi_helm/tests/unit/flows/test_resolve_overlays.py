@@ -128,8 +128,8 @@ class OverlayFilesTest(test_resolve_site.FilesTestCase):
             exceptions.LabelError, self._applied, {}, "gpu,big"
         )
         self.assertEqual(
-            "label capi_helm_values_profiles='gpu,big' is not allowed: give "
-            "one or more of gpu, small",
+            "label capi_helm_values_profiles: give names of the operator's "
+            "profiles. It is 'gpu,big'; they are gpu, small",
             str(error),
         )
 
@@ -138,8 +138,8 @@ class OverlayFilesTest(test_resolve_site.FilesTestCase):
             exceptions.LabelError, self._applied, {}, "gpu"
         )
         self.assertEqual(
-            "label capi_helm_values_profiles='gpu' is not allowed: give "
-            "none, for the operator keeps no profiles",
+            "label capi_helm_values_profiles: give none, for the operator "
+            "keeps no profiles. It is 'gpu'",
             str(error),
         )
 

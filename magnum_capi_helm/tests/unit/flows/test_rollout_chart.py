@@ -60,7 +60,7 @@ class ChartTest(rolling.RolloutTestCase):
                 "version that it has, or a later one. It has 0.26.1, and "
                 "--chart-version is 0.25.1",
             ),
-            ("0.99.0", "chart openstack-cluster 0.99.0 is not in the chart"),
+            ("0.99.0", "the chart is not in the chart store"),
         ):
             self.helm.published = {rolling.NEW}
             self.assertIn(text, self.no(chart=version))
@@ -88,9 +88,9 @@ class OldChartTest(rolling.RolloutTestCase):
         }
         self.complete({"image_id": "ubuntu-1.32", "labels": labels})
         self.assertEqual(
-            "label api_master_lb_allowed_cidrs='192.0.2.0/24' is not allowed: "
-            "give it with a chart version that applies it (up to 0.10.1, "
-            "0.24.0 and later), not with 0.15.0",
+            "label api_master_lb_allowed_cidrs: give it with a chart version "
+            "that applies it. It is '192.0.2.0/24'; charts up to 0.10.1, "
+            "0.24.0 and later do, and this is 0.15.0",
             self.no(chart="0.15.0"),
         )
 

@@ -65,7 +65,7 @@ class KeypairTest(rotating.RotationTestCase):
         return found.public_key if found else ""
 
     def test_who_gets_which_key(self) -> None:
-        another = "your keypair 'mine' is not the cluster's of that name"
+        another = "your keypair is not the cluster's of that name"
         for title, asking, owner, expected in (
             ("he has none", "", "", KEY),
             ("he has it, with another comment", f"{KEY}-at-home", "", ""),
@@ -81,7 +81,7 @@ class KeypairTest(rotating.RotationTestCase):
         self.forget()
         for title, asking, owner, expected in (
             ("he has none", "", KEY, KEY),
-            ("nobody has", "", "", "nobody has the keypair 'mine'"),
+            ("nobody has", "", "", "nobody has the cluster's keypair"),
             ("he alone has one", "ssh-ed25519 BBBB", "", ""),
         ):
             found = self.outcome(asking, owner)

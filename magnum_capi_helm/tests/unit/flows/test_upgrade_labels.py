@@ -101,7 +101,7 @@ class IdleLabelsTest(upgrading.UpgradeTestCase):
     def test_those_of_the_new_template_are_refused(self) -> None:
         for name in self.IDLE:
             new = self.template(image_id="ubuntu-1.35", labels={name: "fast"})
-            self.assertIn(f"label {name}='fast'", self.refused(new))
+            self.assertIn(f"label {name}: ", self.refused(new))
 
 
 class AutoscaledTestCase(upgrading.UpgradeTestCase):

@@ -41,9 +41,9 @@ _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
     ),
     (
         {"driver": "k8s_cluster_api_ubuntu", "name": "theirs"},
-        "cluster template 'theirs' has driver='k8s_cluster_api_ubuntu': a "
-        "cluster of the driver k8s_capi_helm_v1 takes a template with "
-        "driver=k8s_capi_helm_v1",
+        "a cluster of the driver k8s_capi_helm_v1 takes a template with "
+        "driver=k8s_capi_helm_v1. Cluster template 'theirs' has "
+        "'k8s_cluster_api_ubuntu'",
     ),
     ({"server_type": "bm"}, "takes a template with server_type=vm"),
     (
@@ -52,12 +52,12 @@ _TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
         "it has, or a later one. It has 0.27.0, and the label "
         "capi_helm_chart_version is 0.26.1",
     ),
-    ({"image_id": "bare"}, "image 'bare' has no property kube_version"),
-    ({"image_id": "gone"}, "image gone not found"),
-    ({"flavor_id": "gone"}, "flavor gone not found"),
+    ({"image_id": "bare"}, "image_id: the image has no property kube_version"),
+    ({"image_id": "gone"}, "image_id: there is no such image"),
+    ({"flavor_id": "gone"}, "flavor_id: there is no such flavor"),
     (
         {"labels": {"boot_volume_size": "big"}},
-        "label boot_volume_size='big' is not allowed",
+        "label boot_volume_size: give a size in GB",
     ),
 )
 
@@ -71,7 +71,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
 
     def test_a_batch_of_nothing(self) -> None:
         self.assertEqual(
-            "max_batch_size=0 is not allowed: give 1 or more",
+            "max_batch_size: give 1 or more. It is 0",
             self.refused(self.template(), batch=0),
         )
 
@@ -126,7 +126,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.management.unreachable()
         text = self.refused(self.template(image_id="ubuntu-1.35"))
         self.assertIn("does not answer", text)
-        self.assertTrue(text.endswith("try again in a moment"), text)
+        self.assertIn("; try again in a moment. ", text)
 
     def test_a_write_that_is_refused_is_nothing(self) -> None:
         self.management.fail(
@@ -171,10 +171,10 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.settle()
         self.assertEqual(
-            "upgrade or delete nodegroup 'old' first: a control plane works "
-            "with nodes of its own minor version of Kubernetes or up to 3 "
-            "older ones. The nodegroup's own image has v1.32.9, and the "
-            "control plane gets v1.36.0",
+            "upgrade or delete the nodegroup with an image of its own first: "
+            "a control plane works with nodes of its own minor version of "
+            "Kubernetes or up to 3 older ones. Nodegroup 'old' has v1.32.9, "
+            "and the control plane gets v1.36.0",
             self.refused(self.template(image_id="ubuntu-1.36")),
         )
 
@@ -182,7 +182,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.add("mine", image_id="ubuntu-1.34.3")
         self.settle()
         self.assertIn(
-            "nodegroup 'mine' keeps its own image of ubuntu",
+            "Nodegroup 'mine' keeps its own image of ubuntu",
             self.refused(self.template(image_id="flatcar")),
         )
 
@@ -190,9 +190,10 @@ class RefusalTest(upgrading.UpgradeTestCase):
         self.add("mine", image_id="ubuntu-1.34.3")
         self.settle()
         self.assertIn(
-            "nodegroup 'mine' can't go back to an older Kubernetes: choose a "
+            "a nodegroup can't go back to an older Kubernetes: choose a "
             "template whose image has the version that it runs, or a later "
-            "one. It runs v1.34.3, and the new image has v1.34.2",
+            "one. Nodegroup 'mine' runs v1.34.3, and the new image has "
+            "v1.34.2",
             self.refused(self.row().cluster_template, nodegroup="mine"),
         )
 
@@ -221,10 +222,10 @@ class EncryptionTest(upgrading.UpgradeTestCase):
     def test_it_is_neither_switched_off_nor_changed(self) -> None:
         on = {"etcd_encryption_enabled": "true"}
         for labels, text in (
-            ({}, "label etcd_encryption_enabled=false is not allowed"),
+            ({}, "label etcd_encryption_enabled: give true. It is"),
             (
                 {**on, "etcd_encryption_provider": "aescbc"},
-                "label etcd_encryption_provider=aescbc is not allowed",
+                "label etcd_encryption_provider: give secretbox. It is",
             ),
         ):
             self.assertIn(text, self.refused(self.template(labels=labels)))

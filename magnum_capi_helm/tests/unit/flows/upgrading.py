@@ -67,7 +67,7 @@ class UpgradeTestCase(base.NodegroupTestCase):
     def refused(self, template: Any, **options: Any) -> str:
         """The text of a refusal, which changes nothing in the rows.
 
-        It is that of the log: clients get the same in another order.
+        It is that of the log; for clients a sentence may go before it.
         """
         before = self.snapshot()
         upgrades = len(self.helm.upgrades)
@@ -77,7 +77,7 @@ class UpgradeTestCase(base.NodegroupTestCase):
         self.assertEqual(before, self.snapshot())
         self.assertEqual(upgrades, len(self.helm.upgrades))
         text = str(self.log.output).rsplit(" refused: ", 1)[1].rstrip("\n")
-        self.assertEqual(faults.to_client(text), str(error))
+        self.assertEqual(faults.to_client("upgrade", text), str(error))
         return text
 
     def snapshot(self) -> list[dict[str, Any]]:

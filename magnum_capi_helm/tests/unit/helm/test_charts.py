@@ -154,10 +154,11 @@ class FetchTest(store.StoreTestCase):
 
         self.helm.during = fail
         self.assertEqual(
-            "chart openstack-cluster 0.27.0 is not in the chart store and "
-            "can't be fetched from https://charts.example.org (helm pull: "
-            "not found); check the label capi_helm_chart_version, or put "
-            "openstack-cluster-0.27.0.tgz into the store",
+            "the chart is not in the chart store and can't be fetched; check "
+            "the label capi_helm_chart_version, or put its file into the "
+            "store. It is openstack-cluster 0.27.0 of "
+            "https://charts.example.org, file openstack-cluster-0.27.0.tgz; "
+            "helm pull: not found",
             self.unavailable(store.CHART),
         )
         self.assertEqual([], self.files())

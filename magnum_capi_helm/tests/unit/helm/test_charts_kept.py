@@ -83,10 +83,10 @@ class PathTest(store.StoreTestCase):
     def test_a_path_with_another_version_is_refused_with_both(self) -> None:
         self.set_version("0.26.1")
         self.assertEqual(
-            f"the chart at {self.place} has version 0.26.1, not 0.27.0, "
-            "which is asked for; give the label "
-            "capi_helm_chart_version=0.26.1, or put version 0.27.0 into the "
-            "chart store",
+            "the chart has another version than the one asked for; correct "
+            "the label capi_helm_chart_version, or put the version asked for "
+            f"into the chart store. The chart at {self.place} has version "
+            "0.26.1, not 0.27.0",
             self.unavailable(self.at("0.27.0")),
         )
         self.assertEqual([], self.files())
@@ -94,10 +94,10 @@ class PathTest(store.StoreTestCase):
     def test_a_path_without_a_chart_names_its_options(self) -> None:
         missing = self.home / "nowhere"
         self.assertEqual(
-            f"chart {missing} 0.27.0 is not in the chart store and can't be "
-            f"fetched from {missing} (No such file or directory); see "
-            "[capi_helm] helm_chart_name and helm_chart_repo, or put "
-            "nowhere-0.27.0.tgz into the store",
+            "the chart is not in the chart store and can't be fetched; see "
+            "[capi_helm] helm_chart_name and helm_chart_repo, or put its file "
+            f"into the store. It is {missing} 0.27.0 of {missing}, file "
+            "nowhere-0.27.0.tgz; No such file or directory",
             self.unavailable(self.at("0.27.0", missing)),
         )
 

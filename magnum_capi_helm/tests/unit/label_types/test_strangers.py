@@ -54,8 +54,8 @@ class WithoutEffectTest(base.BaseTestCase):
         }
         self.assertEqual(
             {
-                "flavor": "label flavor='h\\na' has no effect: why",
-                "passwd": "label passwd=*** has no effect: why",
+                "flavor": "label flavor has no effect: why. It is 'h\\na'",
+                "passwd": "label passwd has no effect: why. It is ***",
             },
             strangers.missed(ignored, given),
         )

@@ -90,7 +90,7 @@ class AnchorTest(base.BaseTestCase):
         error = self.assertRaises(exceptions.Frozen, self.anchor.check)
         self.assertEqual(
             "the management cluster east is frozen for maintenance, try "
-            "again when that is over: etcd moves",
+            "again when that is over. The operator says: etcd moves",
             str(error),
         )
         self.assertTrue(error.retriable)

@@ -35,12 +35,12 @@ class GetTest(base.BaseTestCase):
         rows: list[tuple[api.Answer | Exception, str]] = [
             (
                 requests.ConnectTimeout(),
-                "the management cluster east https://management.example.org "
-                "does not answer (ConnectTimeout)",
+                "the management cluster east does not answer "
+                "(ConnectTimeout). It is https://management.example.org",
             ),
             (
                 api.status(400, "no"),
-                "the management cluster east refused GET Secret s: no (400)",
+                "the management cluster east refused GET Secret s (400). no",
             ),
         ]
         for answer, expected in rows:
@@ -104,8 +104,8 @@ class GetTest(base.BaseTestCase):
                 "s",
             )
             self.assertEqual(
-                "the management cluster refused GET Secret s: no "
-                f"({code}); check the kubeconfig's user and its permissions",
+                f"the management cluster refused GET Secret s ({code}); "
+                "check the kubeconfig's user and its permissions. no",
                 str(error),
             )
 
@@ -114,7 +114,7 @@ class GetTest(base.BaseTestCase):
         error = self.assertRaises(
             exceptions.ManagementError, management.list, kinds.SECRET, "ns"
         )
-        self.assertIn("refused GET Secret: no (403)", str(error))
+        self.assertIn("refused GET Secret (403)", str(error))
 
     def test_a_refusal_that_is_no_json(self) -> None:
         bodies: list[Any] = ["<html>", "[]", None, {}]
@@ -129,7 +129,7 @@ class GetTest(base.BaseTestCase):
                 "ns",
                 "s",
             )
-            self.assertIn("Bad Gateway (502)", str(error))
+            self.assertIn("(502). Bad Gateway", str(error))
 
     def test_an_answer_that_was_cut_short_is_no_absence(self) -> None:
         management, _ = api.over(api.Answer(200, '{"kind": "Sec'))
@@ -153,8 +153,8 @@ class GetTest(base.BaseTestCase):
             "s",
         )
         self.assertEqual(
-            "the management cluster https://management.example.org does "
-            "not answer (ConnectTimeout)",
+            "the management cluster does not answer (ConnectTimeout). It is "
+            "https://management.example.org",
             str(error),
         )
 

@@ -103,9 +103,10 @@ class DiscoveryTest(base.BaseTestCase):
         ):
             error = self.assertRaises(exceptions.ManagementUnserved, ask)
             self.assertEqual(
-                "the management cluster serves no Cluster of "
-                "cluster.x-k8s.io: the provider that has it is not installed "
-                "there, or this is not the management cluster that was meant",
+                "the management cluster serves no Cluster: the provider that "
+                "has it is not installed there, or this is not the "
+                "management cluster that was meant. Its API group is "
+                "cluster.x-k8s.io",
                 str(error),
             )
 

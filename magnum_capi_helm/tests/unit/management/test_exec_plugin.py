@@ -221,8 +221,9 @@ class FailureTest(_Plugin):
         for answer, expected in table:
             (self.home / "answer").write_text(answer)
             self.assertEqual(
-                f"the management cluster {self.server.url} can't be asked: "
-                f"the kubeconfig's exec plugin PLUGIN {expected}",
+                "the management cluster can't be asked. It is "
+                f"{self.server.url}; the kubeconfig's exec plugin PLUGIN "
+                f"{expected}",
                 self.failure(),
             )
 

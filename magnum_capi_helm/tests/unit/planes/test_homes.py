@@ -110,14 +110,14 @@ REFUSALS: list[tuple[str, dict[str, object], list[homes.Home], str]] = [
         "a name that there is not",
         {"label": "x"},
         [A, B],
-        "label capi_management_cluster='x' is not allowed: give a or b",
+        "label capi_management_cluster: give a or b. It is 'x'",
     ),
     (
         "a name where nothing has one",
         {"label": "x"},
         [with_(A, name="")],
-        "label capi_management_cluster='x' is not allowed: give none: this "
-        "cloud has one management cluster, without a name",
+        "label capi_management_cluster: give none: this cloud has one "
+        "management cluster, without a name. It is 'x'",
     ),
 ]
 

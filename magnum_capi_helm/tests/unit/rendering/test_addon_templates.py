@@ -44,6 +44,7 @@ class RefuseTest(base.BaseTestCase):
                 "addons",
             )
             self.assertEqual(
-                f"{where} is not allowed: give text without {{{{, {{% and {{#",
+                "give text without {{, {% and {# in values of addons. It is "
+                f"{where}",
                 str(error),
             )

@@ -105,12 +105,12 @@ REFUSED: dict[
     "of the template: nobody can use it any more": (
         {"octavia_lb_healthcheck": "yup"},
         {"octavia_lb_healthcheck": "yup"},
-        [("act", "template prod: label octavia_lb_healthcheck='yup'")],
+        [("act", "template prod: label octavia_lb_healthcheck: ")],
     ),
     "of the cluster: it counts as none": (
         {},
         {"octavia_lb_healthcheck": "yup"},
-        [("note", "octavia_lb_healthcheck='yup'")],
+        [("note", "label octavia_lb_healthcheck: ")],
     ),
     "the template expects another version than its image has": (
         {"kube_tag": "v1.33.0"},

@@ -46,7 +46,7 @@ class RulesTest(base.BaseTestCase):
         ):
             self.assertEqual(
                 refused,
-                self.refuses(rules.check_kubernetes, "it", old, new),
+                self.refuses(rules.check_kubernetes, old, new),
                 f"{old} {new}",
             )
 

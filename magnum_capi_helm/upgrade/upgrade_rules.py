@@ -41,8 +41,8 @@ def check_template(
     for field, (given, allowed) in wanted.items():
         if given != allowed:
             raise exceptions.NotSupported(
-                f"a cluster of the driver {names.DRIVER} takes a template with "
-                f"{field}={allowed}. Cluster template "
+                f"a cluster of the driver {names.DRIVER} takes a template "
+                f"with {field}={allowed}. Cluster template "
                 f"{exceptions.shown(name)} has {exceptions.shown(given)}"
             )
 

@@ -153,60 +153,64 @@ class MachinesTest(base.BaseTestCase):
         )
 
 
+#: Object, path, new value, and whether its machines are made anew.
+_REMADE: tuple[tuple[dict[str, Any], str, Any, bool], ...] = (
+    (DEPLOYMENT, "spec.template.spec.version", "v1.35.1", True),
+    (DEPLOYMENT, "spec.template.spec.failureDomain", "az2", True),
+    (
+        DEPLOYMENT,
+        "spec.template.spec.infrastructureRef.name",
+        "other",
+        True,
+    ),
+    (
+        DEPLOYMENT,
+        "spec.template.spec.bootstrap.configRef.name",
+        "other",
+        True,
+    ),
+    (
+        DEPLOYMENT,
+        "spec.template.spec.infrastructureRef.apiVersion",
+        "infrastructure.cluster.x-k8s.io/v1alpha7",
+        False,
+    ),
+    (
+        DEPLOYMENT,
+        "spec.template.spec.bootstrap.configRef.apiVersion",
+        "bootstrap.cluster.x-k8s.io/v1beta2",
+        False,
+    ),
+    (
+        PLANE,
+        "spec.machineTemplate.infrastructureRef.apiVersion",
+        "infrastructure.cluster.x-k8s.io/v1alpha7",
+        False,
+    ),
+    (
+        PLANE,
+        "spec.machineTemplate.infrastructureRef.apiVersion",
+        "other.example.org/v1beta1",
+        True,
+    ),
+    (DEPLOYMENT, "spec.template.spec.nodeDrainTimeout", "1m", False),
+    (DEPLOYMENT, "spec.template.metadata.labels", {}, False),
+    (DEPLOYMENT, "spec.replicas", 0, False),
+    (DEPLOYMENT, "metadata.labels", {"helm.sh/chart": "b"}, False),
+    (DEPLOYMENT, "metadata.name", "web-others", True),
+    (PLANE, "spec.version", "v1.35.1", True),
+    (PLANE, "spec.machineTemplate.infrastructureRef.name", "o", True),
+    (PLANE, "spec.kubeadmConfigSpec.files", [{"path": "/a"}], True),
+    (PLANE, "spec.machineTemplate.nodeDrainTimeout", "1m", False),
+    (PLANE, "spec.replicas", 5, False),
+)
+
+
 class RemadeTest(base.BaseTestCase):
     """Objects whose machines are made from something else."""
 
     def test_what_counts(self) -> None:
-        for item, path, value, remade in (
-            (DEPLOYMENT, "spec.template.spec.version", "v1.35.1", True),
-            (DEPLOYMENT, "spec.template.spec.failureDomain", "az2", True),
-            (
-                DEPLOYMENT,
-                "spec.template.spec.infrastructureRef.name",
-                "other",
-                True,
-            ),
-            (
-                DEPLOYMENT,
-                "spec.template.spec.bootstrap.configRef.name",
-                "other",
-                True,
-            ),
-            (
-                DEPLOYMENT,
-                "spec.template.spec.infrastructureRef.apiVersion",
-                "infrastructure.cluster.x-k8s.io/v1alpha7",
-                False,
-            ),
-            (
-                DEPLOYMENT,
-                "spec.template.spec.bootstrap.configRef.apiVersion",
-                "bootstrap.cluster.x-k8s.io/v1beta2",
-                False,
-            ),
-            (
-                PLANE,
-                "spec.machineTemplate.infrastructureRef.apiVersion",
-                "infrastructure.cluster.x-k8s.io/v1alpha7",
-                False,
-            ),
-            (
-                PLANE,
-                "spec.machineTemplate.infrastructureRef.apiVersion",
-                "other.example.org/v1beta1",
-                True,
-            ),
-            (DEPLOYMENT, "spec.template.spec.nodeDrainTimeout", "1m", False),
-            (DEPLOYMENT, "spec.template.metadata.labels", {}, False),
-            (DEPLOYMENT, "spec.replicas", 0, False),
-            (DEPLOYMENT, "metadata.labels", {"helm.sh/chart": "b"}, False),
-            (DEPLOYMENT, "metadata.name", "web-others", True),
-            (PLANE, "spec.version", "v1.35.1", True),
-            (PLANE, "spec.machineTemplate.infrastructureRef.name", "o", True),
-            (PLANE, "spec.kubeadmConfigSpec.files", [{"path": "/a"}], True),
-            (PLANE, "spec.machineTemplate.nodeDrainTimeout", "1m", False),
-            (PLANE, "spec.replicas", 5, False),
-        ):
+        for item, path, value, remade in _REMADE:
             changed = _with(item, path, value)
             self.assertEqual(
                 (item["metadata"]["name"],) if remade else (),

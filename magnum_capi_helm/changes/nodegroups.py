@@ -217,6 +217,16 @@ def delete(
     if not cluster.stack_id:
         nodegroup.destroy()
         return
+    with spent.measured():
+        _delete(get_runtime, context, cluster, nodegroup)
+
+
+def _delete(
+    get_runtime: Callable[[], runtime.Runtime],
+    context: Any,
+    cluster: Any,
+    nodegroup: Any,
+) -> None:
     if not rows.doomed(cluster):
         maintenance.refuse(cluster)
         rows_now, _ = rows.read(cluster)
@@ -226,7 +236,7 @@ def delete(
         )
     outcome.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
     outcome.await_polls(context, cluster)
-    with spent.measured(), faults.logged(LOG, _GOING_ON, cluster.uuid):
+    with faults.logged(LOG, _GOING_ON, cluster.uuid):
         _mark(get_runtime(), cluster, nodegroup)
         apply(get_runtime(), context, cluster)
 

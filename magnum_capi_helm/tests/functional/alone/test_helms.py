@@ -60,11 +60,10 @@ class HelmsTest(base.LabCase):
             [
                 ("created", 1),
                 ("resized", 2),
-                # Beside the one that compares templates: it runs before the
-                # row says so, and is not among what these lines count.
-                ("changed", 1),
-                ("changed", 1),
-                ("changed", 1),
+                # One compares templates, one applies.
+                ("changed", 2),
+                ("changed", 2),
+                ("changed", 2),
                 ("upgraded", 2),
             ],
             done,

@@ -22,7 +22,7 @@ from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 
-_SILENT = "the management cluster b https://"
+_SILENT = "the management cluster b does not answer"
 
 
 class ManagementClustersTest(base.LabCase):

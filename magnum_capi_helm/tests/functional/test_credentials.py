@@ -97,7 +97,7 @@ class RotationTest(people.PeopleCase):
         refusal = self.assertRaises(
             ka_exceptions.BadRequest, self.rotate, heir, cluster
         )
-        self.assertIn("key-of-a-cluster", refusal.message)
+        self.assertIn("your keypair is not the cluster's", refusal.message)
 
     def refused(self, cluster: str) -> bool:
         """Whether the health says that the credential is dead."""

@@ -36,19 +36,25 @@ class SlowUpgradeTest(base.LabCase):
 
     def test_only_an_upgrade_without_progress_fails(self) -> None:
         self.configure(operation_timeout=str(_LIMIT))
+        # Before the cluster: what is made last is deleted first, and Magnum
+        # deletes no template that a cluster has.
+        newer = self.template(image_id="ubuntu-v1.35.1")
+        stuck = self.template(
+            image_id="ubuntu-v1.35.1", flavor_id="m1.worker.stuck"
+        )
         self.uuid = self.cluster(
             self.template(), node_count=3, create_timeout=15
         )
         made = self.until_status(self.uuid, ("CREATE_COMPLETE",))
         self.release = str(made["stack_id"])
-        self.one_that_moves_slowly_is_complete()
-        self.one_that_stands_still_fails()
+        self.one_that_moves_slowly_is_complete(newer)
+        self.one_that_stands_still_fails(stuck)
 
-    def one_that_moves_slowly_is_complete(self) -> None:
+    def one_that_moves_slowly_is_complete(self, newer: str) -> None:
         old = self._machines()
         held: dict[str, float] = {}
         began = time.monotonic()
-        self._upgrade(self.template(image_id="ubuntu-v1.35.1"))
+        self._upgrade(newer)
         while (found := self._status()) not in _DONE:
             self._hold_back(self._machines() - old, held)
             self.assertLess(time.monotonic() - began, 900)
@@ -57,12 +63,8 @@ class SlowUpgradeTest(base.LabCase):
         self.assertGreater(time.monotonic() - began, 60 * _LIMIT)
         self.assertEqual(set(), old & self._machines())
 
-    def one_that_stands_still_fails(self) -> None:
-        self._upgrade(
-            self.template(
-                image_id="ubuntu-v1.35.1", flavor_id="m1.worker.stuck"
-            )
-        )
+    def one_that_stands_still_fails(self, stuck: str) -> None:
+        self._upgrade(stuck)
         failed = self.until_status(self.uuid, _DONE, 60 * _LIMIT + 120)
         self.assertEqual("UPDATE_FAILED", failed["status"])
         self.assertIn(

@@ -20,8 +20,8 @@ from bench import servers
 from bench import template
 from lab import layout
 from lab import tools
-from magnum_capi_helm import wanted
-from magnum_capi_helm.records import rows
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.model import requested_groups
 
 Rows = dict[str, list[dict[str, Any]]]
 _TABLES = ("cluster_template", "cluster", "nodegroup")
@@ -133,7 +133,7 @@ def fingerprint(found: Rows) -> str:
         )
         for row in map(_decoded, found["nodegroup"])
     )
-    return wanted.Rows(
+    return requested_groups.Rows(
         uuid=cluster["uuid"], release=cluster["stack_id"], groups=groups
     ).fingerprint()
 

@@ -18,13 +18,13 @@ from magnum.common import exception
 from magnum.drivers.common import driver
 from oslo_log import log
 
-from magnum_capi_helm import actor
-from magnum_capi_helm import conf  # noqa: F401 (registers the options)
-from magnum_capi_helm import control_plane_size
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import faults
-from magnum_capi_helm import names
-from magnum_capi_helm.records import outcome
+from magnum_capi_helm.config import conf  # noqa: F401 (registers the options)
+from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import control_plane_size
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import faults
 
 LOG = log.getLogger(__name__)
 
@@ -60,25 +60,25 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, cluster_create_timeout: int | None
     ) -> None:
         """Create the release of a new cluster; Cluster API does the rest."""
-        from magnum_capi_helm.changes import creation
+        from magnum_capi_helm.lifecycle import create
         from magnum_capi_helm.planes import places
 
         try:
             with _request("create", context, cluster):
-                creation.create(places.choose(cluster), context, cluster)
+                create.create(places.choose(cluster), context, cluster)
         except Exception as error:
             # Magnum marks the cluster, and forgets its nodegroups.
-            outcome.fail_groups(cluster, str(error))
+            status_writer.fail_groups(cluster, str(error))
             raise
 
     def update_cluster_status(
         self, context: Any, cluster: Any, use_admin_ctx: bool = False
     ) -> None:
         """Poll a cluster in progress and save what became of it."""
-        from magnum_capi_helm.polls import status_poll
+        from magnum_capi_helm.lifecycle import poll_status
 
-        with actor.acting(actor.Actor("status poll")):
-            status_poll.poll(context, cluster)
+        with audit.acting(audit.Actor("status poll")):
+            poll_status.poll(context, cluster)
 
     def update_cluster(
         self,
@@ -88,12 +88,12 @@ class Driver(driver.Driver):  # type: ignore[misc]
         rollback: bool = False,
     ) -> None:
         """``coe cluster update node_count``: a resize of default-worker."""
-        from magnum_capi_helm.changes import resizing
+        from magnum_capi_helm.lifecycle import resize
         from magnum_capi_helm.planes import places
 
         get_runtime = functools.partial(places.checked, cluster)
         with _request("update", context, cluster):
-            resizing.update(get_runtime, context, cluster, rollback)
+            resize.update(get_runtime, context, cluster, rollback)
 
     def resize_cluster(
         self,
@@ -105,12 +105,12 @@ class Driver(driver.Driver):  # type: ignore[misc]
         nodegroup: Any = None,
     ) -> None:
         """Bring a group to the count that Magnum has saved."""
-        from magnum_capi_helm.changes import resizing
+        from magnum_capi_helm.lifecycle import resize
         from magnum_capi_helm.planes import places
 
         get_runtime = functools.partial(places.checked, cluster)
         with _request("resize", context, cluster):
-            resizing.resize(
+            resize.resize(
                 get_runtime, context, cluster, nodegroup, nodes_to_remove
             )
 
@@ -128,13 +128,13 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
         Magnum passes ``rollback`` in the place of ``scale_manager``.
         """
+        from magnum_capi_helm.lifecycle import upgrade
         from magnum_capi_helm.planes import places
-        from magnum_capi_helm.upgrade import request
 
         with _request("upgrade", context, cluster, answer=True):
             if rollback or scale_manager:
                 _refuse_rollback()
-            request.upgrade(
+            upgrade.upgrade(
                 places.of(cluster),
                 context,
                 cluster,
@@ -145,17 +145,17 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
     def delete_cluster(self, context: Any, cluster: Any) -> None:
         """Begin to delete a cluster, from whatever state; the polls end it."""
-        from magnum_capi_helm.changes import deletion
+        from magnum_capi_helm.lifecycle import delete
         from magnum_capi_helm.planes import places
 
         with _request("delete", context, cluster):
-            outcome.save_deleting(cluster)
+            status_writer.save_deleting(cluster)
             if not cluster.stack_id:
                 return
             # The mark in Magnum's row is enough: each poll tries again.
             going_on = "Deletion of cluster %s goes on with the polls: %s"
             with faults.logged(LOG, going_on, cluster.uuid):
-                deletion.begin(places.of(cluster), cluster)
+                delete.begin(places.of(cluster), cluster)
 
     def get_monitor(self, context: Any, cluster: Any) -> Any:
         """The health poll."""
@@ -169,7 +169,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Make one more group of workers; the polls say when it is there."""
-        from magnum_capi_helm.changes import nodegroup_creation
+        from magnum_capi_helm.lifecycle import create_nodegroup
         from magnum_capi_helm.planes import places
 
         with (
@@ -177,13 +177,13 @@ class Driver(driver.Driver):  # type: ignore[misc]
             _request("nodegroup create", context, cluster),
         ):
             rt = places.of(cluster)
-            nodegroup_creation.create(rt, context, cluster, nodegroup)
+            create_nodegroup.create(rt, context, cluster, nodegroup)
 
     def update_nodegroup(
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Apply bounds, node labels and taints, which are not saved yet."""
-        from magnum_capi_helm.changes import nodegroups
+        from magnum_capi_helm.lifecycle import nodegroups
         from magnum_capi_helm.planes import places
 
         with (
@@ -197,7 +197,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Begin to delete a group; the polls remove its row."""
-        from magnum_capi_helm.changes import nodegroups
+        from magnum_capi_helm.lifecycle import nodegroups
         from magnum_capi_helm.planes import places
 
         get_runtime = functools.partial(places.checked, cluster)
@@ -211,11 +211,11 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
     def rotate_ca_certificate(self, context: Any, cluster: Any) -> None:
         """Refused, with the references that Magnum replaced put back."""
-        from magnum_capi_helm import certificates
+        from magnum_capi_helm.cloud import certificates
 
         with _request("CA rotation", context, cluster):
             certificates.restore_references(context, cluster)
-            raise exceptions.NotSupported(certificates.NO_ROTATION)
+            raise errors.NotSupported(certificates.NO_ROTATION)
 
     def rotate_credential(self, context: Any, cluster: Any) -> None:
         """Give the cluster a new credential, of the user who asks."""
@@ -244,11 +244,11 @@ def _request(
 ) -> Iterator[None]:
     """Somebody asked for it: who is logged, and Magnum told what is wrong.
 
-    :param answer: as for :func:`magnum_capi_helm.faults.translated`
+    :param answer: as for :func:`magnum_capi_helm.operations.faults.translated`
     """
     with (
         faults.translated(action, cluster.uuid, answer=answer),
-        actor.requested(action, context, cluster.uuid),
+        audit.requested(action, context, cluster.uuid),
     ):
         yield
 
@@ -267,7 +267,7 @@ def _told(cluster: Any, nodegroup: Any) -> Iterator[None]:
 
 
 def _refuse_rollback() -> None:
-    raise exceptions.NotSupported(
+    raise errors.NotSupported(
         f"rollback=true is not supported by the driver {names.DRIVER}: a "
         "failed upgrade waits, so that its reason can be removed; an operator "
         "takes it back with magnum-capi-helm rollback"
@@ -277,10 +277,10 @@ def _refuse_rollback() -> None:
 def _check_size(count: int, name: str) -> None:
     try:
         control_plane_size.check(count, name)
-    except exceptions.InvalidInput as error:
+    except errors.InvalidInput as error:
         raise exception.MasterNGSizeInvalid(str(error)) from None
 
 
 def _refuse(what: str) -> None:
     text = f"{what} is not supported by the driver {names.DRIVER}"
-    raise faults.as_magnum(exceptions.NotSupported(text))
+    raise faults.as_magnum(errors.NotSupported(text))

@@ -8,8 +8,8 @@ import dataclasses
 import threading
 from typing import TypeAlias
 
-from magnum_capi_helm import conf
 from magnum_capi_helm.cloud import server_faults
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.delivery import courier
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
@@ -22,7 +22,7 @@ from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.memory import outages
 from magnum_capi_helm.memory import steady
 from magnum_capi_helm.memory import waits
-from magnum_capi_helm.operations import spent
+from magnum_capi_helm.model import timing
 from magnum_capi_helm.planes import homes
 from magnum_capi_helm.planes import traces
 from magnum_capi_helm.status import health
@@ -173,7 +173,7 @@ class Runtime:
         :raises ManagementError: nobody can say whether it is frozen
         """
         spans = (*self.anchor.known().spans(now), *self.outages.spans(now))
-        return spent.covered(
+        return timing.covered(
             (max(began, since), min(ended, now))
             for began, ended in spans
             if began < now and ended > since

@@ -13,8 +13,8 @@ from typing import Any
 from magnum.conductor import monitors
 from oslo_log import log
 
-from magnum_capi_helm import actor
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import errors
 
 LOG = log.getLogger(__name__)
 
@@ -37,24 +37,24 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
     def poll_health_status(self) -> None:
         """Fill ``data`` with what Magnum saves."""
         from magnum_capi_helm import runtime
+        from magnum_capi_helm.lifecycle import poll_health
         from magnum_capi_helm.metrics import meter
         from magnum_capi_helm.planes import places
-        from magnum_capi_helm.polls import health_poll
 
         if not self.cluster.stack_id:
             return
         uuid = self.cluster.uuid
         problem = ""
         with (
-            actor.acting(actor.Actor("health poll")),
+            audit.acting(audit.Actor("health poll")),
             runtime.meter().polling("health") as measured,
         ):
             try:
                 rt = places.of(self.cluster)
-                found = health_poll.poll(rt, self.context, self.cluster)
-            except exceptions.CapiHelmError as error:
+                found = poll_health.poll(rt, self.context, self.cluster)
+            except errors.CapiHelmError as error:
                 problem = str(error)
-                found = health_poll.unknown(problem)
+                found = poll_health.unknown(problem)
                 measured.outcome = meter.FAILED
         if problem:
             # Not inside "except": oslo.log would append the exception again.

@@ -15,9 +15,8 @@ import threading
 from typing import TypeAlias
 import uuid
 
-from magnum_capi_helm import conf
 from magnum_capi_helm import equipment
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
@@ -31,6 +30,7 @@ from magnum_capi_helm.memory import atlas
 from magnum_capi_helm.memory import outages
 from magnum_capi_helm.metrics import families
 from magnum_capi_helm.metrics import meter as meters
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.planes import homes
 
 #: Seconds that whoever runs helm without a Lease gives it: helm's default.
@@ -122,8 +122,8 @@ def home_of(name: str) -> homes.Home:
         if each.name == name:
             return each
     listed = ", ".join(filter(None, names())) or "it is empty"
-    raise exceptions.NotConfigured(
-        f"there is no management cluster {exceptions.shown(name)}: give one "
+    raise errors.NotConfigured(
+        f"there is no management cluster {errors.shown(name)}: give one "
         f"of [capi_helm] management_clusters ({listed})"
     )
 

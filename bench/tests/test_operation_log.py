@@ -7,14 +7,14 @@ import unittest
 from bench import operation_log
 
 _LOG = """\
-22:46 INFO magnum_capi_helm.changes.resizing [None] resized release web-1: \
+22:46 INFO magnum_capi_helm.lifecycle.resize [None] resized release web-1: \
 driver 0.105 s, helm 2.998 s
 22:47 INFO magnum_capi_helm.operations.operation [None] release web-1 in \
 magnum-a: helm 2.998 s
-22:48 INFO magnum_capi_helm.changes.creation [None] created release web-2 in \
+22:48 INFO magnum_capi_helm.lifecycle.create [None] created release web-2 in \
 magnum-a: driver 0.250 s, helm 1.500 s (1 processes), OpenStack 0.400 s (9 \
 requests)
-22:49 INFO magnum_capi_helm.changes.creation [None] created release web-3 in \
+22:49 INFO magnum_capi_helm.lifecycle.create [None] created release web-3 in \
 magnum-a: driver 0.350 s, helm 1.700 s (1 processes)
 """
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 import markup
 from sphinx import application
 
-from magnum_capi_helm.versions import supported
-from magnum_capi_helm.versions import tested_versions
+from magnum_capi_helm.model import supported
+from magnum_capi_helm.model import tested_versions
 
 
 def versions(releases: Iterable[tested_versions.Release]) -> Iterator[str]:

@@ -20,11 +20,11 @@ import markup
 from sphinx import application
 
 from magnum_capi_helm import features
-from magnum_capi_helm import labels
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import strangers
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import unknown_labels
 
 #: Where a label of that scope is read, the strongest first.
 _PLACES = {
@@ -55,7 +55,7 @@ def names(declared: Iterable[labels.Label[Any]]) -> Iterator[str]:
 
 
 def without_effect(
-    ignored_labels: Mapping[str, strangers.Ignored],
+    ignored_labels: Mapping[str, unknown_labels.Ignored],
 ) -> Iterator[str]:
     """A table: the reason, and the labels that it is true of."""
     by_reason: dict[str, list[str]] = {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The directive ``magnum-layers``: which module may import which.
+"""The directive ``magnum-layers``: which folder may import which.
 
-A page that has it is about all modules: one that it does not name elsewhere is
+A page that has it is about all folders: one that it does not name elsewhere is
 a warning, and warnings fail the build.
 """
 
@@ -16,7 +16,7 @@ import markup
 from sphinx import application
 from sphinx.util import logging
 
-from magnum_capi_helm.tests import layers
+from magnum_capi_helm.tests import folders
 
 LOG = logging.getLogger(__name__)
 
@@ -24,8 +24,8 @@ LOG = logging.getLogger(__name__)
 def listed(table: Sequence[Iterable[str]]) -> Iterator[str]:
     """The layers as a literal block, the uppermost first."""
     yield from ("::", "")
-    for layer in reversed(table):
-        members = ", ".join(sorted(map(_name, layer)))
+    for layer in table:
+        members = ", ".join(sorted(layer))
         yield from textwrap.wrap(
             members,
             75,
@@ -37,19 +37,9 @@ def listed(table: Sequence[Iterable[str]]) -> Iterator[str]:
 
 
 def unnamed(table: Iterable[Iterable[str]], page: str) -> list[str]:
-    """Modules and packages that a page does not speak of."""
-    names = (_name(each) for layer in table for each in layer)
-    return sorted(
-        name
-        for name in names
-        if markup.literal(name) not in page
-        and markup.literal(name.rpartition(".")[2]) not in page
-    )
-
-
-def _name(member: str) -> str:
-    """A package is called by its own name."""
-    return member.removesuffix(".*")
+    """Return the folders and modules that a page does not name."""
+    names = (name for layer in table for name in layer)
+    return sorted(name for name in names if markup.literal(name) not in page)
 
 
 class Layers(markup.Generated):
@@ -58,9 +48,9 @@ class Layers(markup.Generated):
     def lines(self) -> Iterator[str]:
         """The list of layers."""
         page = pathlib.Path(self.env.doc2path(self.env.docname)).read_text()
-        for name in unnamed(layers.LAYERS, page):
+        for name in unnamed(folders.LAYERS, page):
             LOG.warning("no word on %s", name, location=self.env.docname)
-        return listed(layers.LAYERS)
+        return listed(folders.LAYERS)
 
 
 def setup(app: application.Sphinx) -> dict[str, bool]:

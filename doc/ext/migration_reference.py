@@ -11,8 +11,8 @@ import markup
 from sphinx import application
 
 from magnum_capi_helm import features
-from magnum_capi_helm import labels
 from magnum_capi_helm.features import ignored
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests import other_drivers
 
 _TABLES = {

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 import dataclasses
 
-from magnum_capi_helm import names
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 
 SUFFIX = ".jsonl.gz"

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 import dataclasses
 
-from magnum_capi_helm import names
-from magnum_capi_helm import values
 from magnum_capi_helm.backup import bundle
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 
 _TYPE = "Opaque"

@@ -17,9 +17,9 @@ import json
 from typing import Any
 import zlib
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import packed
 from magnum_capi_helm.backup import bundle
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 
 #: What a file says that it is, and the version of it that is known.
@@ -27,7 +27,7 @@ _KIND = "magnum-capi-helm export"
 _VERSION = 1
 
 
-class UnreadableError(exceptions.InvalidInput):
+class UnreadableError(errors.InvalidInput):
     """A file is no export, is damaged, or is of a version not known."""
 
 
@@ -63,7 +63,7 @@ def read(content: bytes) -> bundle.Bundle:
     """
     try:
         head, _, body = gzip.decompress(content).partition(b"\n")
-    except packed.DAMAGED as error:
+    except encoding.DAMAGED as error:
         raise _damaged(error) from None
     found, checksum = _header(head)
     if hashlib.sha256(body).hexdigest() != checksum:
@@ -77,12 +77,12 @@ def read(content: bytes) -> bundle.Bundle:
             found, tuple(objects["secrets"]), tuple(objects["objects"])
         )
         strange = list(_strangers(whole))
-    except packed.DAMAGED as error:
+    except encoding.DAMAGED as error:
         raise _damaged(error) from None
     if strange:
         raise UnreadableError(
             f"it has a Secret that is not of release {found.release} in "
-            f"{found.namespace}: {exceptions.shown(strange[0])}"
+            f"{found.namespace}: {errors.shown(strange[0])}"
         )
     return whole
 
@@ -93,13 +93,13 @@ def _header(line: bytes) -> tuple[bundle.Header, str]:
         head = json.loads(line)
         if head["format"] != _KIND:
             raise ValueError
-    except packed.DAMAGED:
+    except encoding.DAMAGED:
         raise UnreadableError(
             "it is no file that magnum-capi-helm export wrote"
         ) from None
     if head.get("version") != _VERSION:
         raise UnreadableError(
-            f"it is of version {exceptions.shown(head.get('version'))} of "
+            f"it is of version {errors.shown(head.get('version'))} of "
             f"the format; this magnum-capi-helm knows version {_VERSION}"
         )
     fields = [each.name for each in dataclasses.fields(bundle.Header)]

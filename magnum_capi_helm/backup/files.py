@@ -14,9 +14,9 @@ import pathlib
 import stat
 import tempfile
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.backup import bundle
 from magnum_capi_helm.backup import encoding
+from magnum_capi_helm.model import errors
 
 #: Below the directory: the charts that the clusters were made with.
 CHARTS = "charts"
@@ -38,9 +38,9 @@ def prepare(directory: pathlib.Path) -> None:
             directory.mkdir(mode=_OURS_ALONE)
         mode = directory.stat().st_mode
     if not stat.S_ISDIR(mode):
-        raise exceptions.InvalidInput(f"{directory} is no directory")
+        raise errors.InvalidInput(f"{directory} is no directory")
     if mode & _TOO_MUCH:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{directory} has mode {stat.S_IMODE(mode):04o}, and the files "
             "hold keys: give a directory that others can't enter and a group "
             "can't write to (0700 or 0750), or one that is to be made"
@@ -72,7 +72,7 @@ def keep_chart(directory: pathlib.Path, chart: pathlib.Path) -> None:
     if there is None:
         _put(target, content)
     elif there != content:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{target} is another chart than {chart}: which of the two is "
             "the right one, somebody has to know"
         )
@@ -90,12 +90,10 @@ def listed(path: pathlib.Path) -> list[pathlib.Path]:
             if not each.name.startswith(".")
         ]
         if not found:
-            raise exceptions.InvalidInput(
-                f"{path} has no file *{bundle.SUFFIX}"
-            )
+            raise errors.InvalidInput(f"{path} has no file *{bundle.SUFFIX}")
         return found
     if not path.exists():
-        raise exceptions.InvalidInput(f"there is no {path}")
+        raise errors.InvalidInput(f"there is no {path}")
     return [path]
 
 
@@ -125,12 +123,12 @@ def _check_replaced(target: pathlib.Path, found: bundle.Bundle) -> None:
         # It may be a newer driver's.
         raise encoding.UnreadableError(f"{error}: move it away") from None
     if before.header.cluster != found.header.cluster:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{target} is the export of cluster {before.header.cluster}: "
             "move it away"
         )
     if lost := bundle.lost(before, found):
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{target} has what the management cluster has no more: Secret "
             f"{', Secret '.join(lost)}. Import it, or move the file away"
         )
@@ -158,7 +156,7 @@ def _doing(path: pathlib.Path, done: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{path} can't be {done}: {error.strerror}"
         ) from error
 

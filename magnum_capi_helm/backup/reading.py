@@ -15,24 +15,24 @@ import datetime
 import time
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
-from magnum_capi_helm import spec
 from magnum_capi_helm.backup import bundle
 from magnum_capi_helm.backup import comparison
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import encryption
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import releases
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
 from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.operations import kept
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import state_secret
 from magnum_capi_helm.planes import origin
 from magnum_capi_helm.planes import places
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 
 #: Seconds before a cluster that changed meanwhile is read again.
@@ -56,7 +56,7 @@ _OBJECTS = {
 _UNFINISHED = (rows.Status.CREATE_IN_PROGRESS, rows.Status.CREATE_FAILED)
 
 
-class ChangingError(exceptions.CapiHelmError):
+class ChangingError(errors.CapiHelmError):
     """It was changed while it was read."""
 
     retriable = True
@@ -70,7 +70,7 @@ class Export:
     """
 
     bundle: bundle.Bundle
-    chart: spec.Chart | None
+    chart: cluster_spec.Chart | None
     rt: runtime.Runtime
 
 
@@ -115,8 +115,8 @@ def _of_cluster(row: Any) -> Export:
     before = _versions(rt, scope, row.uuid)
     found = live(rt, scope, row.uuid)
     if leaving(row) or lease.marked_deleted_at(found.lease) is not None:
-        raise exceptions.NotSupported("the cluster is being deleted")
-    wanted = kept.base(rt, scope).wanted
+        raise errors.NotSupported("the cluster is being deleted")
+    wanted = state_secret.base(rt, scope).wanted
     _check_whole(row, scope[1], found, wanted.values if wanted else {})
     objects = tuple(map(bundle.recorded, _objects(rt, scope, found)))
     now = datetime.datetime.now(datetime.timezone.utc)
@@ -165,7 +165,7 @@ def _check_whole(
     if found.cluster is None:
         missing.append(f"Cluster {release}")
     if missing:
-        raise exceptions.ManagementError(
+        raise errors.ManagementError(
             "the management cluster does not have all of the cluster: there "
             f"is no {', no '.join(missing)}"
         )

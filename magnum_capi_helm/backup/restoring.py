@@ -12,19 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.backup import bundle
 from magnum_capi_helm.backup import comparison
 from magnum_capi_helm.backup import reading
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.planes import origin
 from magnum_capi_helm.planes import places
 from magnum_capi_helm.planes import survey
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 
 
@@ -35,11 +35,11 @@ def row_of(header: bundle.Header) -> Any:
     """
     row = rows.find(rows.everywhere(), header.cluster)
     if row is None:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"Magnum has no cluster {header.cluster} (any more)"
         )
     if not row.stack_id:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"nothing was ever made for Magnum's cluster {row.uuid}"
         )
     scope = operation.scope_of(row)
@@ -49,8 +49,8 @@ def row_of(header: bundle.Header) -> Any:
         ("namespace", header.namespace, scope[0]),
     ):
         if in_file != wanted:
-            raise exceptions.InvalidInput(
-                f"the file is of {what} {exceptions.shown(in_file)}, and "
+            raise errors.InvalidInput(
+                f"the file is of {what} {errors.shown(in_file)}, and "
                 f"Magnum's cluster {row.uuid} of {wanted}"
             )
     return row
@@ -70,13 +70,13 @@ def place(row: Any, onto: str) -> runtime.Runtime:
     try:
         known = origin.check(rt, groups)
     except origin.ForeignError as error:
-        raise exceptions.NotSupported(
+        raise errors.NotSupported(
             f"{error}; if the cluster is to be on this one from now on, "
             "import with --onto and its UID"
         ) from None
     scope = operation.scope_of(row)
     if not known and not _trace(rt, scope):
-        raise exceptions.NotSupported(
+        raise errors.NotSupported(
             "nobody knows which management cluster it was made on, and this "
             f"one has neither the Cluster nor the Lease {scope[1]}: import "
             "with --onto and the UID of the kube-system of the right one"
@@ -113,7 +113,7 @@ def restore(
         fresh = rows.fresh(rows.everywhere(), row)
         hold.orphaned = fresh is None
         if fresh is None or hold.marked_deleted or reading.leaving(fresh):
-            raise exceptions.NotSupported("the cluster is being deleted")
+            raise errors.NotSupported("the cluster is being deleted")
         finding = compare(rt, fresh, found)
         check(finding, partly=partly)
         # With a Lease and without a Cluster, a deletion would conclude that
@@ -130,7 +130,7 @@ def check(finding: comparison.Finding, *, partly: bool) -> None:
     :raises NotSupported: naming it
     """
     if finding.different and not partly:
-        raise exceptions.NotSupported(
+        raise errors.NotSupported(
             "what is there is not what the file has: "
             f"{'; '.join(finding.different)}. Nothing was written over it; "
             "--leave-different restores the rest"
@@ -143,8 +143,8 @@ def _make(rt: runtime.Runtime, secrets: Sequence[view.Object]) -> None:
     for secret, name in zip(secrets, every, strict=True):
         try:
             _create(rt, secret)
-        except exceptions.CapiHelmError as error:
-            raise exceptions.CapiHelmError(
+        except errors.CapiHelmError as error:
+            raise errors.CapiHelmError(
                 f"{name} was not made: {error}; made before: "
                 f"{', '.join(made) or 'nothing'}; still to make: "
                 f"{', '.join(every[len(made) :])}: import again"
@@ -156,13 +156,13 @@ def _create(rt: runtime.Runtime, secret: view.Object) -> None:
     """Make a Secret; that it is there already, the same, is fine."""
     try:
         rt.management.create(kinds.SECRET, secret)
-    except exceptions.Conflict as error:
+    except errors.Conflict as error:
         meta = secret["metadata"]
         there = rt.management.get(
             kinds.SECRET, meta["namespace"], meta["name"]
         )
         if there is None or not comparison.same(secret, there):
-            raise exceptions.Conflict(
+            raise errors.Conflict(
                 "somebody else made it meanwhile, and not as in the file"
             ) from error
 
@@ -190,19 +190,19 @@ def _another(row: Any, record: origin.Record, onto: str) -> runtime.Runtime:
         listed = "; ".join(
             f"{each} {answer}".strip() for each, answer in answers.items()
         )
-        raise exceptions.InvalidInput(
-            f"--onto {exceptions.shown(onto)} is not the UID of the "
+        raise errors.InvalidInput(
+            f"--onto {errors.shown(onto)} is not the UID of the "
             "kube-system of a management cluster that is configured and "
             f"answers: {listed}"
         )
     before = _called(answers, record.identity)
     silent = answers.get(record.name)
-    if before is None and isinstance(silent, exceptions.CapiHelmError):
+    if before is None and isinstance(silent, errors.CapiHelmError):
         raise silent
     if before not in (None, name) and _trace(
         runtime.get(before), operation.scope_of(row), cluster_alone=True
     ):
-        raise exceptions.NotSupported(
+        raise errors.NotSupported(
             f"the Cluster is still on the management cluster {before}: two "
             "that have one cluster would fight over its servers"
         )
@@ -210,7 +210,7 @@ def _another(row: Any, record: origin.Record, onto: str) -> runtime.Runtime:
 
 
 def _called(
-    answers: Mapping[str, str | exceptions.CapiHelmError], identity: str
+    answers: Mapping[str, str | errors.CapiHelmError], identity: str
 ) -> str | None:
     for name, answer in answers.items():
         if identity and answer == identity:

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 import contextlib
 from typing import Any
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import compute
 from magnum_capi_helm.cloud import images
 from magnum_capi_helm.cloud import limits
 from magnum_capi_helm.cloud import networks
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cloud import volumes
-from magnum_capi_helm.operations import spent
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import timing
 
 
 class Cloud(
@@ -44,14 +44,14 @@ class Cloud(
 
         What can't be had is left to who asks for it: he knows what for.
         """
-        with spent.Threads(1) as pool:
+        with timing.Threads(1) as pool:
             pool.submit(self._prefetch_compute)
             for ref in images:
-                with contextlib.suppress(exceptions.CapiHelmError):
+                with contextlib.suppress(errors.CapiHelmError):
                     self.image(ref)
 
     def _prefetch_compute(self) -> None:
-        with contextlib.suppress(exceptions.CapiHelmError):
+        with contextlib.suppress(errors.CapiHelmError):
             _ = self._flavors
             if self._expected_keypair:
                 self.keypair(self._expected_keypair)
@@ -65,7 +65,7 @@ class Cloud(
                 region_name=sessions.region(self._session),
             )
         if not found:
-            raise exceptions.CloudError(
+            raise errors.CloudError(
                 f"the service catalogue has no {interface} endpoint of "
                 f"{service}"
             )

@@ -8,11 +8,11 @@ import dataclasses
 import functools
 from typing import Any
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
-from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
 
 
 class Compute:
@@ -24,7 +24,7 @@ class Compute:
     def __init__(self, session: Any) -> None:
         self._session = session
 
-    def flavor(self, ref: str) -> spec.Flavor:
+    def flavor(self, ref: str) -> cluster_spec.Flavor:
         """The flavor, by UUID or name.
 
         :raises InvalidInput: not there, or too small for a node
@@ -33,23 +33,23 @@ class Compute:
             if ref in (found.id, found.name):
                 break
         else:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "there is no such flavor; choose one of `openstack flavor "
-                f"list`. It is {exceptions.shown(ref)}"
+                f"list`. It is {errors.shown(ref)}"
             )
         minimum = conf.CONF.capi_helm
         if (
             found.ram < minimum.minimum_flavor_ram
             or found.vcpus < minimum.minimum_flavor_vcpus
         ):
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "the flavor is too small: a node needs "
                 f"{minimum.minimum_flavor_vcpus} VCPUs and "
                 f"{minimum.minimum_flavor_ram} MiB. Flavor "
-                f"{exceptions.shown(found.name)} has {found.vcpus} VCPUs and "
+                f"{errors.shown(found.name)} has {found.vcpus} VCPUs and "
                 f"{found.ram} MiB"
             )
-        return spec.Flavor(
+        return cluster_spec.Flavor(
             name=str(found.name),
             vcpus=int(found.vcpus),
             ram=int(found.ram),
@@ -74,7 +74,7 @@ class Compute:
 
     def keypair(
         self, name: str, user_id: str | None = None
-    ) -> spec.Keypair | None:
+    ) -> cluster_spec.Keypair | None:
         """A keypair of the user, or of another one (for admins)."""
         known = self._keypairs
         if (name, user_id) not in known:
@@ -83,28 +83,28 @@ class Compute:
 
     def _read_keypair(
         self, name: str, user_id: str | None
-    ) -> spec.Keypair | None:
+    ) -> cluster_spec.Keypair | None:
         try:
-            with sessions.asking("keypair", exceptions.shown(name)):
+            with sessions.asking("keypair", errors.shown(name)):
                 found = self._compute_api.get_keypair(name, user_id=user_id)
-        except exceptions.CloudError as error:
+        except errors.CloudError as error:
             if sessions.missing(error):
                 return None
             raise
-        return spec.Keypair(
+        return cluster_spec.Keypair(
             name=name,
             public_key=str(found.public_key),
             type=str(found.type or "ssh"),
         )
 
-    def import_keypair(self, keypair: spec.Keypair) -> None:
+    def import_keypair(self, keypair: cluster_spec.Keypair) -> None:
         """Make a keypair of the user from a public key.
 
         :raises LeaseLost: somebody else works on the cluster
         """
         api = self._compute_api
         with sessions.asking(f"import of keypair {keypair.name}"):
-            fence.check()
+            lease_guard.check()
             api.create_keypair(**dataclasses.asdict(keypair))
         self._keypairs.pop((keypair.name, None), None)
 
@@ -118,7 +118,9 @@ class Compute:
             return sessions.available(self._compute_api.availability_zones())
 
     @functools.cached_property
-    def _keypairs(self) -> dict[tuple[str, str | None], spec.Keypair | None]:
+    def _keypairs(
+        self,
+    ) -> dict[tuple[str, str | None], cluster_spec.Keypair | None]:
         return {}
 
     @functools.cached_property

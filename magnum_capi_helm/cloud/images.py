@@ -7,9 +7,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 
 
 class Images:
@@ -20,9 +20,9 @@ class Images:
 
     def __init__(self, session: Any) -> None:
         self._session = session
-        self._images: dict[str, spec.Image] = {}
+        self._images: dict[str, cluster_spec.Image] = {}
 
-    def image(self, ref: str) -> spec.Image:
+    def image(self, ref: str) -> cluster_spec.Image:
         """The image, by UUID or name.
 
         Its ``kube_version`` is empty where the image doesn't say it, for a
@@ -34,22 +34,22 @@ class Images:
             self._images[ref] = self._read_image(ref)
         return self._images[ref]
 
-    def _read_image(self, ref: str) -> spec.Image:
-        name = exceptions.shown(ref)
+    def _read_image(self, ref: str) -> cluster_spec.Image:
+        name = errors.shown(ref)
         with sessions.asking("image", name):
             found = self._image_api.find_image(ref, ignore_missing=True)
         if found is None:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "there is no such image; choose one of `openstack image "
                 f"list`. It is {name}"
             )
         if not found.os_distro:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 f"the image has no property os_distro; set it. It is {name}: "
                 f"`openstack image set --property os_distro=ubuntu {found.id}`"
             )
         version = (found.properties or {}).get("kube_version") or ""
-        return spec.Image(
+        return cluster_spec.Image(
             id=str(found.id),
             name=str(found.name),
             kube_version=str(version).removeprefix("v"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm import conf
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.config import conf
 
 
 def probe(session: Any) -> str:

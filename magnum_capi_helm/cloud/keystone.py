@@ -16,8 +16,8 @@ from keystoneclient.v3 import application_credentials
 from keystoneclient.v3 import projects
 from keystoneclient.v3 import users
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.model import errors
 
 #: Keystone's answer holds the secret, and keystoneauth logs answers at debug.
 _SILENT = logging.Logger("silent", logging.CRITICAL)
@@ -37,14 +37,14 @@ def manager(session: Any) -> Any:
     return application_credentials.ApplicationCredentialManager(_api(session))
 
 
-def unreachable(error: Exception) -> exceptions.CloudUnreachable:
+def unreachable(error: Exception) -> errors.CloudUnreachable:
     """One of these, in words: who answered 503 is not silent.
 
     :param error: one of :data:`UNREACHABLE`
     """
     status = getattr(error, "http_status", 0)
     said = f"answered {status}" if status else "does not answer"
-    return exceptions.CloudUnreachable(f"Keystone {said}")
+    return errors.CloudUnreachable(f"Keystone {said}")
 
 
 def user_ids(session: Any, name: str) -> list[str]:
@@ -57,9 +57,9 @@ def user_ids(session: Any, name: str) -> list[str]:
     except UNREACHABLE as error:
         raise unreachable(error) from error
     except ka_exceptions.ClientException as error:
-        raise exceptions.CloudError(
+        raise errors.CloudError(
             "Keystone does not tell Magnum's service user who has a name; "
-            f"give the user's id. It is {exceptions.shown(name)}: {error}"
+            f"give the user's id. It is {errors.shown(name)}: {error}"
         ) from error
     return sorted(str(each.id) for each in found)
 
@@ -80,7 +80,7 @@ def state(session: Any, kind: str, id_: str) -> str:
     except UNREACHABLE as error:
         raise unreachable(error) from error
     except ka_exceptions.ClientException as error:
-        raise exceptions.CloudError(
+        raise errors.CloudError(
             f"Keystone does not show {kind} {id_}. {error}"
         ) from error
     return "" if getattr(found, "enabled", True) else DISABLED

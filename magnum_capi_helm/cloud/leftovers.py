@@ -14,9 +14,9 @@ import dataclasses
 import time
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import ownership
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.model import errors
 
 BALANCERS = "load balancers of Kubernetes Services"
 ADDRESSES = "floating IPs of Kubernetes Services"
@@ -229,7 +229,7 @@ class _Look:
             if not sessions.offers(self._session, service, section):
                 return None
             return sessions.proxy(self._session, service, section, prefix)
-        except exceptions.CloudError as error:
+        except errors.CloudError as error:
             return error
 
     def _found(
@@ -241,11 +241,11 @@ class _Look:
         if api is None:
             return []
         try:
-            if isinstance(api, exceptions.CloudError):
+            if isinstance(api, errors.CloudError):
                 raise api
             with sessions.asking(kind):
                 return list(find(api))
-        except exceptions.CloudError as error:
+        except errors.CloudError as error:
             self.problems[kind] = str(error)
             return []
 
@@ -285,7 +285,7 @@ class _Look:
         try:
             with sessions.asking(thing.name):
                 delete(api, thing.id)
-        except exceptions.CloudError as error:
+        except errors.CloudError as error:
             if not sessions.busy(error):
                 self.problems[kind] = str(error)
             return False

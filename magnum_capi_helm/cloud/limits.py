@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.resolve import demand
 
 #: Resource -> names of limit and use in Nova's and Cinder's answers.
 _NOVA = {
@@ -42,26 +42,26 @@ class Limits:
     def __init__(self, session: Any) -> None:
         self._session = session
 
-    def compute_quotas(self) -> dict[str, demand.Quota]:
+    def compute_quotas(self) -> dict[str, quota_demand.Quota]:
         """Nova's."""
         api = self._api("compute", "nova", "compute")
         with sessions.asking("limits of Nova"):
             return _absolute(api.get_limits().absolute, _NOVA)
 
-    def volume_quotas(self) -> dict[str, demand.Quota]:
+    def volume_quotas(self) -> dict[str, quota_demand.Quota]:
         """Cinder's."""
         api = self._api("block-storage", "cinder", "block_storage")
         with sessions.asking("limits of Cinder"):
             return _absolute(api.get_limits().absolute, _CINDER)
 
-    def network_quotas(self) -> dict[str, demand.Quota]:
+    def network_quotas(self) -> dict[str, quota_demand.Quota]:
         """Neutron's; needs its extension ``quota_details``."""
         api = self._api("network", "neutron", "network")
         with sessions.asking("quota of Neutron"):
             found = api.get_quota(self._project(), details=True)
         details = {each: getattr(found, key) for each, key in _NEUTRON.items()}
         return {
-            resource: demand.Quota(
+            resource: quota_demand.Quota(
                 limit=int(each["limit"]),
                 used=int(each["used"]) + int(each.get("reserved", 0)),
             )
@@ -69,7 +69,7 @@ class Limits:
             if isinstance(each, Mapping)
         }
 
-    def balancer_quotas(self) -> dict[str, demand.Quota]:
+    def balancer_quotas(self) -> dict[str, quota_demand.Quota]:
         """Octavia's, which doesn't say what is used: that is counted."""
         api = self._api("load-balancer", "octavia", "load_balancer")
         with sessions.asking("quota of Octavia"):
@@ -80,7 +80,7 @@ class Limits:
         return (
             {}
             if limit is None
-            else {"load_balancer": demand.Quota(limit, used)}
+            else {"load_balancer": quota_demand.Quota(limit, used)}
         )
 
     def _project(self) -> str:
@@ -92,12 +92,12 @@ class Limits:
 
 def _absolute(
     answer: Any, wanted: Mapping[str, tuple[str, str]]
-) -> dict[str, demand.Quota]:
+) -> dict[str, quota_demand.Quota]:
     """What is asked of the limits; one that is not told is left out."""
     found = {}
     for resource, (limit, used) in wanted.items():
         told = getattr(answer, limit)
         if told is not None:
             known = getattr(answer, used) if used else 0
-            found[resource] = demand.Quota(int(told), int(known or 0))
+            found[resource] = quota_demand.Quota(int(told), int(known or 0))
     return found

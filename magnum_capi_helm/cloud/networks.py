@@ -10,8 +10,8 @@ import functools
 from typing import Any
 import uuid
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.model import errors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Networks:
         found = self._networks(ref)
         external = tuple(each for each in found if each.is_router_external)
         if found and not external:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "the network is not external; choose one of `openstack "
-                f"network list --external`. It is {exceptions.shown(ref)}"
+                f"network list --external`. It is {errors.shown(ref)}"
             )
         return str(_only("network", ref, external).id)
 
@@ -94,7 +94,7 @@ def _search(
 
     The SDK's own search asks for a UUID even if it was given a name.
     """
-    with sessions.asking(kind, exceptions.shown(ref)):
+    with sessions.asking(kind, errors.shown(ref)):
         if not _is_uuid(ref) and (found := tuple(listed(name=ref))):
             return found
         one = find(ref, ignore_missing=True)
@@ -110,14 +110,14 @@ def _is_uuid(ref: str) -> bool:
 
 def _only(kind: str, ref: str, found: tuple[Any, ...]) -> Any:
     if len(found) > 1:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{len(found)} {kind}s have that name; give a UUID of "
-            f"`openstack {kind} list`. It is {exceptions.shown(ref)}"
+            f"`openstack {kind} list`. It is {errors.shown(ref)}"
         )
     if not found:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"there is no such {kind}; choose one of `openstack {kind} "
-            f"list`. It is {exceptions.shown(ref)}"
+            f"list`. It is {errors.shown(ref)}"
         )
     return found[0]
 

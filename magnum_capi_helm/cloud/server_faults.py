@@ -15,9 +15,9 @@ import dataclasses
 import time
 from typing import Any, TypeAlias
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import plain_words
 from magnum_capi_helm.status import view
@@ -117,15 +117,15 @@ class ServerFaults:
 def _nova(management: client.Client, scope: snapshot.Scope) -> tuple[Any, str]:
     """Nova, as the cluster sees it, or why it can't be asked."""
     # openstacksdk takes long to import, and most processes need none.
+    from magnum_capi_helm.cloud import credential_session
     from magnum_capi_helm.cloud import sessions
-    from magnum_capi_helm.credentials import as_cluster
 
     try:
-        session = as_cluster.session(management, scope, _TIMEOUT)
+        session = credential_session.session(management, scope, _TIMEOUT)
         if session is None:
             return None, _REFUSED
         return sessions.proxy(session, "compute", "nova", "compute"), ""
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         return None, plain_words.plain(str(error))
 
 
@@ -136,7 +136,7 @@ def _fault(nova: Any, server: str) -> view.Fault:
     try:
         with sessions.asking(f"server {server}"):
             found = nova.get_server(server).fault or {}
-    except exceptions.CloudError as error:
+    except errors.CloudError as error:
         if sessions.missing(error):
             return view.Fault()
         return view.Fault(unread=plain_words.plain(str(error)))

@@ -16,16 +16,16 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
-from magnum_capi_helm import names
-from magnum_capi_helm import packed
+from magnum_capi_helm.cloud import credential_session
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.credentials import as_cluster
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.operations import spent
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
+from magnum_capi_helm.model import names
+from magnum_capi_helm.model import timing
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -81,7 +81,7 @@ def ensure(
         ids = _make(session, scope[1], groups)
         made = dataclasses.replace(record, groups={**record.groups, **ids})
         _write(management, scope, made)
-    except exceptions.LeaseLost:
+    except errors.LeaseLost:
         _take_back(management, scope, session, groups)
         raise
     return ids
@@ -99,13 +99,13 @@ def _make(
         if name in there:
             return there[name]
         with sessions.asking(f"server group {name}"):
-            fence.check()
+            lease_guard.check()
             # The client takes the newest microversion that both know: soft
             # policies are Nova's since 2.15.
             made = api.create_server_group(name=name, policies=[groups[group]])
         return str(made.id)
 
-    with spent.Threads(4) as pool:
+    with timing.Threads(4) as pool:
         return dict(zip(groups, pool.map(one, groups), strict=True))
 
 
@@ -133,7 +133,7 @@ def _take_back(
             for each in list(api.server_groups()) if lost else ():
                 if each.name in lost:
                     api.delete_server_group(each.id, ignore_missing=True)
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         LOG.warning(
             "server groups of %s may be left in Nova, delete those named "
             "%s-*: %s",
@@ -176,7 +176,7 @@ def _remove(
     project: str,
     gone: Mapping[str, str],
 ) -> None:
-    own = as_cluster.session(management, scope)
+    own = credential_session.session(management, scope)
     api = _nova(own or sessions.service_session())
     ids = {id_ for id_ in gone.values() if id_}
     unsure = {
@@ -209,14 +209,14 @@ def _read(management: client.Client, scope: snapshot.Scope) -> _Record | None:
     if secret is None:
         return None
     try:
-        content = packed.read_plain(secret["data"][_KEY])
+        content = encoding.read_plain(secret["data"][_KEY])
         return _Record(
             project=str(content["project"]),
             groups={str(k): str(v) for k, v in content["groups"].items()},
             labels=view.labels_of(secret),
         )
-    except packed.DAMAGED as error:
-        raise exceptions.ManagementError(
+    except encoding.DAMAGED as error:
+        raise errors.ManagementError(
             f"the Secret {name} does not say which server groups to delete "
             f"({type(error).__name__}): delete those named {scope[1]}-* in "
             "Nova, then delete the Secret"
@@ -236,6 +236,6 @@ def _write(
                 "labels": record.labels,
             },
             "type": "Opaque",
-            "data": {_KEY: packed.plain(content)},
+            "data": {_KEY: encoding.plain(content)},
         },
     )

@@ -24,10 +24,10 @@ import openstack.connection
 import openstack.exceptions
 from requests import adapters
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import tls_files
-from magnum_capi_helm.operations import spent
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import timing
 
 #: Seconds for one request, where Magnum's configuration sets none.
 _TIMEOUT = 30
@@ -129,7 +129,7 @@ def accepted(session: Any) -> bool:
     try:
         with asking("Keystone"):
             session.get_token()
-    except exceptions.CloudError as error:
+    except errors.CloudError as error:
         refusals = (ka_exceptions.Unauthorized, ka_exceptions.NotFound)
         if isinstance(error.__cause__, refusals):
             return False
@@ -147,7 +147,7 @@ def _service_auth(**instead: str | None) -> Any:
             conf.CONF, _SECTION, **instead
         )
     except ka_exceptions.ClientException as error:
-        raise exceptions.NotConfigured(f"[{_SECTION}]: {error}") from error
+        raise errors.NotConfigured(f"[{_SECTION}]: {error}") from error
 
 
 def _session(auth: Any) -> Any:
@@ -172,7 +172,7 @@ class _Measured(adapters.BaseAdapter):
 
     def send(self, *args: Any, **kwargs: Any) -> Any:
         """One request."""
-        with spent.waiting(spent.OPENSTACK):
+        with timing.waiting(timing.OPENSTACK):
             return self._inner.send(*args, **kwargs)
 
     def close(self) -> None:
@@ -186,7 +186,7 @@ def identity_url() -> str:
         conf.CONF.keystone_authtoken.www_authenticate_uri
     )
     if not url:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             "[keystone_auth] auth_url is not set in magnum.conf"
         )
     return version_3(str(url))
@@ -212,19 +212,19 @@ def asking(what: str, name: str = "") -> Iterator[None]:
         ka_exceptions.RetriableConnectionFailure,
         openstack.exceptions.ServiceDiscoveryException,
     ) as error:
-        raise exceptions.CloudUnreachable(
+        raise errors.CloudUnreachable(
             f"{what}: no answer ({type(error).__name__}){asked}"
         ) from error
     except (
         openstack.exceptions.SDKException,
         ka_exceptions.ClientException,
     ) as error:
-        raise exceptions.CloudError(
+        raise errors.CloudError(
             f"{what}: the request failed{asked}. {error}"
         ) from error
 
 
-def missing(error: exceptions.CloudError) -> bool:
+def missing(error: errors.CloudError) -> bool:
     """Whether a service said that there is no such thing (404)."""
     return isinstance(
         error.__cause__,
@@ -232,7 +232,7 @@ def missing(error: exceptions.CloudError) -> bool:
     )
 
 
-def busy(error: exceptions.CloudError) -> bool:
+def busy(error: errors.CloudError) -> bool:
     """Whether a service can't do it now, with what it has to do before.
 
     Octavia and Neutron say 409 then, Cinder 400.
@@ -292,7 +292,7 @@ def proxy(session: Any, service: str, section: str, prefix: str) -> Any:
             return getattr(connection, prefix)
         except AttributeError as error:
             # openstacksdk before 4.11, when the service does not answer.
-            raise exceptions.CloudUnreachable(
+            raise errors.CloudUnreachable(
                 f"{service}: no answer. It was asked for at {endpoint}"
             ) from error
 

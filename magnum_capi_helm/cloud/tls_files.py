@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import os
 from typing import Any
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 
 def check(session: Any, section: str) -> None:
@@ -28,7 +28,7 @@ def check(session: Any, section: str) -> None:
             if not os.path.isdir(path):
                 open(path, "rb").close()
         except OSError as error:
-            raise exceptions.NotConfigured(
+            raise errors.NotConfigured(
                 f"[{section}] {option} {path}: {error.strerror}"
             ) from error
 

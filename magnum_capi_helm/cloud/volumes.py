@@ -7,8 +7,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.model import errors
 
 #: Cinder's placeholder, and no type to choose.
 _PLACEHOLDER = "__DEFAULT__"
@@ -52,7 +52,7 @@ class Volumes:
         try:
             with sessions.asking("default volume type"):
                 return str(self._volume_api.get_type("default").name)
-        except exceptions.CloudError as error:
+        except errors.CloudError as error:
             if sessions.missing(error):
                 return None
             raise

@@ -7,8 +7,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.model import errors
 
 
 class Accept(fleet.Fleet):
@@ -48,7 +48,7 @@ class Accept(fleet.Fleet):
         from magnum_capi_helm import runtime
 
         if parsed_args.gone and not parsed_args.clusters:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "--gone takes names or UUIDs of clusters, not --all or "
                 "--project"
             )
@@ -58,7 +58,7 @@ class Accept(fleet.Fleet):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """Compare what is recorded with what is there."""
-        from magnum_capi_helm import preview
+        from magnum_capi_helm.lifecycle import preview
         from magnum_capi_helm.planes import acceptance
 
         if not row.stack_id:

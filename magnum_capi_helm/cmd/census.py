@@ -2,7 +2,7 @@
 
 """All rows, and what there is of them on all management clusters.
 
-What to make of it says :mod:`magnum_capi_helm.records.inventory`. Nothing is
+What to make of it says :mod:`magnum_capi_helm.database.inventory`. Nothing is
 written.
 """
 
@@ -14,24 +14,24 @@ import dataclasses
 import functools
 from typing import Any, NamedTuple
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import staleness
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import upkeep
+from magnum_capi_helm.database import inventory
+from magnum_capi_helm.database import queries
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.helm import releases
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.operations import kept
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import state_secret
 from magnum_capi_helm.planes import namespaces
 from magnum_capi_helm.planes import origin
-from magnum_capi_helm.records import inventory
-from magnum_capi_helm.records import roster
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 
 
@@ -76,7 +76,7 @@ def take(project: str | None, now: staleness.Cloud | None = None) -> Census:
 
 
 def _rows(project: str | None) -> list[inventory.Row]:
-    found = roster.read(project, choice.of_this_driver)
+    found = queries.read(project, choice.of_this_driver)
     return [_row(cluster, nodegroups) for cluster, nodegroups in found]
 
 
@@ -129,7 +129,7 @@ def _look(
             return inventory.Plane(name, identity, silence=str(error))
         # The kubeconfig is for the projects' namespaces alone.
         return _look(name, now, within, everywhere=False, ours=ours)
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         return inventory.Plane(name, identity, silence=str(error))
     return inventory.Plane(name, identity, found)
 
@@ -226,8 +226,8 @@ def _found(
 def _intended(rt: runtime.Runtime, scope: inventory.Scope) -> str:
     """The version of the chart that was last wanted; empty: not known."""
     try:
-        found = kept.read(rt, scope).wanted
-    except exceptions.CapiHelmError as error:
+        found = state_secret.read(rt, scope).wanted
+    except errors.CapiHelmError as error:
         if error.retriable:
             raise
         return ""

@@ -10,17 +10,17 @@ import dataclasses
 import pathlib
 from typing import TYPE_CHECKING
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import option_types
 
 if TYPE_CHECKING:
-    from magnum_capi_helm import spec
+    from magnum_capi_helm.model import cluster_spec
 
 Table = tuple[tuple[str, ...], list[tuple[object, ...]]]
 
 
-def wanted(version: str | None) -> spec.Chart:
+def wanted(version: str | None) -> cluster_spec.Chart:
     """The configured chart, in the version given or the configured one."""
     from magnum_capi_helm.resolve import requested
 
@@ -74,7 +74,7 @@ class Fetch(base.Command):
         if parsed_args.source:
             source = _source(chart, parsed_args.source)
             if store.has(chart):
-                raise exceptions.InvalidInput(
+                raise errors.InvalidInput(
                     f"{chart.name} {chart.version} is in the chart store "
                     f"already: to take {parsed_args.source}, give it a "
                     "version of its own, or remove the one in the store"
@@ -82,7 +82,7 @@ class Fetch(base.Command):
         self.app.stdout.write(f"{store.keep(chart, source)}\n")
 
 
-def _source(chart: spec.Chart, place: str) -> spec.Chart:
+def _source(chart: cluster_spec.Chart, place: str) -> cluster_spec.Chart:
     """Where ``--from`` wants the chart to come from."""
     from magnum_capi_helm.helm import charts
 
@@ -137,7 +137,7 @@ class List(base.Lister):
 def _rows(everything: bool) -> Iterator[dict[str, object]]:
     from magnum_capi_helm import runtime
     from magnum_capi_helm.helm import charts
-    from magnum_capi_helm.versions import supported
+    from magnum_capi_helm.model import supported
 
     stored = runtime.any_one().charts.entries()
     for each in stored:
@@ -165,7 +165,7 @@ def _rows(everything: bool) -> Iterator[dict[str, object]]:
 
 
 def _about(version: str) -> dict[str, object]:
-    from magnum_capi_helm.versions import supported
+    from magnum_capi_helm.model import supported
 
     release = supported.find(version)
     return {

@@ -11,9 +11,9 @@ import argparse
 from collections.abc import Sequence
 import dataclasses
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import adopt
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.swap import finding
 
 
@@ -71,7 +71,7 @@ class Check(base.Lister):
         if parsed_args.rollback:
             return self._rollback(parsed_args)
         if parsed_args.project or parsed_args.all or parsed_args.to_do:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "--project, --all and --to-do are for --rollback: give it, "
                 "or leave them away"
             )

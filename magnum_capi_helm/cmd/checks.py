@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 import dataclasses
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import component_checks
 from magnum_capi_helm.cmd import configuration_checks
@@ -20,7 +19,8 @@ from magnum_capi_helm.cmd import host_checks
 from magnum_capi_helm.cmd import magnum_checks
 from magnum_capi_helm.cmd import plane_checks
 from magnum_capi_helm.cmd import template_checks
-from magnum_capi_helm.versions import components
+from magnum_capi_helm.model import components
+from magnum_capi_helm.model import errors
 
 OK = components.OK
 FAILED = components.FAILED
@@ -142,7 +142,7 @@ def _made(
             found.append(Result(each.name, OK, each.look(rt)))
         except template_checks.UnreadableError as error:
             found.append(Result(each.name, UNKNOWN, str(error)))
-        except exceptions.CapiHelmError as error:
+        except errors.CapiHelmError as error:
             found.append(Result(each.name, FAILED, str(error)))
             if isinstance(error, plane_checks.NoWayInError):
                 away = each.name
@@ -172,7 +172,7 @@ def _unmade(why: str, checks: Sequence[Check]) -> Iterator[Result]:
 def _words(error: Exception) -> str:
     """In one line, what the driver has no words of its own for."""
     text = f"{type(error).__name__}: {error}"
-    return str(exceptions.CapiHelmError(text))
+    return str(errors.CapiHelmError(text))
 
 
 def _unasked(name: str, away: str) -> Result:

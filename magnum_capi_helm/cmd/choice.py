@@ -12,11 +12,11 @@ from magnum.common import exception
 from magnum.drivers.common import driver as drivers
 
 from magnum_capi_helm import driver
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
-from magnum_capi_helm import preview
-from magnum_capi_helm.records import roster
-from magnum_capi_helm.records import rows
+from magnum_capi_helm.database import queries
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.lifecycle import preview
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 
 
 def clusters(parsed_args: argparse.Namespace) -> list[Any]:
@@ -30,14 +30,14 @@ def clusters(parsed_args: argparse.Namespace) -> list[Any]:
     named = list(dict.fromkeys(parsed_args.clusters))
     ways = [bool(named), bool(parsed_args.project), parsed_args.every]
     if sum(ways) != 1:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "give names or UUIDs of clusters, or --project ID, or --all: "
             "exactly one of the three"
         )
     if named:
         found = {row.uuid: row for row in map(find, named)}
         return list(found.values())
-    every = roster.read(parsed_args.project, of_this_driver)
+    every = queries.read(parsed_args.project, of_this_driver)
     chosen = [
         row for row, _ in every if rows.action(row.status or "") != "DELETE"
     ]
@@ -59,7 +59,7 @@ def find(ref: str) -> Any:
     if not of_this_driver(template):
         kind = (template.server_type, template.cluster_distro, template.coe)
         name = template.driver or f"of {'/'.join(map(str, kind))}"
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"cluster {row.name} ({row.uuid}) is of the driver {name}: "
             f"choose one of {names.DRIVER}"
         )

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import components
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import supported
+from magnum_capi_helm.model import tested_versions
 from magnum_capi_helm.resolve import requested
-from magnum_capi_helm.versions import components
-from magnum_capi_helm.versions import supported
-from magnum_capi_helm.versions import tested_versions
 
 _ALL = "versions"
 
@@ -34,7 +34,7 @@ def on_management_cluster(rt: runtime.Runtime) -> Iterator[components.Line]:
         )
     except answers.ForbiddenError as error:
         yield components.Line(_ALL, components.UNKNOWN, str(error))
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         yield components.Line(_ALL, components.FAILED, str(error))
     else:
         for each in components.compare(deployments, release, chart):
@@ -51,7 +51,7 @@ def on_conductor(rt: runtime.Runtime) -> Iterator[components.Line]:
         return
     try:
         found = rt.helm.version()
-    except exceptions.CapiHelmError:
+    except errors.CapiHelmError:
         return
     yield _named(components.helm(found, release.helm, chart))
 
@@ -62,7 +62,7 @@ def _tested() -> tuple[str, tested_versions.Release | None, str]:
         chart = requested.default_chart().version
         why = f"what chart {chart} was tested with is not known"
         return chart, supported.find(chart), why
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         return "", None, str(error)
 
 

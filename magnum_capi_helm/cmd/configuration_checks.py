@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 
 from oslo_config import cfg
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
 from magnum_capi_helm import runtime
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import access_rules
 from magnum_capi_helm.features import audit
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.resolve import overlays
 from magnum_capi_helm.resolve import site
 
@@ -33,7 +33,7 @@ def configuration(_: runtime.Runtime) -> str:
     if not found:
         wrong.append(conf.NO_FILES)
     if wrong:
-        raise exceptions.NotConfigured("; ".join(wrong))
+        raise errors.NotConfigured("; ".join(wrong))
     return ", ".join(found)
 
 
@@ -64,5 +64,5 @@ def _refusals() -> Iterator[str]:
     for look in looks:
         try:
             look()
-        except exceptions.CapiHelmError as error:
+        except errors.CapiHelmError as error:
             yield str(error)

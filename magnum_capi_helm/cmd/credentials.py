@@ -11,8 +11,8 @@ import argparse
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
     from magnum_capi_helm import runtime
@@ -55,8 +55,8 @@ class Refresh(fleet.Fleet):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """What of a cluster's Secret is not of now."""
-        from magnum_capi_helm import preview
         from magnum_capi_helm.credentials import refresh
+        from magnum_capi_helm.lifecycle import preview
         from magnum_capi_helm.operations import operation
         from magnum_capi_helm.planes import places
 
@@ -151,7 +151,7 @@ class Replace(fleet.Fleet):
 
         limited = parsed_args.dead or parsed_args.before is not None
         if not parsed_args.clusters and not limited:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "--all and --project need --dead, or --before TIME: which "
                 "credentials are to be replaced?"
             )
@@ -162,12 +162,12 @@ class Replace(fleet.Fleet):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """Whether it is to be replaced, and can be."""
-        from magnum_capi_helm import preview
         from magnum_capi_helm.credentials import replacement
         from magnum_capi_helm.credentials import rotation
+        from magnum_capi_helm.database import rows
+        from magnum_capi_helm.lifecycle import preview
         from magnum_capi_helm.operations import operation
         from magnum_capi_helm.planes import places
-        from magnum_capi_helm.records import rows
 
         # Hours may have passed since the rows were listed.
         fresh = rows.fresh(preview.context(), row)
@@ -197,8 +197,8 @@ class Replace(fleet.Fleet):
         old one, which has leaked.
         """
         from magnum_capi_helm.credentials import replacement
+        from magnum_capi_helm.database import rows
         from magnum_capi_helm.operations import operation
-        from magnum_capi_helm.records import rows
 
         note, scope = "it was given later", operation.scope_of(row)
         # A deletion revokes all of them.

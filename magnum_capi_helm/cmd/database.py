@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 _Answer = TypeVar("_Answer")
 
@@ -72,7 +72,7 @@ def read(ask: Callable[[], _Answer]) -> _Answer:
         if not raised(error):
             raise
         told = words(error, url())
-    raise exceptions.NotConfigured(told)
+    raise errors.NotConfigured(told)
 
 
 def url() -> str:

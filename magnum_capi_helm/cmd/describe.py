@@ -7,10 +7,10 @@ from __future__ import annotations
 import argparse
 import time
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import ctrl_c
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import branch
 
 TREE = "tree"
@@ -62,11 +62,11 @@ class Describe(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Look once, or until somebody has seen enough."""
-        from magnum_capi_helm import portrait
         from magnum_capi_helm.cmd import choice
+        from magnum_capi_helm.lifecycle import describe
 
         row = choice.find(parsed_args.cluster)
-        self._sitter = portrait.Sitter(row)
+        self._sitter = describe.Sitter(row)
         self._last: branch.Branch | None = None
         if not parsed_args.watch:
             self._last = self._sitter.look()
@@ -108,7 +108,7 @@ class Describe(base.Command):
         """Look; one that failed is shown, and the next one may not."""
         try:
             self._last = self._sitter.look()
-        except exceptions.CapiHelmError as error:
+        except errors.CapiHelmError as error:
             self._last = branch.Branch(
                 "cluster",
                 self._sitter.name,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
-from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.model import option_types
 
 if TYPE_CHECKING:
-    from magnum_capi_helm.rendering import difference
+    from magnum_capi_helm.chart import diff
 
 #: Paths shown of one object; the rest is counted.
 _SHOWN = 4
@@ -52,8 +52,8 @@ class Diff(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Compare with what is installed."""
-        from magnum_capi_helm import preview
         from magnum_capi_helm.cmd import choice
+        from magnum_capi_helm.lifecycle import preview
         from magnum_capi_helm.planes import places
 
         row = choice.find(parsed_args.cluster)
@@ -67,14 +67,14 @@ class Diff(base.Lister):
 
 
 def table(
-    found: Sequence[difference.Change],
+    found: Sequence[diff.Change],
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The changes, as cliff lists them."""
     header = ("Object", "Change", "Machines replaced", "What")
     return header, [_row(each) for each in found]
 
 
-def summary(found: Sequence[difference.Change]) -> str:
+def summary(found: Sequence[diff.Change]) -> str:
     """How much changes, in a few words."""
     replaced = sum(each.replaced for each in found)
     if not found:
@@ -90,7 +90,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _row(change: difference.Change) -> tuple[str, ...]:
+def _row(change: diff.Change) -> tuple[str, ...]:
     more = len(change.paths) - _SHOWN
     shown = ", ".join(change.paths[:_SHOWN])
     return (

@@ -10,10 +10,10 @@ import dataclasses
 import pathlib
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.model import errors
 
 EXPORTED = "exported"
 NOTHING = "nothing to export"
@@ -92,16 +92,16 @@ class Export(base.Lister):
         return line
 
     def _one(self, row: Any, directory: pathlib.Path) -> fleet.Line:
-        from magnum_capi_helm import actor
+        from magnum_capi_helm.model import audit
 
         line = fleet.Line(row.name or "", row.uuid, row.project_id, NOTHING)
         if not row.stack_id:
             return line
-        with actor.acting(fleet.operator("export")):
+        with audit.acting(fleet.operator("export")):
             try:
-                with actor.noted(row.uuid):
+                with audit.noted(row.uuid):
                     result, detail = self._export(row, directory)
-            except exceptions.CapiHelmError as error:
+            except errors.CapiHelmError as error:
                 result, detail = fleet.FAILED, str(error)
         return dataclasses.replace(line, result=result, detail=detail)
 
@@ -117,16 +117,16 @@ class Export(base.Lister):
         try:
             chart = pathlib.Path(found.rt.charts.ensure(found.chart))
             files.keep_chart(directory, chart)
-        except exceptions.CapiHelmError as error:
+        except errors.CapiHelmError as error:
             return NO_CHART, f"{path}: {error}"
         return EXPORTED, str(path)
 
 
 def _staying(row: Any) -> Any | None:
     """The row as it is now; None: it is gone, or goes."""
-    from magnum_capi_helm import preview
     from magnum_capi_helm.backup import reading
-    from magnum_capi_helm.records import rows
+    from magnum_capi_helm.database import rows
+    from magnum_capi_helm.lifecycle import preview
 
     fresh = rows.fresh(preview.context(), row)
     return None if fresh is None or reading.leaving(fresh) else fresh

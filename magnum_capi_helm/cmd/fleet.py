@@ -23,12 +23,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
-    from magnum_capi_helm import actor
+    from magnum_capi_helm.model import audit
 
 HEADER = ("Cluster", "UUID", "Project", "Result", "Detail")
 
@@ -45,10 +45,10 @@ _PAUSE = 5.0
 #: What passes by itself, and says nothing of a change that was made. A freeze,
 #: or a management cluster that is another one, takes somebody to end it.
 _PASSING = (
-    exceptions.CloudUnreachable,
-    exceptions.ManagementUnreachable,
-    exceptions.Conflict,
-    exceptions.LeaseHeld,
+    errors.CloudUnreachable,
+    errors.ManagementUnreachable,
+    errors.Conflict,
+    errors.LeaseHeld,
 )
 
 
@@ -162,7 +162,7 @@ class Fleet(base.Lister, abc.ABC):
     def _shown(self, row: Any, parsed_args: argparse.Namespace) -> Line:
         try:
             found = self.plan(row, parsed_args)
-        except exceptions.CapiHelmError as error:
+        except errors.CapiHelmError as error:
             return _line(row, REFUSED, str(error))
         return _line(row, WOULD if found.detail else NOTHING, found.told)
 
@@ -190,20 +190,20 @@ class Fleet(base.Lister, abc.ABC):
 
     def _one(self, row: Any, parsed_args: argparse.Namespace) -> Line:
         """Change one, and wait until it is done."""
-        from magnum_capi_helm import actor
+        from magnum_capi_helm.model import audit
 
-        with actor.acting(operator(self.action)):
+        with audit.acting(operator(self.action)):
             try:
                 found = self.plan(row, parsed_args)
-            except exceptions.CapiHelmError as error:
+            except errors.CapiHelmError as error:
                 return _line(row, REFUSED, str(error))
             if not found.detail:
                 return _line(row, NOTHING, found.told)
             try:
-                with actor.noted(row.uuid):
+                with audit.noted(row.uuid):
                     found.make()
                 self._wait(found, parsed_args.patience * 60)
-            except exceptions.CapiHelmError as error:
+            except errors.CapiHelmError as error:
                 return _line(row, FAILED, str(error))
         return _line(row, CHANGED, found.told)
 
@@ -211,7 +211,7 @@ class Fleet(base.Lister, abc.ABC):
         over = time.monotonic() + seconds
         while left := _left(found):
             if time.monotonic() > over:
-                raise exceptions.CapiHelmError(
+                raise errors.CapiHelmError(
                     f"not done within {seconds / 60:.0f} minutes: {left}"
                 )
             time.sleep(self.pause)
@@ -228,12 +228,12 @@ def _left(found: Change) -> str:
         return str(error)
 
 
-def operator(action: str) -> actor.Actor:
+def operator(action: str) -> audit.Actor:
     """Whoever is at this shell."""
-    from magnum_capi_helm import actor
+    from magnum_capi_helm.model import audit
 
     name = os.environ.get("SUDO_USER") or _login()
-    return actor.Actor(action, user=f"{name}@{socket.gethostname()}")
+    return audit.Actor(action, user=f"{name}@{socket.gethostname()}")
 
 
 def _login() -> str:

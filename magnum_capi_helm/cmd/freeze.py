@@ -13,10 +13,10 @@ import datetime
 import time
 from typing import TYPE_CHECKING
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
     from magnum_capi_helm import runtime
@@ -156,11 +156,11 @@ class Thaw(_Command):
 @contextlib.contextmanager
 def _told(rt: runtime.Runtime, action: str) -> Iterator[str]:
     """Log who did it; whoever has one management cluster gave it no name."""
-    from magnum_capi_helm import actor
+    from magnum_capi_helm.model import audit
 
     who = fleet.operator(action)
     subject = f"management cluster {rt.home.name}".rstrip()
-    with actor.acting(who), actor.told(subject):
+    with audit.acting(who), audit.told(subject):
         yield who.user
 
 
@@ -176,7 +176,7 @@ def chosen(name: str | None) -> str:
         return runtime.home_of(name).name
     found = runtime.names()
     if len(found) > 1:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"give --management-cluster, one of {', '.join(found)}"
         )
     return found[0]

@@ -7,16 +7,16 @@ from __future__ import annotations
 import os
 import re
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
-from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import key_manager
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.delivery import sender
 from magnum_capi_helm.delivery import settings
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.helm import packages
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import requested
 
 _ALLOWED = "kubernetes_allowed_network_drivers"
@@ -33,7 +33,7 @@ def helm(rt: runtime.Runtime) -> str:
     found = rt.helm.version()
     numbers = _NUMBERS.match(found)
     if numbers and tuple(map(int, numbers.groups())) < _OLDEST_HELM:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"helm {found} is too old: install helm "
             f"{'.'.join(map(str, _OLDEST_HELM))} or later on the PATH of "
             "magnum-conductor"
@@ -66,7 +66,7 @@ def chart(rt: runtime.Runtime) -> str:
     return found
 
 
-def _read(path: str, wanted: spec.Chart) -> str:
+def _read(path: str, wanted: cluster_spec.Chart) -> str:
     """Return the path if the chart there can be used.
 
     An operator may have put it there by hand.
@@ -75,13 +75,13 @@ def _read(path: str, wanted: spec.Chart) -> str:
     """
     try:
         found = packages.read(path)
-    except exceptions.ChartUnavailable as error:
-        raise exceptions.ChartUnavailable(
+    except errors.ChartUnavailable as error:
+        raise errors.ChartUnavailable(
             f"{error}: remove it to have it fetched anew, or put a good one "
             "there"
         ) from error
     if found.version.removeprefix("v") != wanted.version.removeprefix("v"):
-        raise exceptions.ChartUnavailable(
+        raise errors.ChartUnavailable(
             f"{path} has the chart {found.name} {found.version}: remove it, "
             "or put the right one there"
         )
@@ -97,20 +97,20 @@ def network_drivers(_: runtime.Runtime) -> str:
     usable = [each for each in networking.CNIS if every or each in names]
     set_to = f"[cluster_template] {_ALLOWED} = {','.join(names)}"
     if not usable:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{set_to}: Magnum refuses templates with "
             f"{' or '.join(networking.CNIS)}, all that the chart has: set it "
             f"to {','.join(networking.CNIS)}"
         )
     if not every and default not in names:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{set_to} is without {default}, which Magnum takes for "
             f"templates that name none, and refuses: set {_DEFAULT} to "
             f"{usable[0]}"
         )
     taken = networking.CNIS[0] if default == _FLANNEL else default
     if taken not in networking.CNIS:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"[cluster_template] {_DEFAULT} = {default}, which the driver "
             f"refuses: set it to {usable[0]}"
         )

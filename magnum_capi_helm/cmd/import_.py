@@ -10,8 +10,8 @@ import dataclasses
 import pathlib
 from typing import TYPE_CHECKING
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
     from magnum_capi_helm.backup import bundle
@@ -90,13 +90,13 @@ class Import(fleet.Fleet):
         found = files.read(row.path)
         cluster = restoring.row_of(found.header)
         if reading.leaving(cluster):
-            raise exceptions.NotSupported("the cluster is being deleted")
+            raise errors.NotSupported("the cluster is being deleted")
         rt = restoring.place(cluster, parsed_args.onto)
         finding = restoring.compare(rt, cluster, found)
         partly = parsed_args.leave_different
         restoring.check(finding, partly=partly)
         if finding.later and not finding.missing:
-            raise exceptions.NotSupported(_later(found.header, finding))
+            raise errors.NotSupported(_later(found.header, finding))
         if finding.missing:
             rt.anchor.check()
         return fleet.Change(
@@ -127,7 +127,7 @@ class Import(fleet.Fleet):
 def _over(header: bundle.Header) -> str:
     """Why a file that was not named is of no use any more; empty: it is."""
     from magnum_capi_helm.backup import reading
-    from magnum_capi_helm.records import rows
+    from magnum_capi_helm.database import rows
 
     row = rows.find(rows.everywhere(), header.cluster)
     if row is None:

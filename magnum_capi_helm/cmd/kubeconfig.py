@@ -11,11 +11,11 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import private_file
+from magnum_capi_helm.model import errors
 
 #: Cluster API's key in the Secret.
 _KEY = "value"
@@ -61,8 +61,8 @@ class Kubeconfig(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Take it, and write down who did."""
-        from magnum_capi_helm import actor
         from magnum_capi_helm.cmd import choice
+        from magnum_capi_helm.model import audit
 
         path, force = parsed_args.file, parsed_args.force
         if path is not None:
@@ -70,8 +70,8 @@ class Kubeconfig(base.Command):
         row = choice.find(parsed_args.cluster)
         # Before anybody has it.
         with (
-            actor.acting(fleet.operator("kubeconfig")),
-            actor.noted(row.uuid),
+            audit.acting(fleet.operator("kubeconfig")),
+            audit.noted(row.uuid),
         ):
             text = _read(row)
         if path is None:
@@ -87,19 +87,19 @@ def _read(row: Any) -> str:
     :raises NotSupported: there is none
     :raises ManagementError: it is damaged
     """
-    from magnum_capi_helm import names
     from magnum_capi_helm.management import kinds
+    from magnum_capi_helm.model import names
     from magnum_capi_helm.operations import operation
     from magnum_capi_helm.planes import places
 
     if not row.stack_id:
-        raise exceptions.NotSupported(operation.NO_RELEASE)
+        raise errors.NotSupported(operation.NO_RELEASE)
     rt = places.find(row)
     namespace, release = operation.scope_of(row)
     name = names.kubeconfig(release)
     secret = rt.management.get(kinds.SECRET, namespace, name)
     if secret is None:
-        raise exceptions.NotSupported(
+        raise errors.NotSupported(
             f"there is no Secret {name}: Cluster API makes it when the "
             f"network is there; see 'magnum-capi-helm describe {row.uuid}'"
         )
@@ -110,7 +110,7 @@ def _read(row: Any) -> str:
         # Not chained: what YAML says of it quotes it.
         well = False
     if not well:
-        raise exceptions.ManagementError(
+        raise errors.ManagementError(
             f"the Secret {name} is damaged: it holds no kubeconfig. Cluster "
             "API makes it anew when it is deleted"
         )

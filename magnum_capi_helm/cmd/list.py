@@ -8,8 +8,8 @@ import argparse
 import dataclasses
 from typing import TYPE_CHECKING
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cmd import staleness
@@ -73,7 +73,7 @@ class List(base.Lister):
         from magnum_capi_helm import runtime
         from magnum_capi_helm.cmd import census
         from magnum_capi_helm.cmd import owners
-        from magnum_capi_helm.records import inventory
+        from magnum_capi_helm.database import inventory
 
         chosen = parsed_args.management_cluster
         if chosen is not None:
@@ -104,7 +104,7 @@ class List(base.Lister):
 
         try:
             return staleness.cloud()
-        except exceptions.CapiHelmError as error:
+        except errors.CapiHelmError as error:
             self.app.stderr.write(
                 f"whether credentials are stale is not known: {error}\n"
             )
@@ -112,7 +112,7 @@ class List(base.Lister):
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Exit code 1 when anything is not ok."""
-        from magnum_capi_helm.records import inventory
+        from magnum_capi_helm.database import inventory
 
         super().run(parsed_args)
         return int(any(each.state != inventory.OK for each in self._lines))

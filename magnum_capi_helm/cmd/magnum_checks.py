@@ -11,16 +11,16 @@ from typing import Any
 from magnum.common import exception
 from magnum.drivers.common import driver as drivers
 
-from magnum_capi_helm import conf
 from magnum_capi_helm import driver
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import database as database_errors
 from magnum_capi_helm.cmd import template_checks
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import making
-from magnum_capi_helm.records import roster
+from magnum_capi_helm.database import queries
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 
 _DISABLED = "[drivers] disabled_drivers"
 _DEFAULT = "[drivers] default_driver"
@@ -35,10 +35,10 @@ def database(_rt: runtime.Runtime) -> str:
     scheme, _, path = url.partition("?")[0].partition(":///")
     # SQLite would create the file, and check writes nothing.
     if scheme == "sqlite" and not pathlib.Path(path).is_file():
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"there is no file {path}: set [database] connection"
         )
-    database_errors.read(roster.probe)
+    database_errors.read(queries.probe)
     return database_errors.location(url)
 
 
@@ -62,7 +62,7 @@ def driver_of_templates(_: runtime.Runtime) -> str:
         for point, kind in drivers.Driver.load_entry_points()
     }
     if names.DRIVER not in provided:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"Magnum does not load {names.DRIVER}: take it out of "
             f"{_DISABLED}, or install the driver into Magnum's own Python "
             "environment"
@@ -70,7 +70,7 @@ def driver_of_templates(_: runtime.Runtime) -> str:
     rivals = _rivals(provided)
     if not hasattr(drivers.Driver, "get_default_driver"):
         if rivals:
-            raise exceptions.NotConfigured(_advice(rivals))
+            raise errors.NotConfigured(_advice(rivals))
         return names.DRIVER
     default = _default_driver()
     if rivals:
@@ -97,7 +97,7 @@ def _check_old_templates(rivals: Mapping[str, list[str]]) -> None:
     shared = {kind for kinds in rivals.values() for kind in kinds}
     try:
         found = [
-            exceptions.shown(each.name)
+            errors.shown(each.name)
             for each in template_checks.of_this_driver()
             if not each.driver and template_checks.kind(each) in shared
         ]
@@ -108,7 +108,7 @@ def _check_old_templates(rivals: Mapping[str, list[str]]) -> None:
         ) from None
     if found:
         named = f" ({', '.join(found)})"
-        raise exceptions.NotConfigured(_advice(rivals, named))
+        raise errors.NotConfigured(_advice(rivals, named))
 
 
 def _advice(rivals: Mapping[str, list[str]], templates: str = "") -> str:
@@ -140,14 +140,14 @@ def _default_driver() -> str:
     try:
         found = drivers.Driver.get_default_driver()
     except exception.ClusterDriverNotSupported:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{_DEFAULT} = {configured} is not installed, or it is in "
             f"{_DISABLED}: set it to {names.DRIVER}"
         ) from None
     if configured:
         return f"{configured}, by {_DEFAULT}"
     if found != names.DRIVER:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"new templates that name no driver get {found}, the first one "
             f"by name: set {_DEFAULT} = {names.DRIVER}"
         )
@@ -168,7 +168,7 @@ def service_user(_: runtime.Runtime) -> str:
     if any(map(making.is_admin, found.role_names)):
         return f"{found.username} has the role admin in {scope}"
     roles = ", ".join(found.role_names) or "no role"
-    raise exceptions.NotConfigured(
+    raise errors.NotConfigured(
         f"{found.username} has {roles} in {scope}, but not admin, which "
         "deletes what clusters of other users leave in Keystone and Nova: "
         f"'openstack role add --user {found.user_id} {option} admin'"

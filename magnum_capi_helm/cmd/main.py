@@ -23,9 +23,9 @@ from cliff import app
 from cliff import command
 from cliff import commandmanager
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import complete
+from magnum_capi_helm.model import errors
 
 
 class Application(app.App):
@@ -83,7 +83,7 @@ class Application(app.App):
             return
         for name in ("keystoneauth", "oslo_service"):
             logging.getLogger(name).setLevel(logging.WARNING)
-        from magnum_capi_helm import conf
+        from magnum_capi_helm.config import conf
 
         # oslo.db would try to connect for 100 seconds, in silence.
         conf.CONF.set_default("max_retries", 0, "database")
@@ -95,7 +95,7 @@ class Application(app.App):
         if conf.files():
             return
         if cmd.configuration is base.Configuration.REQUIRED:
-            raise exceptions.NotConfigured(conf.NO_FILES)
+            raise errors.NotConfigured(conf.NO_FILES)
         self.stderr.write(f"{conf.NO_FILES}\n")
 
 

@@ -11,12 +11,12 @@ import functools
 import pathlib
 from typing import TYPE_CHECKING
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import base
+from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
+    from magnum_capi_helm.database import inventory
     from magnum_capi_helm.metrics import cloud
-    from magnum_capi_helm.records import inventory
 
 
 class Metrics(base.Command):
@@ -49,8 +49,8 @@ class Metrics(base.Command):
         """Read everything, then print or write it."""
         output: pathlib.Path | None = parsed_args.output
         if output is not None and output.suffix != ".prom":
-            raise exceptions.InvalidInput(
-                f"--output {exceptions.shown(str(output))} is not read by "
+            raise errors.InvalidInput(
+                f"--output {errors.shown(str(output))} is not read by "
                 "node_exporter: give a file whose name ends with .prom"
             )
         text, wrong = collected()
@@ -69,7 +69,7 @@ def _write(path: pathlib.Path, text: str) -> None:
     try:
         textfile.write(path, text)
     except OSError as error:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"--output {path} can't be written: {error.strerror}"
         ) from error
 
@@ -103,8 +103,8 @@ def _details(
     lines: Sequence[inventory.Line],
     plane: inventory.Plane,
 ) -> tuple[cloud.Details, list[str]]:
-    from magnum_capi_helm import conf
     from magnum_capi_helm import runtime
+    from magnum_capi_helm.config import conf
     from magnum_capi_helm.metrics import sources
 
     here = {each.uuid for each in lines if each.plane == plane.name}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import chart
+from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
     from magnum_capi_helm import runtime
@@ -121,13 +121,13 @@ class Mirror(base.Lister):
                 try:
                     file = mirroring.fetch(rt.helm, addon, directory)
                     images |= mirroring.images_of(rt.helm, addon, file)
-                except exceptions.HelmError as error:
+                except errors.HelmError as error:
                     self._failed = True
                     state = f"failed: {error}"
                 states.append(state)
             mirroring.finish(rt.helm, images, directory)
         except OSError as error:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 f"{directory} can't be written: {error.strerror}"
             ) from error
         return states
@@ -146,10 +146,10 @@ def _values(files: list[pathlib.Path]) -> dict[str, Any]:
         try:
             found = yaml.safe_load(file.read_text()) or {}
         except (OSError, *overlays.NO_YAML) as error:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 f"{file} can't be read as YAML: {error}"
             ) from error
         if not isinstance(found, dict):
-            raise exceptions.InvalidInput(f"{file} holds no mapping")
+            raise errors.InvalidInput(f"{file} holds no mapping")
         result = packages.merged(result, found, keep_nulls=True)
     return result

@@ -9,17 +9,17 @@ from concurrent import futures
 import functools
 import re
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.database import inventory
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.records import inventory
-from magnum_capi_helm.resolve import location
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 
 THEIRS = "theirs"
@@ -79,13 +79,13 @@ def _identified(user: str, known: Iterable[str]) -> str:
     found = keystone.user_ids(sessions.service_session(), user)
     if len(found) == 1:
         return found[0]
-    shown = exceptions.shown(user)
+    shown = errors.shown(user)
     if found:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"--user {shown} is the name of {len(found)} users: give one of "
             f"these ids: {', '.join(found)}"
         )
-    raise exceptions.InvalidInput(
+    raise errors.InvalidInput(
         f"--user {shown}: no user has that name, and no cluster has a user "
         "with that id: give the id that the user had"
     )
@@ -123,7 +123,7 @@ def _read(
             for each in namespaces:
                 found |= _listed(management, each)
             return found
-    except exceptions.CapiHelmError:
+    except errors.CapiHelmError:
         return None
 
 
@@ -136,7 +136,7 @@ def _listed(
     found = {}
     for each in secrets:
         name = view.name_of(each)
-        if name.endswith(_SUFFIX) and (owner := ledger.owner(each)):
+        if name.endswith(_SUFFIX) and (owner := credential_secret.owner(each)):
             scope = each["metadata"]["namespace"], name.removesuffix(_SUFFIX)
             found[scope] = owner
     return found

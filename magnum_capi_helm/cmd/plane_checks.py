@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 import datetime
 import time
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
-from magnum_capi_helm.changes import leftovers
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.lifecycle import leftovers
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import permissions
+from magnum_capi_helm.model import errors
 
 #: Seconds by which two clocks may differ. A certificate is not valid before
 #: the moment at which it was signed, by the clock of whoever signed it.
@@ -32,7 +32,7 @@ _PROVIDERS = {
 }
 
 
-class NoWayInError(exceptions.CapiHelmError):
+class NoWayInError(errors.CapiHelmError):
     """Nothing can be asked of the management cluster: no use in trying."""
 
 
@@ -41,7 +41,7 @@ def kubeconfig(rt: runtime.Runtime) -> str:
     path = _path(rt)
     try:
         found = rt.management.ends()
-    except exceptions.NotConfigured as error:
+    except errors.NotConfigured as error:
         raise NoWayInError(str(error)) from error
     return ", ".join([path, *(_until(each) for each in found)])
 
@@ -70,17 +70,17 @@ def management(rt: runtime.Runtime) -> str:
         raise
     except answers.UntrustedError as error:
         raise NoWayInError(str(error)) from error
-    except exceptions.ManagementUnreachable as error:
+    except errors.ManagementUnreachable as error:
         raise NoWayInError(
             f"{error}: see what 'kubectl --kubeconfig {_path(rt)} get --raw "
             "/readyz' says here"
         ) from error
-    except exceptions.ManagementError as error:
+    except errors.ManagementError as error:
         raise NoWayInError(str(error)) from error
     known = runtime.places().identities
     for name, identity in known.items():
         if identity == found and name != rt.home.name:
-            raise exceptions.NotConfigured(
+            raise errors.NotConfigured(
                 f"cluster {found}, which is {name} as well: leave one of "
                 "these names in [capi_helm] management_clusters"
             )
@@ -113,7 +113,7 @@ def clock(rt: runtime.Runtime) -> str:
     told = f"this host is {_lasting(abs(found))} {way} the management cluster"
     if abs(found) <= CLOCKS:
         return told if found else "the same as the management cluster's"
-    raise exceptions.NotConfigured(
+    raise errors.NotConfigured(
         f"{told}, more than {CLOCKS:.0f} s: certificates that one of them "
         "signs are not valid for the other; set the clocks of both by NTP"
     )
@@ -141,7 +141,7 @@ def maintenance(rt: runtime.Runtime) -> str:
     found = rt.anchor.read().freeze
     if found is not None:
         who = f" by {found.by}" if found.by else ""
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"it is frozen{who}: {found.reason}; 'magnum-capi-helm thaw "
             "--apply' ends that"
         )
@@ -164,7 +164,7 @@ def allowed(rt: runtime.Runtime) -> str:
     """The user of the kubeconfig may do what the driver does."""
     refused = permissions.missing(rt.management)
     if refused:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"the kubeconfig's user may not {_some(map(str, refused))}: "
             "apply what 'magnum-capi-helm permissions' prints, or give it "
             "these"
@@ -200,7 +200,7 @@ def interfaces(rt: runtime.Runtime) -> str:
             # CAPO before 0.11 has none; it says all on the OpenStackMachine.
             missing.append((kind, versions))
     if missing:
-        raise exceptions.NotConfigured("; ".join(_missing(missing)))
+        raise errors.NotConfigured("; ".join(_missing(missing)))
     return ", ".join(found)
 
 

@@ -9,7 +9,7 @@ import os
 import pathlib
 import tempfile
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 
 def check(path: pathlib.Path, force: bool) -> None:
@@ -19,11 +19,11 @@ def check(path: pathlib.Path, force: bool) -> None:
     :raises InvalidInput: it may not, or there is no directory
     """
     if not path.parent.is_dir():
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"--file {path}: there is no directory {path.parent}"
         )
     if path.is_dir():
-        raise exceptions.InvalidInput(f"--file {path} is a directory")
+        raise errors.InvalidInput(f"--file {path} is a directory")
     if not force and (path.exists() or path.is_symlink()):
         raise _taken(path)
 
@@ -54,12 +54,12 @@ def write(path: pathlib.Path, text: str, force: bool) -> None:
     except FileExistsError as error:
         raise _taken(path) from error
     except OSError as error:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"--file {path} can't be written: {error.strerror}"
         ) from error
 
 
-def _taken(path: pathlib.Path) -> exceptions.InvalidInput:
-    return exceptions.InvalidInput(
+def _taken(path: pathlib.Path) -> errors.InvalidInput:
+    return errors.InvalidInput(
         f"--file {path} exists: give another one, or --force"
     )

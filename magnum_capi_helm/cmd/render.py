@@ -29,8 +29,8 @@ class Render(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML, one document for each object."""
-        from magnum_capi_helm import preview
-        from magnum_capi_helm.rendering import masking
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.model import masking
 
         rt, found = values.subject_of(parsed_args)
         # A cluster that exists has what the chart looks up: render as helm

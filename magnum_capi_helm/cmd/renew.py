@@ -42,17 +42,17 @@ class Renew(fleet.Fleet):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """Whether its certificates expire soon enough, and it is well."""
-        from magnum_capi_helm import preview
-        from magnum_capi_helm.changes import renewal
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.lifecycle import renew
         from magnum_capi_helm.planes import places
 
         if not row.stack_id:
             return fleet.Change()
         rt, context = places.checked(row), preview.context()
         days = parsed_args.within
-        found = renewal.planned(rt, row, days)
+        found = renew.planned(rt, row, days)
         return fleet.Change(
             found.detail,
-            make=lambda: renewal.begin(rt, context, row, days),
-            going_on=lambda: renewal.left(rt, context, row),
+            make=lambda: renew.begin(rt, context, row, days),
+            going_on=lambda: renew.left(rt, context, row),
         )

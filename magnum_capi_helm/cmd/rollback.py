@@ -38,11 +38,11 @@ class Rollback(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Compare with what is installed, then go back."""
-        from magnum_capi_helm import actor
-        from magnum_capi_helm import preview
         from magnum_capi_helm.cmd import choice
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.lifecycle import rollback
+        from magnum_capi_helm.model import audit
         from magnum_capi_helm.planes import places
-        from magnum_capi_helm.upgrade import rollback
 
         row = choice.find(parsed_args.cluster)
         rt = places.checked(row)
@@ -51,8 +51,8 @@ class Rollback(base.Lister):
         text = "nothing was written: --apply goes back"
         if parsed_args.apply:
             with (
-                actor.acting(fleet.operator("rollback")),
-                actor.noted(row.uuid),
+                audit.acting(fleet.operator("rollback")),
+                audit.noted(row.uuid),
             ):
                 left = rollback.apply(rt, preview.context(), row)
             text = f"accepted; the polls go on: {left}" if left else "accepted"

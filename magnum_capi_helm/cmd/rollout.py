@@ -7,14 +7,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import diff
 from magnum_capi_helm.cmd import fleet
-from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import option_types
 
 if TYPE_CHECKING:
-    from magnum_capi_helm.upgrade import order as orders
-    from magnum_capi_helm.upgrade import rollout
+    from magnum_capi_helm.lifecycle import rollout
+    from magnum_capi_helm.lifecycle import rollout_spec as orders
 
 
 class Rollout(fleet.Fleet):
@@ -63,18 +63,18 @@ class Rollout(fleet.Fleet):
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Show, or make, all changes."""
         if not parsed_args.chart_version and not parsed_args.values_files:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "give --chart-version V, or --values-files, or both"
             )
         return super().take_action(parsed_args)
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """What it comes to for one cluster."""
-        from magnum_capi_helm import preview
+        from magnum_capi_helm.database import rows
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.lifecycle import rollout
+        from magnum_capi_helm.lifecycle import rollout_spec as orders
         from magnum_capi_helm.planes import places
-        from magnum_capi_helm.records import rows
-        from magnum_capi_helm.upgrade import order as orders
-        from magnum_capi_helm.upgrade import rollout
 
         # Hours may have passed since the rows were listed.
         fresh = rows.fresh(preview.context(), row)
@@ -100,9 +100,9 @@ class Rollout(fleet.Fleet):
         )
 
     def _make(self, row: Any, order: orders.Order) -> None:
-        from magnum_capi_helm import preview
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.lifecycle import rollout
         from magnum_capi_helm.planes import places
-        from magnum_capi_helm.upgrade import rollout
 
         rt = places.checked(row)
         left = rollout.apply(rt, preview.context(), row, order)
@@ -111,8 +111,8 @@ class Rollout(fleet.Fleet):
 
 
 def _left(row: Any) -> str:
-    from magnum_capi_helm import preview
-    from magnum_capi_helm.upgrade import rollout
+    from magnum_capi_helm.lifecycle import preview
+    from magnum_capi_helm.lifecycle import rollout
 
     return rollout.going_on(preview.context(), row)
 

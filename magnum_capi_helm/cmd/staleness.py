@@ -13,15 +13,15 @@ from concurrent import futures
 import dataclasses
 import functools
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.credentials import refresh
+from magnum_capi_helm.database import inventory
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.records import inventory
-from magnum_capi_helm.resolve import location
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 
 #: Intents that are read at once.
@@ -88,7 +88,7 @@ def _differs(
     whole = rt.management.get(kinds.SECRET, scope[0], name)
     try:
         return refresh.stale(whole, files)
-    except exceptions.ManagementError:
+    except errors.ManagementError:
         return False
 
 
@@ -114,7 +114,7 @@ def _behind(
     """As its intent, or its release, says; of a damaged one nobody knows."""
     try:
         return refresh.behind(rt, scope, cas)
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         if error.retriable:
             raise
         return ""

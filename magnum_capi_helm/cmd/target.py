@@ -12,17 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 from typing import TypeAlias
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import census
+from magnum_capi_helm.database import inventory
 from magnum_capi_helm.helm import manifests
 from magnum_capi_helm.helm import releases
-from magnum_capi_helm.operations import kept
-from magnum_capi_helm.operations import rescue
-from magnum_capi_helm.records import inventory
-from magnum_capi_helm.resolve import location
-from magnum_capi_helm.versions import api_versions
-from magnum_capi_helm.versions import stranded
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import api_versions
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import stranded
+from magnum_capi_helm.operations import api_migration
+from magnum_capi_helm.operations import state_secret
 
 HEADER = (
     "Name",
@@ -92,7 +92,7 @@ def _line(known: inventory.Line, target: Target | None) -> Line:
         return _unread(known, known.state)
     try:
         found = _outlook(known, target)
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         return _unread(known, str(error))
     return dataclasses.replace(_unread(known, found.detail), state=found.state)
 
@@ -117,12 +117,12 @@ def _outlook(known: inventory.Line, target: Target | None) -> stranded.Outlook:
     if not revisions:
         # helm has nothing to read.
         return stranded.Outlook(stranded.OK)
-    version = rescue.last_deployed(revisions).version
+    version = api_migration.last_deployed(revisions).version
     found = releases.manifest(rt.management, *scope, version)
     named = manifests.apis(found.text) if found else frozenset()
     served = _served(rt, named, target)
     makes = {each.group: each.version for each in named}
-    wanted = kept.read(rt, scope).wanted
+    wanted = state_secret.read(rt, scope).wanted
     if found and wanted and wanted.chart.version != found.chart_version:
         makes = api_versions.made_by(wanted.chart.version)
     if known.status.startswith("DELETE_"):
@@ -137,7 +137,7 @@ def _served(
 ) -> stranded.Served:
     """What would be served of each kind; what is not said, stays."""
     if target is None:
-        return rescue.served(rt, named)
+        return api_migration.served(rt, named)
     return {
         (each.group, each.kind): target.get(each.group, {each.version})
         for each in named

@@ -9,17 +9,17 @@ from typing import Any
 
 from magnum import objects
 
-from magnum_capi_helm import conf
 from magnum_capi_helm import driver
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
-from magnum_capi_helm import preview
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import database
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.lifecycle import preview
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.resolve import requested
 
 
-class UnreadableError(exceptions.NotConfigured):
+class UnreadableError(errors.NotConfigured):
     """Magnum's database can't be read, so nothing is known of templates."""
 
 
@@ -33,7 +33,7 @@ def labels(_: runtime.Runtime) -> str:
     if not found:
         return "all labels of templates have an effect"
     if conf.CONF.capi_helm.unknown_labels == "reject":
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             "[capi_helm] unknown_labels = reject refuses clusters of "
             f"templates with labels that have no effect: {found}"
         )
@@ -47,7 +47,7 @@ def _without_effect() -> Iterator[str]:
     for template in of_this_driver():
         lost = sorted(requested.without_effect(template.labels or {}))
         if lost:
-            name = exceptions.shown(template.name)
+            name = errors.shown(template.name)
             yield f"template {name} ({', '.join(lost)})"
 
 
@@ -63,7 +63,7 @@ def of_this_driver() -> list[Any]:
         found = database.read(
             lambda: objects.ClusterTemplate.list(preview.context())
         )
-    except exceptions.NotConfigured as error:
+    except errors.NotConfigured as error:
         raise UnreadableError(str(error)) from None
     ours = provided(driver.Driver())
     return [

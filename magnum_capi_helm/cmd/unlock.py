@@ -8,13 +8,13 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import arguments
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import fleet
+from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
-    from magnum_capi_helm.operations import unlocking
+    from magnum_capi_helm.operations import unlock
 
 HEADER = ("What", "State", "By", "Age", "Result")
 
@@ -60,14 +60,14 @@ class Unlock(base.Lister):
         """Watch, and free what is dead."""
         from magnum_capi_helm.cmd import choice
         from magnum_capi_helm.operations import operation
-        from magnum_capi_helm.operations import unlocking
+        from magnum_capi_helm.operations import unlock
         from magnum_capi_helm.planes import places
 
         row = choice.find(parsed_args.cluster)
         if not row.stack_id:
-            raise exceptions.NotSupported(operation.NO_RELEASE)
+            raise errors.NotSupported(operation.NO_RELEASE)
         rt = places.find(row)
-        lock = unlocking.watched(rt, operation.scope_of(row), self._pause)
+        lock = unlock.watched(rt, operation.scope_of(row), self._pause)
         self._refused = bool(lock.refusal) and not parsed_args.force
         if self._refused:
             self._say(f"{lock.refusal}; --force frees it all the same")
@@ -83,19 +83,19 @@ class Unlock(base.Lister):
         super().run(parsed_args)
         return int(self._refused)
 
-    def _free(self, row: Any, lock: unlocking.Lock, *, force: bool) -> str:
+    def _free(self, row: Any, lock: unlock.Lock, *, force: bool) -> str:
         """Free it, or be refused; the log has either."""
-        from magnum_capi_helm import actor
-        from magnum_capi_helm.operations import unlocking
+        from magnum_capi_helm.model import audit
+        from magnum_capi_helm.operations import unlock
         from magnum_capi_helm.planes import places
 
         try:
             with (
-                actor.acting(fleet.operator("unlock")),
-                actor.noted(row.uuid),
+                audit.acting(fleet.operator("unlock")),
+                audit.noted(row.uuid),
             ):
-                unlocking.free(places.checked(row), row, lock, force=force)
-        except exceptions.LeaseHeld as error:
+                unlock.free(places.checked(row), row, lock, force=force)
+        except errors.LeaseHeld as error:
             if not self._refused:
                 self._say(str(error))
             self._refused = True
@@ -109,7 +109,7 @@ class Unlock(base.Lister):
         time.sleep(1.0)
 
 
-def _lines(lock: unlocking.Lock, result: str) -> list[tuple[str, ...]]:
+def _lines(lock: unlock.Lock, result: str) -> list[tuple[str, ...]]:
     """One for the Lease, one for the newest revision if it is pending."""
     state = "held" if lock.alive else "stale"
     lease = ("Lease", "free", "", "", fleet.NOTHING)

@@ -12,8 +12,8 @@ import yaml
 from magnum_capi_helm.cmd import base
 
 if TYPE_CHECKING:
-    from magnum_capi_helm import preview
     from magnum_capi_helm import runtime
+    from magnum_capi_helm.lifecycle import preview
 
 
 def add_subject(parser: argparse.ArgumentParser) -> None:
@@ -34,9 +34,9 @@ def subject_of(
     parsed_args: argparse.Namespace,
 ) -> tuple[runtime.Runtime, preview.Preview]:
     """What :func:`add_subject` was given, and its management cluster."""
-    from magnum_capi_helm import preview
     from magnum_capi_helm import runtime
     from magnum_capi_helm.cmd import choice
+    from magnum_capi_helm.lifecycle import preview
     from magnum_capi_helm.planes import places
     from magnum_capi_helm.resolve import requested
 
@@ -76,7 +76,7 @@ class Values(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML."""
-        from magnum_capi_helm.rendering import masking
+        from magnum_capi_helm.model import masking
 
         _, found = subject_of(parsed_args)
         self.app.stdout.write(as_yaml(masking.values(found.values)))

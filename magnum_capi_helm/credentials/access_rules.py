@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import overlays
 
 _KEYS = frozenset({"service", "method", "path"})
@@ -28,15 +28,15 @@ def configured() -> tuple[dict[str, str], ...]:
     try:
         found = yaml.safe_load(pathlib.Path(path).read_text())
     except OSError as error:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{_OPTION} {path}: {error.strerror}"
         ) from error
     except overlays.NO_YAML as error:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{_OPTION} {path} is neither YAML nor JSON"
         ) from error
     if not isinstance(found, list) or not found:
-        raise exceptions.NotConfigured(f"{_OPTION} {path}: give a list")
+        raise errors.NotConfigured(f"{_OPTION} {path}: give a list")
     for number, rule in enumerate(found, 1):
         _check(f"{_OPTION} {path}: rule {number}", rule)
     return tuple(found)
@@ -48,6 +48,6 @@ def _check(where: str, rule: Any) -> None:
         or rule.keys() != _KEYS
         or not all(isinstance(value, str) for value in rule.values())
     ):
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{where}: give service, method and path, as text"
         )

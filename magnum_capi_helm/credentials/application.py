@@ -16,15 +16,15 @@ import time
 from typing import Any
 import uuid
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
+from magnum_capi_helm.cloud import credential_secret
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import access_rules
 from magnum_capi_helm.credentials import identity
-from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.credentials import making
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 
 _RESTRICTED = (
     "Keystone makes no application credential for a user who is logged in "
@@ -54,14 +54,14 @@ def owner(session: Any) -> Owner:
     token = session.auth.get_access(session)
     body = token._data["token"]
     if (body.get("application_credential") or {}).get("restricted"):
-        raise exceptions.InvalidInput(_RESTRICTED)
+        raise errors.InvalidInput(_RESTRICTED)
     configured = conf.CONF.capi_helm.app_cred_roles
     roles = allowed_roles(
         [str(role["name"]) for role in body.get("roles") or []], configured
     )
     if not roles:
         wanted = ", ".join(configured) or "any role but admin"
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "the user has no role that a cluster may act with "
             f"(allowed: {wanted}): assign one in project {token.project_id}"
         )
@@ -86,10 +86,10 @@ def allowed_roles(
     )
 
 
-def planned(cluster: Any, user: Owner) -> ledger.Entry:
+def planned(cluster: Any, user: Owner) -> credential_secret.Entry:
     """A credential with a name of its own, to be written down and made."""
     name = f"{prefix(cluster.uuid)}{uuid.uuid4().hex[:8]}"
-    return ledger.Entry(user=user.user_id, name=name)
+    return credential_secret.Entry(user=user.user_id, name=name)
 
 
 def prefix(cluster_uuid: str) -> str:
@@ -130,7 +130,7 @@ def secret_object(
     namespace: str,
     release: str,
     labels: dict[str, str],
-    entries: Sequence[ledger.Entry],
+    entries: Sequence[credential_secret.Entry],
 ) -> client.Object:
     """The Secret of a cluster's credentials, without data."""
     return {
@@ -138,14 +138,16 @@ def secret_object(
             "name": names.credentials(release),
             "namespace": namespace,
             "labels": labels,
-            "annotations": ledger.written(entries),
+            "annotations": credential_secret.written(entries),
         },
         "type": "Opaque",
     }
 
 
 def filled(
-    secret: client.Object, files: identity.Files, login: ledger.Login
+    secret: client.Object,
+    files: identity.Files,
+    login: credential_secret.Login,
 ) -> client.Object:
     """The Secret, with all that it takes to use a credential."""
     meta = secret["metadata"]
@@ -154,13 +156,13 @@ def filled(
     return {
         **secret,
         "metadata": {**meta, "annotations": noted},
-        "data": ledger.data(text, files.ca_bundle),
+        "data": credential_secret.data(text, files.ca_bundle),
     }
 
 
 def make(
-    session: Any, entry: ledger.Entry, user: Owner, cluster: Any
-) -> ledger.Login:
+    session: Any, entry: credential_secret.Entry, user: Owner, cluster: Any
+) -> credential_secret.Login:
     """Let Keystone make what was written down.
 
     :raises InvalidInput: Keystone makes none for such a token

@@ -13,11 +13,11 @@ from typing import Any
 import certifi
 import yaml
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import pem
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import pem
 from magnum_capi_helm.resolve import ca_files
 
 #: On the Secret: which cloud its data was written for (:func:`mark`).
@@ -115,6 +115,6 @@ def ca_bundle() -> str:
         # Only the text between certificates can be in another encoding.
         return pathlib.Path(path).read_text("utf-8", "replace")
     except OSError as error:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"[drivers] openstack_ca_file {path}: {error.strerror}"
         ) from error

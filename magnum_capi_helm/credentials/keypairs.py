@@ -12,21 +12,23 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
-from magnum_capi_helm import packed
 from magnum_capi_helm import runtime
-from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 
 #: In the Secret of the intent.
 KEY = "keypair.json"
 
 
-def chosen(cloud: catalogue.Cloud, name: str | None) -> spec.Keypair | None:
+def chosen(
+    cloud: catalogue.Cloud, name: str | None
+) -> cluster_spec.Keypair | None:
     """The keypair of a new cluster, if it has one.
 
     :raises InvalidInput: the user has no such keypair
@@ -35,21 +37,23 @@ def chosen(cloud: catalogue.Cloud, name: str | None) -> spec.Keypair | None:
         return None
     found = cloud.keypair(name)
     if found is None:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "keypair: there is no such keypair; choose one of `openstack "
-            f"keypair list`. It is {exceptions.shown(name)}"
+            f"keypair list`. It is {errors.shown(name)}"
         )
     return found
 
 
-def packed_key(keypair: spec.Keypair | None) -> dict[str, str | None]:
+def packed_key(keypair: cluster_spec.Keypair | None) -> dict[str, str | None]:
     """What is parked beside the intent."""
     if keypair is None:
         return {}
-    return {KEY: packed.plain(dataclasses.asdict(keypair))}
+    return {KEY: encoding.plain(dataclasses.asdict(keypair))}
 
 
-def kept(rt: runtime.Runtime, scope: snapshot.Scope) -> spec.Keypair | None:
+def kept(
+    rt: runtime.Runtime, scope: snapshot.Scope
+) -> cluster_spec.Keypair | None:
     """The keypair that is kept with a cluster; 1.4.0 kept none.
 
     :raises ManagementError: it can't be read
@@ -60,9 +64,9 @@ def kept(rt: runtime.Runtime, scope: snapshot.Scope) -> spec.Keypair | None:
     if KEY not in data:
         return None
     try:
-        return spec.Keypair(**packed.read_plain(data[KEY]))
-    except packed.DAMAGED as error:
-        raise exceptions.ManagementError(
+        return cluster_spec.Keypair(**encoding.read_plain(data[KEY]))
+    except encoding.DAMAGED as error:
+        raise errors.ManagementError(
             f"the Secret {names.intent(release)} is damaged: {KEY} can't be "
             f"read ({type(error).__name__})"
         ) from error
@@ -74,7 +78,7 @@ def missing(
     cluster: Any,
     cloud: catalogue.Cloud,
     user_id: str,
-) -> spec.Keypair | None:
+) -> cluster_spec.Keypair | None:
     """The keypair that a new owner still needs, to be imported for him.
 
     :param cluster: Magnum's row, with the owner so far
@@ -90,23 +94,23 @@ def missing(
         return None
     known = kept(rt, scope) or _of_owner(cluster)
     if theirs is None and known is None:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "nobody has the cluster's keypair any more, and new machines "
             "need it: make one of that name, `openstack keypair create`, and "
-            f"try again. It is {exceptions.shown(name)}"
+            f"try again. It is {errors.shown(name)}"
         )
     if theirs is None or known is None:
         return known if theirs is None else None
     if _essence(theirs) != _essence(known):
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "your keypair is not the cluster's of that name, and new machines "
             "would get it: rename or delete yours, or rotate as a user who "
-            f"has none of that name. It is {exceptions.shown(name)}"
+            f"has none of that name. It is {errors.shown(name)}"
         )
     return None
 
 
-def _of_owner(cluster: Any) -> spec.Keypair | None:
+def _of_owner(cluster: Any) -> cluster_spec.Keypair | None:
     """What Nova has for the owner so far, whether or not he still exists."""
     if not cluster.user_id:
         return None
@@ -114,7 +118,7 @@ def _of_owner(cluster: Any) -> spec.Keypair | None:
     return cloud.keypair(cluster.keypair, user_id=cluster.user_id)
 
 
-def _essence(keypair: spec.Keypair) -> list[str]:
+def _essence(keypair: cluster_spec.Keypair) -> list[str]:
     """The key without its comment."""
     if keypair.type != "ssh":
         return keypair.public_key.split()

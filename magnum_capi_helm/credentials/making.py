@@ -22,10 +22,10 @@ from typing import Any
 from keystoneauth1 import exceptions as ka_exceptions
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import keystone
-from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
 
 LOG = log.getLogger(__name__)
 
@@ -41,7 +41,9 @@ def is_admin(role: str) -> bool:
     return role.lower() == _ADMIN
 
 
-def make(session: Any, entry: ledger.Entry, **wanted: Any) -> ledger.Login:
+def make(
+    session: Any, entry: credential_secret.Entry, **wanted: Any
+) -> credential_secret.Login:
     """Let Keystone make what was written down; under the Lease.
 
     :param wanted: description, roles and access rules, as its client has them
@@ -53,7 +55,7 @@ def make(session: Any, entry: ledger.Entry, **wanted: Any) -> ledger.Login:
         manager = keystone.manager(session)
 
         def ask() -> Any:
-            fence.check()
+            lease_guard.check()
             return manager.create(entry.name, user=entry.user, **wanted)
 
         def again() -> Any:
@@ -62,11 +64,11 @@ def make(session: Any, entry: ledger.Entry, **wanted: Any) -> ledger.Login:
 
         made = _insisted(ask, again)
     if any(is_admin(role["name"]) for role in getattr(made, "roles", ())):
-        raise exceptions.CloudError(
+        raise errors.CloudError(
             "one of the user's roles implies the role admin, which no "
             "cluster may have: set [capi_helm] app_cred_roles"
         )
-    return ledger.Login(str(made.id), str(made.secret))
+    return credential_secret.Login(str(made.id), str(made.secret))
 
 
 def _insisted(ask: Callable[[], Any], again: Callable[[], Any]) -> Any:
@@ -93,7 +95,7 @@ def _passes(error: Exception) -> bool:
 
 
 @contextlib.contextmanager
-def taken_back(session: Any, entry: ledger.Entry) -> Iterator[None]:
+def taken_back(session: Any, entry: credential_secret.Entry) -> Iterator[None]:
     """Delete what the block made, where it turns out to be too late.
 
     Its secret is known to nobody else, and a write that finds the Lease lost
@@ -103,15 +105,15 @@ def taken_back(session: Any, entry: ledger.Entry) -> Iterator[None]:
     """
     try:
         yield
-    except exceptions.LeaseLost:
+    except errors.LeaseLost:
         _take_back(session, entry)
         raise
 
 
-def _take_back(session: Any, entry: ledger.Entry) -> None:
+def _take_back(session: Any, entry: credential_secret.Entry) -> None:
     try:
         _forget(keystone.manager(session), entry)
-    except (ka_exceptions.ClientException, exceptions.CapiHelmError) as error:
+    except (ka_exceptions.ClientException, errors.CapiHelmError) as error:
         LOG.warning(
             "application credential %s of user %s may be left in Keystone, "
             "delete it there: %s",
@@ -121,7 +123,7 @@ def _take_back(session: Any, entry: ledger.Entry) -> None:
         )
 
 
-def _forget(manager: Any, entry: ledger.Entry) -> None:
+def _forget(manager: Any, entry: credential_secret.Entry) -> None:
     """Delete it by its name, if it is there."""
     for each in manager.list(user=entry.user):
         if each.name == entry.name:
@@ -136,14 +138,14 @@ def _translated() -> Iterator[None]:
         yield
     except ka_exceptions.Forbidden as error:
         # A token of a trust, say, or a user who has as many as he may.
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"Keystone makes no application credential for you. {error}"
         ) from error
     except keystone.UNREACHABLE as error:
         # It may be made all the same: who is too late takes it back.
-        fence.check()
+        lease_guard.check()
         raise keystone.unreachable(error) from error
     except ka_exceptions.ClientException as error:
-        raise exceptions.CloudError(
+        raise errors.CloudError(
             f"Keystone made no application credential. {error}"
         ) from error

@@ -22,22 +22,22 @@ from typing import Any
 from cryptography import x509
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
-from magnum_capi_helm import pem
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import identity
-from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.credentials import upkeep
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.operations import kept
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.model import pem
 from magnum_capi_helm.operations import operation
-from magnum_capi_helm.records import rows
+from magnum_capi_helm.operations import state_secret
 from magnum_capi_helm.resolve import ca_files
-from magnum_capi_helm.resolve import location
 from magnum_capi_helm.resolve import site
 from magnum_capi_helm.status import view
 
@@ -85,10 +85,10 @@ def refreshed(
     :raises NotConfigured: the bundle of now has no certificate
     :raises ManagementError: it is damaged
     """
-    clouds = ledger.clouds(secret)
+    clouds = credential_secret.clouds(secret)
     if secret is None or clouds is None:
-        raise exceptions.NotSupported(NOT_THERE)
-    held = ledger.ca_bundle(secret)
+        raise errors.NotSupported(NOT_THERE)
+    held = credential_secret.ca_bundle(secret)
     changes = [*_moved(clouds, files), *_bundle(held, files, keep_old)]
     if not changes:
         noted = view.annotations_of(secret).get(identity.ANNOTATION)
@@ -98,7 +98,7 @@ def refreshed(
     old = [each for each in pem.readable(held) if not _expired(each, now)]
     bundle = pem.joined(files.ca_bundle, old if keep_old else [])
     text = identity.dumped(identity.connected(clouds, files))
-    return Refreshed(tuple(changes), ledger.data(text, bundle))
+    return Refreshed(tuple(changes), credential_secret.data(text, bundle))
 
 
 def stale(secret: client.Object | None, files: identity.Files) -> bool:
@@ -106,10 +106,10 @@ def stale(secret: client.Object | None, files: identity.Files) -> bool:
 
     :raises CapiHelmError: it can't be told
     """
-    clouds = ledger.clouds(secret)
+    clouds = credential_secret.clouds(secret)
     if secret is None or clouds is None:
         return False
-    bundle = _bundle(ledger.ca_bundle(secret), files, keep_old=True)
+    bundle = _bundle(credential_secret.ca_bundle(secret), files, keep_old=True)
     return any(_moved(clouds, files)) or any(bundle)
 
 
@@ -145,7 +145,7 @@ def apply(
     with operation.patient(rt, scope, labels, command=True) as hold:
         fresh = rows.fresh(context, row)
         if fresh is None or hold.marked_deleted or rows.doomed(fresh):
-            raise exceptions.NotSupported("the cluster is being deleted")
+            raise errors.NotSupported("the cluster is being deleted")
         found = planned(rt, fresh, files, keep_old)
         if not found.changes:
             return
@@ -190,7 +190,7 @@ def behind(
 
     :param wanted: what :func:`cas` returned
     """
-    known = kept.base(rt, scope).wanted
+    known = state_secret.base(rt, scope).wanted
     if known is None:
         return ""
     trusted = set(_trusted(known.values))
@@ -206,7 +206,7 @@ def _secret(
 
 def _check_living(row: Any) -> None:
     if rows.action(row.status) == "DELETE":
-        raise exceptions.NotSupported("the cluster is being deleted")
+        raise errors.NotSupported("the cluster is being deleted")
 
 
 def _moved(clouds: Mapping[str, Any], files: identity.Files) -> Iterator[str]:
@@ -225,7 +225,7 @@ def _bundle(held: str, files: identity.Files, keep_old: bool) -> Iterator[str]:
     """How the CAs differ, in numbers."""
     configured = set(pem.readable(files.ca_bundle))
     if not configured:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             "[drivers] openstack_ca_file holds no certificates in PEM"
         )
     there = set(pem.readable(held))

@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 
 #: Seconds without progress after which Keystone is asked.
 _PATIENCE = 60.0
@@ -74,7 +74,7 @@ def why(
     :returns: empty: it can; None: Keystone does not say
     """
     try:
-        login = ledger.login(secret)
+        login = credential_secret.login(secret)
         if secret is None or login is None:
             found = (
                 f"the Secret {names.credentials(scope[1])}, without which "
@@ -88,7 +88,7 @@ def why(
                 "Keystone refuses the cluster's application credential: it "
                 "was deleted, or its owner has no role in the project any more"
             )
-    except exceptions.ManagementError as error:
+    except errors.ManagementError as error:
         return f"{error}. {_replace(cluster)}"
     return (
         _of_people(secret, login, cluster) or f"{found}. {_replace(cluster)}"
@@ -96,7 +96,9 @@ def why(
 
 
 def _of_people(
-    secret: client.Object | None, login: ledger.Login | None, cluster: Any
+    secret: client.Object | None,
+    login: credential_secret.Login | None,
+    cluster: Any,
 ) -> str:
     """Return which project or user is deleted or disabled, if Keystone says.
 
@@ -104,13 +106,13 @@ def _of_people(
     service user.
     """
     owner = str(cluster.user_id or "")
-    for entry in ledger.entries(secret, owner) if secret else ():
+    for entry in credential_secret.entries(secret, owner) if secret else ():
         owner = entry.user if login and entry.id == login.id else owner
     try:
         session = sessions.service_session()
         project = keystone.state(session, "project", cluster.project_id)
         user = keystone.state(session, "user", owner) if owner else ""
-    except exceptions.CapiHelmError:
+    except errors.CapiHelmError:
         return ""
     if project == keystone.DELETED:
         return (

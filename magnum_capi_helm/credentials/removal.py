@@ -14,14 +14,14 @@ from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import application
-from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 
 
 def delete(
@@ -41,7 +41,7 @@ def delete(
                 manager, owner_id, application.prefix(cluster.uuid)
             )
             return
-        for entry in ledger.entries(secret, owner_id):
+        for entry in credential_secret.entries(secret, owner_id):
             _delete(manager, entry, in_use="")
 
 
@@ -54,20 +54,20 @@ def delete_unused(
     :returns: whether there was any
     :raises CloudError: Keystone refused; it is tried again
     """
-    found = ledger.entries(secret, owner_id)
-    login = ledger.login(secret)
+    found = credential_secret.entries(secret, owner_id)
+    login = credential_secret.login(secret)
     in_use = login.id if login else ""
     with _deleting() as manager:
         left = [e for e in found if not _delete(manager, e, in_use)]
     if len(left) == len(found):
         return False
     meta = secret["metadata"]
-    change = {"metadata": {"annotations": ledger.written(left)}}
+    change = {"metadata": {"annotations": credential_secret.written(left)}}
     management.patch(kinds.SECRET, meta["namespace"], meta["name"], change)
     return True
 
 
-def _delete(manager: Any, entry: ledger.Entry, in_use: str) -> bool:
+def _delete(manager: Any, entry: credential_secret.Entry, in_use: str) -> bool:
     """Delete a credential; whether it is gone."""
     credential = entry.id or _find(manager, entry.user, entry.name)
     if not credential:
@@ -83,7 +83,11 @@ def _delete_unlisted(manager: Any, user: str, prefix: str) -> None:
     """Delete what the owner has: somebody deleted the Secret by hand."""
     for each in _of_user(manager, user):
         if each.name.startswith(prefix):
-            _delete(manager, ledger.Entry(user, id=str(each.id)), in_use="")
+            _delete(
+                manager,
+                credential_secret.Entry(user, id=str(each.id)),
+                in_use="",
+            )
 
 
 def _find(manager: Any, user: str, name: str) -> str:
@@ -107,12 +111,12 @@ def _deleting() -> Iterator[Any]:
     except keystone.UNREACHABLE as error:
         raise keystone.unreachable(error) from error
     except (ka_exceptions.Forbidden, ka_exceptions.Unauthorized) as error:
-        raise exceptions.CloudError(
+        raise errors.CloudError(
             "Keystone does not let Magnum's service user delete the "
             f"cluster's application credential ({error}); it needs the role "
             "admin"
         ) from error
     except ka_exceptions.ClientException as error:
-        raise exceptions.CloudError(
+        raise errors.CloudError(
             f"the cluster's application credential is not deleted: {error}"
         ) from error

@@ -21,22 +21,22 @@ from typing import Any
 from keystoneauth1 import exceptions as ka_exceptions
 from magnum.common import context as magnum_context
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.credentials import refresh
 from magnum_capi_helm.credentials import removal
 from magnum_capi_helm.credentials import rotation
 from magnum_capi_helm.credentials import upkeep
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.resolve import location
 
 
 class Logins:
@@ -70,11 +70,9 @@ class Logins:
                 found = sessions.service_access(project_id)
             else:
                 found = sessions.operator_access(self._cloud, project_id)
-        except exceptions.CloudError as error:
+        except errors.CloudError as error:
             if isinstance(error.__cause__, ka_exceptions.Unauthorized):
-                raise exceptions.InvalidInput(
-                    self._refused(project_id)
-                ) from error
+                raise errors.InvalidInput(self._refused(project_id)) from error
             raise
         return magnum_context.RequestContext(
             auth_token=found.auth_token,
@@ -86,7 +84,7 @@ class Logins:
 
     def _refused(self, project_id: str) -> str:
         """Return why Keystone makes no token, and what the operator does."""
-        with contextlib.suppress(exceptions.CapiHelmError):
+        with contextlib.suppress(errors.CapiHelmError):
             service = sessions.service_session()
             if state := keystone.state(service, "project", project_id):
                 return f"project {project_id} is {state}: nobody can log in"
@@ -113,7 +111,7 @@ def planned(rt: runtime.Runtime, context: Any, row: Any) -> str:
     """
     leaving = rows.action(row.status) == "DELETE"
     if not leaving and not upkeep.rotatable(row.status):
-        raise exceptions.NotSupported(
+        raise errors.NotSupported(
             f"the cluster is {row.status}: its first credential is part of "
             "its creation"
         )
@@ -136,7 +134,7 @@ def dead(rt: runtime.Runtime, scope: snapshot.Scope) -> bool:
     """
     found = upkeep.wrong(secret(rt, scope))
     if found is None:
-        raise exceptions.CloudUnreachable("Keystone does not answer")
+        raise errors.CloudUnreachable("Keystone does not answer")
     return bool(found)
 
 
@@ -147,10 +145,10 @@ def given(rt: runtime.Runtime, scope: snapshot.Scope) -> float:
     :raises ManagementError: the Secret is damaged
     """
     there = secret(rt, scope)
-    login = ledger.login(there)
+    login = credential_secret.login(there)
     if there is None or login is None:
         return 0.0
-    entries = ledger.entries(there, "")
+    entries = credential_secret.entries(there, "")
     return max((e.since for e in entries if e.id == login.id), default=0.0)
 
 
@@ -160,10 +158,12 @@ def outdated(rt: runtime.Runtime, scope: snapshot.Scope, before: float) -> int:
     :raises ManagementError: the Secret is damaged
     """
     there = secret(rt, scope)
-    login = ledger.login(there)
+    login = credential_secret.login(there)
     if there is None or login is None:
         return 0
-    others = [e for e in ledger.entries(there, "") if e.id != login.id]
+    others = [
+        e for e in credential_secret.entries(there, "") if e.id != login.id
+    ]
     return sum(each.since < before for each in others)
 
 
@@ -189,7 +189,7 @@ def left(rt: runtime.Runtime, row: Any, *, revoke: bool) -> str:
     there = secret(rt, scope)
     if waiting or there is None or not revoke:
         return waiting
-    if len(ledger.entries(there, "")) > 1:
+    if len(credential_secret.entries(there, "")) > 1:
         labels = location.object_labels(row, scope[1])
         with operation.patient(rt, scope, labels):
             now = secret(rt, scope) or there

@@ -15,26 +15,26 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
-from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import application
 from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.credentials import keypairs
-from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.credentials import making
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.operations import kept
-from magnum_capi_helm.operations import meanwhile
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import late_requests
 from magnum_capi_helm.operations import operation
-from magnum_capi_helm.records import outcome
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.resolve import location
+from magnum_capi_helm.operations import state_secret
 
 LOG = log.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Plan:
     cloud: catalogue.Cloud
     owner: application.Owner
     files: identity.Files
-    keypair: spec.Keypair | None
+    keypair: cluster_spec.Keypair | None
 
 
 def rotate(
@@ -79,18 +79,18 @@ def rotate(
         row = rows.fresh(context, cluster)
         if row is None:
             hold.orphaned = True
-            raise exceptions.NotSupported("the cluster is deleted")
+            raise errors.NotSupported("the cluster is deleted")
         deleting = hold.marked_deleted or _deleting(row)
         if deleting and not leaving:
-            raise exceptions.NotSupported(_LEAVING)
+            raise errors.NotSupported(_LEAVING)
         if plan.keypair is not None and not deleting:
             plan.cloud.import_keypair(plan.keypair)
             parked = keypairs.packed_key(plan.keypair)
-            kept.park(rt, plan.scope, plan.labels, parked)
+            state_secret.park(rt, plan.scope, plan.labels, parked)
         _replace(rt, plan, row)
         row = _saved(rt, plan, context, row, deleting=deleting)
     rt.rounds.again(plan.scope, 0.0)
-    outcome.copy_outcome(row, cluster)
+    status_writer.copy_outcome(row, cluster)
     LOG.info(
         "cluster %s has a new credential, of user %s",
         cluster.uuid,
@@ -104,11 +104,11 @@ def planned(rt: runtime.Runtime, context: Any, cluster: Any) -> Plan:
     :raises CapiHelmError: the user can't be given one for the cluster
     """
     if not cluster.stack_id:
-        raise exceptions.NotSupported(operation.NO_RELEASE)
+        raise errors.NotSupported(operation.NO_RELEASE)
     session = sessions.user_session(context)
     owner = application.owner(session)
     if sessions.project(session) != cluster.project_id:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "a cluster's credential is good for one project: log in to "
             f"project {cluster.project_id}"
         )
@@ -133,7 +133,7 @@ def _keypair(
     cluster: Any,
     cloud: catalogue.Cloud,
     user_id: str,
-) -> spec.Keypair | None:
+) -> cluster_spec.Keypair | None:
     """Return the keypair that the new owner's machines lack, if any.
 
     A cluster that is being deleted gets no new machine.
@@ -154,7 +154,11 @@ def _replace(rt: runtime.Runtime, plan: Plan, row: Any) -> None:
     namespace, release = plan.scope
     name = names.credentials(release)
     secret = rt.management.get(kinds.SECRET, namespace, name)
-    known = ledger.entries(secret, str(row.user_id or "")) if secret else ()
+    known = (
+        credential_secret.entries(secret, str(row.user_id or ""))
+        if secret
+        else ()
+    )
     new = application.planned(row, plan.owner)
     wanted = application.secret_object(
         namespace, release, plan.labels, [*known, new]
@@ -163,7 +167,11 @@ def _replace(rt: runtime.Runtime, plan: Plan, row: Any) -> None:
         rt.management.apply(kinds.SECRET, wanted)
     else:
         # Patched: what is applied without data would lose it.
-        change = {"metadata": {"annotations": ledger.written([*known, new])}}
+        change = {
+            "metadata": {
+                "annotations": credential_secret.written([*known, new])
+            }
+        }
         rt.management.patch(kinds.SECRET, namespace, name, change)
     with making.taken_back(plan.session, new):
         login = application.make(plan.session, new, plan.owner, row)
@@ -176,7 +184,7 @@ def _replace(rt: runtime.Runtime, plan: Plan, row: Any) -> None:
         rt.management.apply(kinds.SECRET, filled)
 
 
-def _prove(login: ledger.Login, project_id: str) -> None:
+def _prove(login: credential_secret.Login, project_id: str) -> None:
     """Log in with a new credential.
 
     :raises CloudError: it is no good
@@ -186,7 +194,7 @@ def _prove(login: ledger.Login, project_id: str) -> None:
         not sessions.accepted(session)
         or sessions.project(session) != project_id
     ):
-        raise exceptions.CloudError(
+        raise errors.CloudError(
             "Keystone does not accept the application credential that it has "
             "just made: the cluster keeps the one that it has"
         )
@@ -206,15 +214,15 @@ def _saved(
     row.user_id = plan.owner.user_id
     if deleting:
         rt.leases.mark_deleted(*plan.scope)
-        fence.check()
-        outcome.save_deleting(row)
+        lease_guard.check()
+        status_writer.save_deleting(row)
         return row
     complete = row.status.endswith("_COMPLETE")
     if complete:
         row.status = rows.Status.UPDATE_COMPLETE
         row.status_reason = None
-    fence.check()
+    lease_guard.check()
     row.save()
     if complete:
-        meanwhile.heed(rt, plan.scope, row)
+        late_requests.heed(rt, plan.scope, row)
     return row

@@ -16,19 +16,19 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import removal
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 
@@ -76,8 +76,8 @@ def checked(
         kinds.SECRET, namespace, names.credentials(release)
     )
     try:
-        login = ledger.login(secret)
-    except exceptions.ManagementError as error:
+        login = credential_secret.login(secret)
+    except errors.ManagementError as error:
         return _unhealthy(found, str(error))
     if login is None:
         return _unhealthy(found, _GONE)
@@ -119,8 +119,8 @@ def wrong(secret: client.Object | None) -> str | None:
     :returns: empty: it does; None: Keystone does not say
     """
     try:
-        login = ledger.login(secret)
-    except exceptions.ManagementError as error:
+        login = credential_secret.login(secret)
+    except errors.ManagementError as error:
         return str(error)
     if login is None:
         return _GONE
@@ -130,13 +130,13 @@ def wrong(secret: client.Object | None) -> str | None:
     return "" if accepted else _DEAD
 
 
-def works(login: ledger.Login) -> bool | None:
+def works(login: credential_secret.Login) -> bool | None:
     """Return whether Keystone accepts it; None: it does not answer."""
     try:
         return sessions.accepted(
             sessions.credential_session(login.id, login.secret, _TIMEOUT)
         )
-    except exceptions.CloudError:
+    except errors.CloudError:
         return None
 
 
@@ -163,16 +163,16 @@ def _clean(
     secret: client.Object,
 ) -> float:
     """Delete what is not in use; seconds until there is more to do, or 0."""
-    if len(ledger.entries(secret, cluster.user_id or "")) < 2:
+    if len(credential_secret.entries(secret, cluster.user_id or "")) < 2:
         return 0.0
     problem = ""
     # With the Lease held a rotation may be under way.
-    with contextlib.suppress(exceptions.LeaseHeld, exceptions.Frozen):
+    with contextlib.suppress(errors.LeaseHeld, errors.Frozen):
         try:
             labels = location.object_labels(cluster, scope[1])
             with rt.leases.hold(*scope, labels):
                 _delete_unused(rt, scope, cluster)
-        except exceptions.CloudError as error:
+        except errors.CloudError as error:
             problem = str(error)
     if problem:
         LOG.warning(
@@ -206,11 +206,11 @@ def _taken_over(
     a little later.
     """
     namespace, release = scope
-    login = ledger.login(secret)
+    login = credential_secret.login(secret)
     since = max(
         (
             each.since
-            for each in ledger.entries(secret, "")
+            for each in credential_secret.entries(secret, "")
             if login and each.id == login.id
         ),
         default=0.0,

@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509 import oid
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.delivery import change
 from magnum_capi_helm.delivery import settings
 from magnum_capi_helm.management import client
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 
 #: Seconds by which a cluster's clock may be behind this host's.
@@ -78,8 +78,8 @@ class Authority:
             raise self._useless("a CA and a key of another one")
         self._certificate = mine[0]
 
-    def _useless(self, why: str) -> exceptions.ManagementError:
-        return exceptions.ManagementError(
+    def _useless(self, why: str) -> errors.ManagementError:
+        return errors.ManagementError(
             f"no certificate can be signed: the Secret {self._name} has {why}"
         )
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.delivery import change
 from magnum_capi_helm.delivery import client_certificate
@@ -17,6 +16,7 @@ from magnum_capi_helm.delivery import settings
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation
 
 

@@ -12,10 +12,10 @@ from typing import Any
 from cryptography import x509
 import yaml
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.delivery import change
 from magnum_capi_helm.delivery import record
 from magnum_capi_helm.management import client
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 
 _DAMAGED = (
@@ -44,7 +44,7 @@ def administrator(secret: client.Object) -> change.Credential:
         )
     except _DAMAGED as error:
         # Not chained: a YAML error quotes the file, and its key.
-        raise exceptions.ManagementError(
+        raise errors.ManagementError(
             f"the Secret {view.name_of(secret)} has no kubeconfig with "
             f"certificates ({type(error).__name__})"
         ) from None
@@ -118,7 +118,7 @@ def _expiry(certificate: str) -> str:
         found = x509.load_pem_x509_certificate(certificate.encode())
     except ValueError:
         # Not chained: what is no certificate may be a key.
-        raise exceptions.ManagementError(
+        raise errors.ManagementError(
             "the administrator's kubeconfig has no certificate"
         ) from None
     return _iso(found.not_valid_after_utc.timestamp())

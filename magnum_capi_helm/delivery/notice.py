@@ -12,7 +12,6 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.delivery import change
 from magnum_capi_helm.delivery import courier
@@ -20,6 +19,7 @@ from magnum_capi_helm.delivery import due
 from magnum_capi_helm.delivery import sender
 from magnum_capi_helm.delivery import settings
 from magnum_capi_helm.delivery import step
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation
 
 LOG = log.getLogger(__name__)
@@ -29,11 +29,11 @@ _LATER = 3600.0
 
 #: What needs nobody's attention here.
 _QUIET = (
-    exceptions.Conflict,
-    exceptions.Frozen,
-    exceptions.LeaseHeld,
+    errors.Conflict,
+    errors.Frozen,
+    errors.LeaseHeld,
     # The polls say so themselves.
-    exceptions.ManagementUnreachable,
+    errors.ManagementUnreachable,
 )
 
 
@@ -71,7 +71,7 @@ def _start(rt: runtime.Runtime) -> courier.Outcome:
     """Say at once what is wrong with the options."""
     try:
         options = settings.read()
-    except exceptions.NotConfigured as error:
+    except errors.NotConfigured as error:
         problem = str(error)
     else:
         LOG.info(
@@ -97,11 +97,11 @@ def _look(
     except _QUIET as error:
         LOG.debug("Delivery of cluster %s waits: %s", cluster.uuid, error)
         return courier.Outcome(step.SOON, pending=True)
-    except exceptions.NotConfigured as error:
+    except errors.NotConfigured as error:
         away, problem = True, str(error)
     except sender.NotDeliveredError as error:
         away, problem = error.away, str(error)
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         problem = str(error)
     # Not inside "except": oslo.log would append the exception again.
     if away:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import base64
 import dataclasses
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import packed
 from magnum_capi_helm.delivery import change
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
 
 _FORMAT = "1"
 _HEAD = "delivery.json"
@@ -80,7 +80,7 @@ class Record:
         """The ``data`` of its Secret."""
         head = dataclasses.asdict(self)
         certificate, key = head.pop("certificate"), head.pop("key")
-        found = {_HEAD: packed.plain({"format": _FORMAT, **head})}
+        found = {_HEAD: encoding.plain({"format": _FORMAT, **head})}
         if certificate:
             found[_CERTIFICATE] = _encoded(certificate)
         if key:
@@ -122,7 +122,7 @@ def from_secret(name: str, data: dict[str, str]) -> Record:
     :raises ManagementError: it holds none that this version can read
     """
     try:
-        head = packed.read_plain(data[_HEAD])
+        head = encoding.read_plain(data[_HEAD])
         if head.pop("format") != _FORMAT:
             raise ValueError
         return Record(
@@ -136,9 +136,9 @@ def from_secret(name: str, data: dict[str, str]) -> Record:
             certificate=_decoded(data.get(_CERTIFICATE, "")),
             key=_decoded(data.get(_KEY, "")),
         )
-    except packed.DAMAGED as error:
+    except encoding.DAMAGED as error:
         # Not chained: errors quote what they read, and it has a key.
-        raise exceptions.ManagementError(
+        raise errors.ManagementError(
             f"the Secret {name} does not say what was delivered "
             f"({type(error).__name__}): delete it, and the cluster's "
             "kubeconfig is delivered anew"

@@ -11,12 +11,12 @@ import ssl
 import certifi
 import requests
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import unanswered
 from magnum_capi_helm.delivery import settings
+from magnum_capi_helm.model import error_text
+from magnum_capi_helm.model import errors
 
 
-class NotDeliveredError(exceptions.CapiHelmError):
+class NotDeliveredError(errors.CapiHelmError):
     """The receiver did not take it.
 
     :param away: it did not answer at all: nor would it for another cluster
@@ -106,7 +106,7 @@ def _failure(
     options: settings.Settings, error: Exception
 ) -> NotDeliveredError:
     """What went wrong, without what was sent and where exactly."""
-    if untrusted := unanswered.untrusted(error):
+    if untrusted := error_text.untrusted(error):
         where = options.ca_file or "the CAs that requests trusts"
         return NotDeliveredError(
             f"the certificate of {options.receiver} is not trusted, and "
@@ -115,6 +115,6 @@ def _failure(
             away=True,
         )
     return NotDeliveredError(
-        f"{options.receiver} does not answer ({unanswered.words(error)})",
+        f"{options.receiver} does not answer ({error_text.words(error)})",
         away=True,
     )

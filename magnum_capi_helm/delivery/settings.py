@@ -10,10 +10,10 @@ from urllib import parse
 
 from oslo_config import cfg
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.delivery import change
 from magnum_capi_helm.delivery import signing
+from magnum_capi_helm.model import errors
 
 _DAY = 86400.0
 #: What Kubernetes keeps for itself; system:masters may do everything.
@@ -86,7 +86,7 @@ def read() -> Settings:
             interval=float(options.delivery_check_interval),
         )
     except cfg.ConfigFileValueError as error:
-        raise exceptions.NotConfigured(str(error)) from error
+        raise errors.NotConfigured(str(error)) from error
 
 
 def _host(url: str) -> tuple[str, int]:
@@ -105,8 +105,8 @@ def _host(url: str) -> tuple[str, int]:
     except ValueError:
         host, port, found = None, 0, parse.urlsplit("")
     if found.scheme != "https":
-        scheme = exceptions.shown(found.scheme)
-        raise exceptions.NotConfigured(
+        scheme = errors.shown(found.scheme)
+        raise errors.NotConfigured(
             f"[capi_helm] delivery_url has the scheme {scheme}: {allowed}"
         )
     if (
@@ -117,7 +117,7 @@ def _host(url: str) -> tuple[str, int]:
         or not (url.isascii() and url.isprintable())
         or " " in url
     ):
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"[capi_helm] delivery_url is not a URL to send to: {allowed}"
         )
     return host, port
@@ -133,7 +133,7 @@ def _ca_file(path: str) -> str:
         why = "it has no certificates in PEM"
         if not isinstance(error, ssl.SSLError):
             why = str(error.strerror)
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"[capi_helm] delivery_ca_file {path} can't be used: {why}"
         ) from None
     return path
@@ -160,8 +160,8 @@ def _check_name(option: str, name: str) -> None:
         and not name.startswith(_RESERVED)
     ):
         return
-    raise exceptions.NotConfigured(
-        f"[capi_helm] {option} has {exceptions.shown(name)}: give 1 to "
+    raise errors.NotConfigured(
+        f"[capi_helm] {option} has {errors.shown(name)}: give 1 to "
         f"{_LONGEST} printable characters that do not begin with "
         f"{_RESERVED}, which is Kubernetes' own"
     )

@@ -15,7 +15,7 @@ import hmac
 import os
 import stat
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 _OPTION = "[capi_helm] delivery_key_file"
 _PREFIX = "whsec_"
@@ -38,13 +38,13 @@ def keys(path: str) -> tuple[bytes, ...]:
     :raises NotConfigured: it is no such file, or not for Magnum alone
     """
     if not path:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{_OPTION} is empty: name a file with the key that signs what "
             "is sent to delivery_url"
         )
     lines = _content(path).split()
     if not 1 <= len(lines) <= _MOST:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{_OPTION} {path} has {len(lines)} keys: give one, or the new "
             "one and the former one, each in a line of its own"
         )
@@ -60,7 +60,7 @@ def _content(path: str) -> str:
             _check_mode(path, mode)
             return stream.read(_FILE).decode("ascii")
     except OSError as error:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{_OPTION} {path} can't be read: {error.strerror}"
         ) from None
     except UnicodeDecodeError:
@@ -69,9 +69,9 @@ def _content(path: str) -> str:
 
 def _check_mode(path: str, mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise exceptions.NotConfigured(f"{_OPTION} {path} is no file")
+        raise errors.NotConfigured(f"{_OPTION} {path} is no file")
     if mode & _TOO_MUCH:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{_OPTION} {path} has mode {stat.S_IMODE(mode):04o}: give one "
             "that others can't read and a group can't write, 0600 or 0640"
         )
@@ -88,8 +88,8 @@ def _key(path: str, text: str) -> bytes:
     return found
 
 
-def _unreadable(path: str) -> exceptions.NotConfigured:
-    return exceptions.NotConfigured(
+def _unreadable(path: str) -> errors.NotConfigured:
+    return errors.NotConfigured(
         f"{_OPTION} {path} has no key: give {_SHORTEST} to {_LONGEST} bytes "
         f"in base64, such as openssl rand -base64 32 prints"
     )

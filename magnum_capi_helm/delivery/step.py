@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from oslo_log import log
 
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.delivery import courier
 from magnum_capi_helm.delivery import due
 from magnum_capi_helm.delivery import message
 from magnum_capi_helm.delivery import record
 from magnum_capi_helm.delivery import sender
 from magnum_capi_helm.delivery import signing
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.resolve import location
+from magnum_capi_helm.model import names
 
 LOG = log.getLogger(__name__)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm import labels
 from magnum_capi_helm.features import addons
 from magnum_capi_helm.features import admission
 from magnum_capi_helm.features import api_server
@@ -34,6 +33,7 @@ from magnum_capi_helm.features import shared_storage
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.features import trust
+from magnum_capi_helm.model import labels
 
 TOPICS: tuple[topic.Topic, ...] = (
     chart.TOPIC,

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 #: Charts up to 0.22.0 know nginx alone.
 _WITH_TRAEFIK = (chart_versions.Range(since="0.23.0"),)
@@ -98,7 +98,7 @@ _WHEN_TURNED = (
 )
 
 
-def _ingress(cluster: spec.Cluster) -> topic.Values:
+def _ingress(cluster: cluster_spec.Cluster) -> topic.Values:
     chosen = cluster.labels[INGRESS].lower()
     if not chosen:
         return {"enabled": False}
@@ -113,7 +113,7 @@ def _ingress(cluster: spec.Cluster) -> topic.Values:
     return ingress
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     addons = {
         "ingress": _ingress(cluster),
         **switches.values(cluster, _ALWAYS, always=True),
@@ -122,7 +122,7 @@ def _values(cluster: spec.Cluster) -> topic.Values:
     return {"addons": addons}
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     version = cluster.chart.version
     traefik = cluster.labels[INGRESS].lower() == "traefik"
     if traefik and not chart_versions.applies(_WITH_TRAEFIK, version):

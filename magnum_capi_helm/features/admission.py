@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import argument_types
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import argument_types
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 #: kubeadm's only plugin beside Kubernetes' own defaults; without it a node
 #: may change any other.
@@ -112,7 +112,7 @@ EXEMPT: labels.Label[tuple[str, ...]] = labels.Label(
 )
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     """Refuse lists with which the API server would not start.
 
     Also namespaces that are exempt from nothing.
@@ -139,7 +139,7 @@ def _check(cluster: spec.Cluster) -> None:
             )
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     values: topic.Values = {}
     if arguments := _arguments(cluster.labels):
         configuration = {"apiServer": {"extraArgs": arguments}}

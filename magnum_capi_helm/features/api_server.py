@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import argument_types
-from magnum_capi_helm.label_types import network_types
-from magnum_capi_helm.label_types import option_types
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import argument_types
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import network_types
+from magnum_capi_helm.model import option_types
 
 FLOATING_IP = labels.Switch(
     name="master_lb_floating_ip_enabled",
@@ -80,7 +80,7 @@ LOG_LEVEL = labels.Label(
 )
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     """Refuse addresses that nothing would have.
 
     What Cluster API's OpenStack provider does without Octavia: one floating
@@ -100,7 +100,7 @@ def _check(cluster: spec.Cluster) -> None:
         _check_bare(cluster)
 
 
-def _check_bare(cluster: spec.Cluster) -> None:
+def _check_bare(cluster: cluster_spec.Cluster) -> None:
     """The rules of an API without a load balancer."""
     found, machines = cluster.labels, cluster.control_plane.count
     if found[ALLOWED_CIDRS]:
@@ -110,7 +110,7 @@ def _check_bare(cluster: spec.Cluster) -> None:
         )
     if cluster.api.floating_ip:
         if machines != 1:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 f"master_count={machines}: without a load balancer the "
                 "floating IP leads to one machine; give master_count=1, "
                 "or master_lb_enabled"
@@ -123,14 +123,14 @@ def _check_bare(cluster: spec.Cluster) -> None:
                 "IP of its machine",
             )
     elif not found[FIXED_IP]:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "the Kubernetes API has neither a load balancer nor a floating "
             f"IP: give master_lb_enabled, {FLOATING_IP.name}=true, or "
             f"{FIXED_IP.name} with the address of an existing port"
         )
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     found, api = cluster.labels, cluster.api
     server: topic.Values = {
         "enableLoadBalancer": api.load_balancer,
@@ -159,7 +159,7 @@ def _values(cluster: spec.Cluster) -> topic.Values:
     return values
 
 
-def _kubeadm(cluster: spec.Cluster) -> topic.Values:
+def _kubeadm(cluster: cluster_spec.Cluster) -> topic.Values:
     configuration: topic.Values = {}
     if names := cluster.labels[CERT_SANS]:
         configuration["clusterConfiguration"] = {

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import kube_proxy
 from magnum_capi_helm.features import owned_arguments
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import argument_types
+from magnum_capi_helm.model import argument_types
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 _SPEC = "controlPlane.kubeadmConfigSpec"
 _KUBELET = "joinConfiguration.nodeRegistration.kubeletExtraArgs"
@@ -122,7 +122,7 @@ _OWNED: dict[Arguments, Mapping[str, str]] = {
 }
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     """Refuse what belongs to somebody else, or would do harm.
 
     :raises LabelError: naming the argument
@@ -137,7 +137,7 @@ def _check(cluster: spec.Cluster) -> None:
     _check_kube_proxy(cluster)
 
 
-def _check_kube_proxy(cluster: spec.Cluster) -> None:
+def _check_kube_proxy(cluster: cluster_spec.Cluster) -> None:
     found = cluster.labels
     if cluster.cni == "cilium" and found.given(KUBE_PROXY):
         raise found.refused(
@@ -174,7 +174,7 @@ def _check_tls(
         )
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     found = cluster.labels
     components = {
         "apiServer": {
@@ -203,14 +203,16 @@ def _values(cluster: spec.Cluster) -> topic.Values:
     return {"controlPlane": {"kubeadmConfigSpec": kubeadm}} if kubeadm else {}
 
 
-def _group(_: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+def _group(
+    _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Values:
     registration = _registration(group)
     if not registration:
         return {}
     return {"kubeadmConfigSpec": {"joinConfiguration": registration}}
 
 
-def _registration(group: spec.NodeGroup) -> topic.Values:
+def _registration(group: cluster_spec.NodeGroup) -> topic.Values:
     """What kubeadm makes kubelet's command line of."""
     arguments = {
         **_given(group.labels, KUBELET),

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import option_types
 
 _POLICY = "/etc/kubernetes/audit/policy.yaml"
 _LOG = "/var/log/kubernetes/audit/audit.log"
@@ -153,7 +153,7 @@ rules:
 """
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     """Refuse a level for a policy that has its own levels, or for none.
 
     :raises LabelError: naming the label
@@ -171,7 +171,7 @@ def _check(cluster: spec.Cluster) -> None:
         )
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     found = cluster.labels
     if not found[ENABLED]:
         return {}
@@ -212,7 +212,7 @@ def _volume(name: str, file: str, *, writable: bool) -> topic.Values:
     }
 
 
-def _setup(cluster: spec.Cluster, nodes: topic.Nodes) -> topic.Setup:
+def _setup(cluster: cluster_spec.Cluster, nodes: topic.Nodes) -> topic.Setup:
     if nodes is topic.Nodes.WORKERS or not cluster.labels[ENABLED]:
         return topic.Setup()
     own = _DEFAULT_POLICY.replace("LEVEL", cluster.labels[LEVEL])

@@ -13,13 +13,13 @@ from typing import Any
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import names
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import argument_types
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import argument_types
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import names
 
 #: What Magnum's policy file has in place of the cluster's project.
 _PROJECT = "$PROJECT_ID"
@@ -133,14 +133,14 @@ _DEPENDENT: tuple[labels.Label[Any], ...] = (
 )
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     found = cluster.labels
     if found[ISSUER] and not found[CLIENT]:
         raise found.refused(ISSUER, f"it together with {CLIENT.name}")
     needs.check(found, (ISSUER,), _DEPENDENT, ISSUER.name)
 
 
-def _webhook(cluster: spec.Cluster) -> topic.Values:
+def _webhook(cluster: cluster_spec.Cluster) -> topic.Values:
     values = {
         "openstackAuthUrl": cluster.identity_url,
         "projectId": cluster.project_id,
@@ -159,7 +159,7 @@ def _webhook(cluster: spec.Cluster) -> topic.Values:
     }
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     values: topic.Values = {
         "cloudCredentialsSecretName": names.credentials(cluster.release)
     }

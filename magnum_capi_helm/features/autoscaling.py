@@ -13,12 +13,12 @@ from typing import Any
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import option_types
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import option_types
 
 #: Charts up to 0.25.1 do not render a group whose minimum is 0.
 _DOWN_TO_ZERO = (chart_versions.Range(since="0.26.0"),)
@@ -104,13 +104,17 @@ _ARGUMENTS: dict[str, labels.Label[Any]] = {
 }
 
 
-def _minimum(cluster: spec.Cluster, group: spec.NodeGroup) -> int:
+def _minimum(
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> int:
     """What the chart can do: Magnum gives a group 0 that nobody asked for."""
     zero = chart_versions.applies(_DOWN_TO_ZERO, cluster.chart.version)
     return group.minimum if zero else max(group.minimum, 1)
 
 
-def scales(cluster: spec.Cluster, group: spec.NodeGroup) -> bool:
+def scales(
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> bool:
     """Whether the autoscaler, and not the user, owns the group's count."""
     return (
         cluster.labels[ENABLED]
@@ -119,7 +123,7 @@ def scales(cluster: spec.Cluster, group: spec.NodeGroup) -> bool:
     )
 
 
-def _tag(cluster: spec.Cluster) -> str | None:
+def _tag(cluster: cluster_spec.Cluster) -> str | None:
     """The autoscaler's version; None leaves the chart's.
 
     It simulates the scheduler of its own Kubernetes version, hence one that
@@ -132,7 +136,7 @@ def _tag(cluster: spec.Cluster) -> str | None:
     return _TAGS.get(minor) if minor else None
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     """Of the autoscaler itself; groups may come later, so not only then."""
     found = cluster.labels
     if not found[ENABLED]:
@@ -150,7 +154,9 @@ def _values(cluster: spec.Cluster) -> topic.Values:
     return {"autoscaler": wanted} if wanted else {}
 
 
-def _group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+def _group(
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Values:
     # Never autoscale false: the chart loses that in a single group.
     if not scales(cluster, group):
         return {}
@@ -161,7 +167,7 @@ def _group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
     }
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     """A minimum of 0 that was asked for needs a chart that can do it.
 
     Bounds and tag may wait for the autoscaler, as in Heat's templates.

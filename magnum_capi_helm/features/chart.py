@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import labels
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import option_types
 
 VERSION = labels.Label(
     name="capi_helm_chart_version",

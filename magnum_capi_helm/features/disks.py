@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 
 VOLUME_TYPE = labels.Label(
     name="docker_volume_type",
@@ -48,11 +48,11 @@ _MOUNT = [
 ]
 
 
-def _has_disk(group: spec.NodeGroup) -> bool:
+def _has_disk(group: cluster_spec.NodeGroup) -> bool:
     return bool(group.container_disk.size)
 
 
-def _machine(group: spec.NodeGroup) -> topic.Values:
+def _machine(group: cluster_spec.NodeGroup) -> topic.Values:
     if not _has_disk(group):
         return {}
     device = nodes.volume(group, "size", group.container_disk)
@@ -70,19 +70,21 @@ def _machine(group: spec.NodeGroup) -> topic.Values:
     }
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     machine = _machine(cluster.control_plane)
     return {"controlPlane": machine} if machine else {}
 
 
-def _group(_: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+def _group(
+    _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Values:
     return _machine(group)
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     for group in (cluster.control_plane, *cluster.node_groups):
         if _has_disk(group) and group.image.os_distro == "flatcar":
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 f"docker_volume_size={group.container_disk.size}: machines "
                 "of flatcar can't find the volume at their first boot; use "
                 "an image of ubuntu, or a larger boot volume"

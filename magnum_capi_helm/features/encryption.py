@@ -3,7 +3,7 @@
 """Encryption of Secrets and other resources in etcd.
 
 The chart reads the key from a Secret that has to be there before helm runs:
-:mod:`magnum_capi_helm.encryption_key` makes it.
+:mod:`magnum_capi_helm.lifecycle.encryption_key` makes it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 #: The charts that have the values ``etcd.encryption``.
 _CHARTS = (chart_versions.Range(since="0.16.0"),)
@@ -57,7 +57,7 @@ RESOURCES = labels.Label(
 )
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     found = cluster.labels
     resources = found[RESOURCES]
     # The API server does not start with none, or with one twice.
@@ -69,7 +69,7 @@ def _check(cluster: spec.Cluster) -> None:
     )
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     found = cluster.labels
     if not found[ENABLED]:
         return {}

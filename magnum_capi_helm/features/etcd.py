@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import option_types
 
 SIZE = labels.Label(
     name="etcd_blockdevice_size",
@@ -50,7 +50,7 @@ VOLUME_AZ = labels.Label(
 )
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     found = cluster.labels
     needs.check(found, (SIZE,), (KIND, VOLUME_TYPE, VOLUME_AZ), SIZE.name)
     if not found[SIZE] or not _is_local(found):
@@ -64,7 +64,7 @@ def _is_local(found: labels.Values) -> bool:
     return found[KIND].lower() == "local"
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     size = cluster.labels[SIZE]
     if not size:
         return {}

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 NVIDIA = labels.Switch(
     name="nvidia_gpu_operator_enabled",
@@ -53,7 +53,7 @@ _OPERATORS = (NVIDIA, MELLANOX, AMD, INTEL)
 _LABELS = (*_OPERATORS, DISCOVERY)
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     addons = switches.values(cluster, _LABELS)
     intel = addons.get("intelDevicePlugin")
     if intel and intel["enabled"]:
@@ -63,7 +63,7 @@ def _values(cluster: spec.Cluster) -> topic.Values:
     return {"addons": addons} if addons else {}
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     """The chart installs the discovery wherever an operator is on."""
     if cluster.labels[DISCOVERY]:
         return

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import option_types
 
 _SPEC = "nodeGroupDefaults.healthCheck.spec"
 _CONTROL_PLANE_SPEC = "controlPlane.healthCheck.spec"
@@ -81,7 +81,7 @@ def _workers(found: labels.Values) -> topic.Values:
     return wanted
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     switch = {"enabled": cluster.labels[ENABLED]}
 
     def check(wanted: topic.Values) -> topic.Values:
@@ -94,7 +94,9 @@ def _values(cluster: spec.Cluster) -> topic.Values:
     }
 
 
-def _group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+def _group(
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Values:
     """What the group has of its own: its labels include the cluster's."""
     wanted = _workers(group.labels)
     if not wanted or wanted == _workers(cluster.labels):

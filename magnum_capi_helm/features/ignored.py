@@ -13,7 +13,7 @@ magnum-cluster-api move over unchanged. They are of two classes:
 
 from __future__ import annotations
 
-from magnum_capi_helm.label_types import strangers
+from magnum_capi_helm.model import unknown_labels
 
 #: Values of a label that ask for what this driver does anyway.
 _SAME: dict[str, tuple[str | bool, ...]] = {
@@ -146,14 +146,14 @@ _HARMLESS: dict[str, tuple[str, ...]] = {
 }
 
 #: By name.
-LABELS: dict[str, strangers.Ignored] = {
+LABELS: dict[str, unknown_labels.Ignored] = {
     **{
-        name: strangers.Ignored(why, functional=False)
+        name: unknown_labels.Ignored(why, functional=False)
         for why, names in _HARMLESS.items()
         for name in names
     },
     **{
-        name: strangers.Ignored(
+        name: unknown_labels.Ignored(
             why,
             functional=True,
             same=_SAME.get(name, ()),

@@ -14,8 +14,8 @@ import re
 from typing import Any
 
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import argument_types
-from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.model import argument_types
+from magnum_capi_helm.model import option_types
 
 _DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+")
 _SWITCHES = {"true": True, "false": False}

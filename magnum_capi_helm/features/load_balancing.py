@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 _SECTION = "addons.openstack.cloudConfig.LoadBalancer"
 _OVN = "ovn"
@@ -54,7 +54,7 @@ HEALTH_CHECK = labels.Switch(
 )
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     provider = cluster.labels[PROVIDER]
     algorithm = cluster.labels[ALGORITHM]
     beside = f"with {PROVIDER.name}={provider}"
@@ -68,7 +68,7 @@ def _check(cluster: spec.Cluster) -> None:
         )
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     provider = cluster.labels[PROVIDER]
     natural = _OVN_ALGORITHM if provider == _OVN else "ROUND_ROBIN"
     section = {

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import labels
 
 NAME = labels.Label(
     name="capi_management_cluster",

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import option_types
 
 _NODE = "addons.monitoring"
 _STACK = f"{_NODE}.kubePrometheusStack.release.values"
@@ -142,7 +142,7 @@ def _stack(found: labels.Values) -> topic.Values:
     return wanted
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     found = cluster.labels
     if not found[ENABLED]:
         # Templates may carry the rest: it waits for the switch.
@@ -161,7 +161,7 @@ def _values(cluster: spec.Cluster) -> topic.Values:
     return {"addons": {"monitoring": monitoring}}
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     found = cluster.labels
     size, kept = found[VOLUME_SIZE], found[RETENTION_SIZE]
     if found[ENABLED] and size and kept and size <= kept:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from magnum_capi_helm import labels
+from magnum_capi_helm.model import labels
 
 
 def check(

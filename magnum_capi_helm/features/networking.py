@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import re
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import ranges
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import network_types
-from magnum_capi_helm.label_types import option_types
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import network_types
+from magnum_capi_helm.model import option_types
 
 #: Network plugins that the chart installs.
 CNIS = ("calico", "cilium")
@@ -64,7 +64,7 @@ EXTRA_PORT_SECURITY = labels.Switch(
 )
 
 
-def _internal(cluster: spec.Cluster) -> topic.Values:
+def _internal(cluster: cluster_spec.Cluster) -> topic.Values:
     network = cluster.network
     if ranges.is_made(network):
         return {"nodeCidr": cluster.labels[ranges.FIXED_SUBNET_CIDR]}
@@ -76,7 +76,7 @@ def _internal(cluster: spec.Cluster) -> topic.Values:
     return internal
 
 
-def _networking(cluster: spec.Cluster) -> topic.Values:
+def _networking(cluster: cluster_spec.Cluster) -> topic.Values:
     network = cluster.network
     internal = _internal(cluster)
     networking: topic.Values = {"internalNetwork": internal}
@@ -102,14 +102,14 @@ def _kube_network(found: labels.Values) -> topic.Values:
     return values
 
 
-def _cni(cluster: spec.Cluster) -> topic.Values:
+def _cni(cluster: cluster_spec.Cluster) -> topic.Values:
     values: topic.Values = {"type": cluster.cni}
     if len(cluster.labels[ranges.PODS]) > 1:
         values["cilium"] = {"release": {"values": {"ipv6": {"enabled": True}}}}
     return values
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     values: topic.Values = {
         "clusterNetworking": _networking(cluster),
         "addons": {"cni": _cni(cluster)},
@@ -123,7 +123,9 @@ def _reference(ref: str) -> topic.Values:
     return {"id" if _UUID.fullmatch(ref) else "name": ref}
 
 
-def _group(_: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+def _group(
+    _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Values:
     """The group's own list: one in the defaults could not be taken away."""
     extra = group.labels[EXTRA_NETWORKS]
     if not extra:
@@ -136,7 +138,7 @@ def _group(_: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
     return {"machineNetworking": {"ports": [{}, *ports]}}
 
 
-def _check_ports(cluster: spec.Cluster) -> None:
+def _check_ports(cluster: cluster_spec.Cluster) -> None:
     for group in (cluster.control_plane, *cluster.node_groups):
         needs.check(
             group.labels,
@@ -146,20 +148,20 @@ def _check_ports(cluster: spec.Cluster) -> None:
         )
 
 
-def _check_name_servers(cluster: spec.Cluster) -> None:
+def _check_name_servers(cluster: cluster_spec.Cluster) -> None:
     network, version = cluster.network, cluster.chart.version
     if not network.dns_nameservers or not ranges.is_made(network):
         return
     applied = (_OLD_NAME_SERVERS, _NAME_SERVERS)
     if not chart_versions.applies(applied, version):
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "dns_nameserver: give it with a chart version that applies it. "
             f"It is {','.join(network.dns_nameservers)}; charts "
             f"{chart_versions.describe(applied)} do, and this is {version}"
         )
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     ranges.check(cluster)
     _check_ports(cluster)
     _check_name_servers(cluster)

@@ -8,14 +8,14 @@ import re
 
 from oslo_config import types
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import node_types
-from magnum_capi_helm.label_types import option_types
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import node_types
+from magnum_capi_helm.model import option_types
 
 
 def _root_volume(key: str) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ _KUBERNETES = re.compile(r"v?1\.(?P<minor>[0-9]+)\.")
 _METADATA_LIMIT = 255
 
 
-def _machine(group: spec.NodeGroup) -> topic.Values:
+def _machine(group: cluster_spec.NodeGroup) -> topic.Values:
     # Each group carries its own image and version, so that one group can
     # be upgraded while another keeps what it has.
     values: topic.Values = {
@@ -121,7 +121,9 @@ def _machine(group: spec.NodeGroup) -> topic.Values:
     return values
 
 
-def volume(group: spec.NodeGroup, size: str, disk: spec.Disk) -> topic.Values:
+def volume(
+    group: cluster_spec.NodeGroup, size: str, disk: cluster_spec.Disk
+) -> topic.Values:
     """A volume of a machine; without a zone it is made in the machine's.
 
     :param size: the chart's key of the size
@@ -134,7 +136,7 @@ def volume(group: spec.NodeGroup, size: str, disk: spec.Disk) -> topic.Values:
     return values
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     control_plane = cluster.control_plane
     values: topic.Values = {
         "kubernetesVersion": control_plane.image.kube_version,
@@ -154,7 +156,7 @@ def _values(cluster: spec.Cluster) -> topic.Values:
     return values
 
 
-def _metadata(cluster: spec.Cluster) -> dict[str, str]:
+def _metadata(cluster: cluster_spec.Cluster) -> dict[str, str]:
     """Nova metadata that tells a biller whose servers these are."""
     ours = {
         "magnum_cluster_uuid": cluster.uuid,
@@ -165,7 +167,9 @@ def _metadata(cluster: spec.Cluster) -> dict[str, str]:
     return {**known, **dict(cluster.site.metadata)}
 
 
-def _group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+def _group(
+    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Values:
     values: topic.Values = {
         "name": group.name,
         **_machine(group),
@@ -181,7 +185,7 @@ def _group(cluster: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
     return values
 
 
-def _node_labels(group: spec.NodeGroup) -> dict[str, str]:
+def _node_labels(group: cluster_spec.NodeGroup) -> dict[str, str]:
     return {
         _ROLE: node_types.label_value(group.role),
         _NODEGROUP: node_types.label_value(group.magnum_name or group.name),
@@ -189,15 +193,15 @@ def _node_labels(group: spec.NodeGroup) -> dict[str, str]:
     }
 
 
-def _taint(taint: spec.Taint) -> dict[str, str]:
+def _taint(taint: cluster_spec.Taint) -> dict[str, str]:
     written = {"key": taint.key, "effect": taint.effect}
     return {**written, "value": taint.value} if taint.value else written
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     for key, value in cluster.site.metadata:
         if not 0 < len(key) <= _METADATA_LIMIT >= len(value):
-            raise exceptions.NotConfigured(
+            raise errors.NotConfigured(
                 f"[capi_helm] server_metadata {key[:40]}: Nova takes keys "
                 f"and values of up to {_METADATA_LIMIT} characters"
             )
@@ -207,7 +211,7 @@ def _check(cluster: spec.Cluster) -> None:
         _check_image(cluster.control_plane.image, group.image)
 
 
-def _check_volume(group: spec.NodeGroup) -> None:
+def _check_volume(group: cluster_spec.NodeGroup) -> None:
     """Refuse what is said of a volume that is not made."""
     found, boots = group.labels, group.boot_disk.size
     if not boots and needs.is_given(found, BOOT_VOLUME_TYPE):
@@ -224,7 +228,9 @@ def _check_volume(group: spec.NodeGroup) -> None:
         )
 
 
-def _check_image(control_plane: spec.Image, workers: spec.Image) -> None:
+def _check_image(
+    control_plane: cluster_spec.Image, workers: cluster_spec.Image
+) -> None:
     """Refuse workers that can't join this control plane.
 
     The chart has one ``osDistro`` for a whole cluster, by which machines get
@@ -233,9 +239,9 @@ def _check_image(control_plane: spec.Image, workers: spec.Image) -> None:
 
     :raises InvalidInput: naming the image
     """
-    name = exceptions.shown(workers.name)
+    name = errors.shown(workers.name)
     if workers.os_distro != control_plane.os_distro:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "image_id: all machines of a cluster have one os_distro. Image "
             f"{name} has {workers.os_distro}, and this cluster's machines "
             f"are {control_plane.os_distro}"
@@ -245,7 +251,7 @@ def _check_image(control_plane: spec.Image, workers: spec.Image) -> None:
     if minor is None or newest is None:
         return
     if not newest - SKEW <= minor <= newest:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "image_id: a control plane works with nodes of its own minor "
             f"version of Kubernetes or up to {SKEW} older ones. Image {name} "
             f"has {workers.kube_version}; the control plane has "

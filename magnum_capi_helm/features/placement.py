@@ -9,9 +9,9 @@ import dataclasses
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 ZONE = labels.Label(
     name="availability_zone",
@@ -54,7 +54,9 @@ SERVER_GROUP_POLICY = labels.Label(
 )
 
 
-def control_plane_zones(control_plane: spec.NodeGroup) -> tuple[str, ...]:
+def control_plane_zones(
+    control_plane: cluster_spec.NodeGroup,
+) -> tuple[str, ...]:
     """The zones of the control plane; empty: Nova chooses."""
     zones = [
         each for each in control_plane.labels[CONTROL_PLANE_ZONES] if each
@@ -70,7 +72,9 @@ def zones(found: labels.Values) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, named)))
 
 
-def server_groups(groups: tuple[spec.NodeGroup, ...]) -> dict[str, str]:
+def server_groups(
+    groups: tuple[cluster_spec.NodeGroup, ...],
+) -> dict[str, str]:
     """The chart's name of each group that needs a server group -> policy."""
     return {
         group.name: group.labels[SERVER_GROUP_POLICY]
@@ -80,14 +84,14 @@ def server_groups(groups: tuple[spec.NodeGroup, ...]) -> dict[str, str]:
 
 
 def with_server_groups(
-    cluster: spec.Cluster, ids: Mapping[str, str]
-) -> spec.Cluster:
+    cluster: cluster_spec.Cluster, ids: Mapping[str, str]
+) -> cluster_spec.Cluster:
     """The cluster with its server groups.
 
     :param ids: the chart's name of a group -> id
     """
 
-    def placed(group: spec.NodeGroup) -> spec.NodeGroup:
+    def placed(group: cluster_spec.NodeGroup) -> cluster_spec.NodeGroup:
         known = ids.get(group.name, group.server_group_id)
         return dataclasses.replace(group, server_group_id=known)
 
@@ -98,13 +102,13 @@ def with_server_groups(
     )
 
 
-def _machine(group: spec.NodeGroup) -> topic.Values:
+def _machine(group: cluster_spec.NodeGroup) -> topic.Values:
     if not group.server_group_id:
         return {}
     return {"serverGroupId": group.server_group_id}
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     control_plane = _machine(cluster.control_plane)
     if zones := control_plane_zones(cluster.control_plane):
         control_plane["omitFailureDomain"] = False
@@ -112,7 +116,9 @@ def _values(cluster: spec.Cluster) -> topic.Values:
     return {"controlPlane": control_plane} if control_plane else {}
 
 
-def _group(_: spec.Cluster, group: spec.NodeGroup) -> topic.Values:
+def _group(
+    _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Values:
     values = _machine(group)
     if zone := group.labels[ZONE]:
         values["failureDomain"] = zone

@@ -3,7 +3,7 @@
 """Chart values that the operator keeps under a name.
 
 The values themselves are laid on top by
-:mod:`magnum_capi_helm.rendering.overlays`; here is the label that picks them.
+:mod:`magnum_capi_helm.chart.overlays`; here is the label that picks them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import re
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 #: Annotation of the Cluster that says which profiles it was made with.
 ANNOTATION = "magnum.openstack.org/values-profiles"
@@ -71,7 +71,7 @@ def values(found: labels.Values) -> topic.Values:
     return {"clusterAnnotations": {ANNOTATION: ",".join(names)}}
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     return values(cluster.labels)
 
 

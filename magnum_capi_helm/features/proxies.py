@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 import re
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import ranges
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 
 #: containerd reads its proxy from the environment. systemd shows Environment=
 #: to every user of a machine, and a URL may hold a password; the content of
@@ -37,7 +37,7 @@ _EXCEPTION = re.compile(r"[\w.*:/\[\]-]+", re.A)
 _ALWAYS = ("localhost", "127.0.0.1", "::1", "169.254.169.254")
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     proxy = cluster.proxy
     for name, url in (
         ("http_proxy", proxy.http),
@@ -45,20 +45,20 @@ def _check(cluster: spec.Cluster) -> None:
     ):
         if url and not _URL.fullmatch(url):
             # Not quoted: it may hold a password.
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 f"{name} of the template: give a URL, with special characters "
                 "of a password as %XX. An example is "
                 "http://proxy.example.org:3128"
             )
     for each in proxy.exceptions:
         if not _EXCEPTION.fullmatch(each):
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "no_proxy: give host names, domains, addresses and networks "
-                f"separated by commas. {exceptions.shown(each)} is none"
+                f"separated by commas. {errors.shown(each)} is none"
             )
 
 
-def _exceptions(cluster: spec.Cluster) -> Iterator[str]:
+def _exceptions(cluster: cluster_spec.Cluster) -> Iterator[str]:
     """What is inside of the cluster, and what the user adds."""
     yield from _ALWAYS
     yield from cluster.labels[ranges.PODS]
@@ -69,7 +69,7 @@ def _exceptions(cluster: spec.Cluster) -> Iterator[str]:
     yield from cluster.proxy.exceptions
 
 
-def _environment(cluster: spec.Cluster) -> str:
+def _environment(cluster: cluster_spec.Cluster) -> str:
     lines = {
         "HTTP_PROXY": cluster.proxy.http,
         "HTTPS_PROXY": cluster.proxy.https,
@@ -78,7 +78,7 @@ def _environment(cluster: spec.Cluster) -> str:
     return "".join(f"{key}={text}\n" for key, text in lines.items() if text)
 
 
-def _apt(proxy: spec.Proxy) -> str:
+def _apt(proxy: cluster_spec.Proxy) -> str:
     schemes = {"http": proxy.http, "https": proxy.https}
     return "".join(
         f'Acquire::{scheme}::Proxy "{url}";\n'
@@ -96,7 +96,7 @@ def _file(path: str, content: str, permissions: str) -> topic.Values:
     }
 
 
-def _setup(cluster: spec.Cluster, _: topic.Nodes) -> topic.Setup:
+def _setup(cluster: cluster_spec.Cluster, _: topic.Nodes) -> topic.Setup:
     proxy = cluster.proxy
     if not (proxy.http or proxy.https):
         return topic.Setup()

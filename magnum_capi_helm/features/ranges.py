@@ -9,10 +9,10 @@ import ipaddress
 import itertools
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
-from magnum_capi_helm.label_types import network_types
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import network_types
 
 #: kubeadm's limits (``ValidatePodSubnetNodeMask``): a node gets a /24 and a
 #: /64, and the whole range has no more than 2^16 of them.
@@ -61,25 +61,25 @@ SERVICES: labels.Label[tuple[str, ...]] = labels.Label(
 )
 
 
-def is_made(network: spec.Network) -> bool:
+def is_made(network: cluster_spec.Network) -> bool:
     """Whether Cluster API's provider makes the network of the nodes."""
     return not (network.fixed_id or network.fixed_subnet_id)
 
 
-def node_ranges(cluster: spec.Cluster) -> tuple[str, ...]:
+def node_ranges(cluster: cluster_spec.Cluster) -> tuple[str, ...]:
     """Where the nodes' addresses are; empty: nobody looked them up."""
     if is_made(cluster.network):
         return (cluster.labels[FIXED_SUBNET_CIDR],)
     return cluster.network.subnet_cidrs
 
 
-def _called(cluster: spec.Cluster, label: labels.Label[Any]) -> str:
+def _called(cluster: cluster_spec.Cluster, label: labels.Label[Any]) -> str:
     """The label's name, or the alias that the user gave."""
     given = cluster.labels.given(label)
     return given[0] if given else label.name
 
 
-def _named_ranges(cluster: spec.Cluster) -> Iterator[tuple[str, str]]:
+def _named_ranges(cluster: cluster_spec.Cluster) -> Iterator[tuple[str, str]]:
     """Each range with what the user calls it."""
     for label in (PODS, SERVICES):
         for each in cluster.labels[label]:
@@ -93,24 +93,24 @@ def _named_ranges(cluster: spec.Cluster) -> Iterator[tuple[str, str]]:
         yield name, each
 
 
-def _check_overlap(cluster: spec.Cluster) -> None:
+def _check_overlap(cluster: cluster_spec.Cluster) -> None:
     for (one, range_1), (other, range_2) in itertools.combinations(
         _named_ranges(cluster), 2
     ):
         first = ipaddress.ip_network(range_1)
         second = ipaddress.ip_network(range_2)
         if first.version == second.version and first.overlaps(second):
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 f"{one} and {other} overlap: give ranges that have no address "
                 f"in common. They are {range_1} and {range_2}"
             )
 
 
-def _check_families(cluster: spec.Cluster) -> None:
+def _check_families(cluster: cluster_spec.Cluster) -> None:
     pods, services = cluster.labels[PODS], cluster.labels[SERVICES]
     name, given = _called(cluster, PODS), ", ".join(pods)
     if len(pods) != len(services):
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{name} and {_called(cluster, SERVICES)} differ in their IP "
             "versions: give both IPv4 alone, or both IPv4 and IPv6. They are "
             f"{given}, and {', '.join(services)}"
@@ -120,7 +120,7 @@ def _check_families(cluster: spec.Cluster) -> None:
     if cluster.cni != "cilium":
         # The chart makes Calico's pools of /26 blocks, too large for IPv6;
         # the addon provider appends to lists, so no value replaces them.
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{name}: IPv6 works with network_driver=cilium, not with "
             f"{cluster.cni}. It is {given}"
         )
@@ -129,13 +129,13 @@ def _check_families(cluster: spec.Cluster) -> None:
     }
     # A group is no reason to look at the network of a living cluster again.
     if versions and 6 not in versions:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{name}: nodes need IPv6 addresses, too; give a fixed_network "
             f"with an IPv4 and an IPv6 subnet. It is {given}"
         )
 
 
-def _check_room(cluster: spec.Cluster) -> None:
+def _check_room(cluster: cluster_spec.Cluster) -> None:
     """Whether each node finds its block in the pods' range."""
     pods = ipaddress.ip_network(cluster.labels[PODS][0])
     block = _NODE_BLOCKS[cluster.cni]
@@ -144,14 +144,14 @@ def _check_room(cluster: spec.Cluster) -> None:
     # While the control plane is replaced there is one node more.
     wanted = 1 + sum(max(each.count, each.maximum or 0) for each in groups)
     if wanted > room:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{_called(cluster, PODS)} has room for {room} nodes of a "
             f"/{block} each, and the cluster can have {wanted} with the one "
             f"that an upgrade adds: give a larger network. It is {pods}"
         )
 
 
-def check(cluster: spec.Cluster) -> None:
+def check(cluster: cluster_spec.Cluster) -> None:
     """Refuse ranges that no cluster works with.
 
     :raises InvalidInput: naming the labels or fields and their ranges

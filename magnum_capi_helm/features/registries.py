@@ -15,10 +15,10 @@ from typing import TypeAlias
 
 from oslo_config import types
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 
 #: What every version of the chart has a mirror for.
 _CHART_DEFAULTS = (
@@ -169,16 +169,16 @@ def addons_elsewhere(prefix: str) -> str:
     return (
         f"label {PREFIX.name} has no effect on addons: kubeadm alone takes "
         f"images from it; give {MIRRORS.name} for the registries of addons. "
-        f"It is {exceptions.shown(prefix)}"
+        f"It is {errors.shown(prefix)}"
     )
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     host = cluster.insecure_registry
     if host and not is_registry(host):
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "insecure_registry: give a registry as host or host:port. It is "
-            f"{exceptions.shown(host)}"
+            f"{errors.shown(host)}"
         )
 
 
@@ -203,7 +203,7 @@ def _entry(
     return {"upstream": url, "mirrors": [*urls, url]}
 
 
-def _mirrors(cluster: spec.Cluster) -> topic.Values | None:
+def _mirrors(cluster: cluster_spec.Cluster) -> topic.Values | None:
     """By registry; where a value is None helm takes the chart's own away.
 
     Empty: the chart's defaults stay. None: not one of them does.
@@ -224,7 +224,7 @@ def _mirrors(cluster: spec.Cluster) -> topic.Values | None:
     return found
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     values: topic.Values = {}
     mirrors = _mirrors(cluster)
     if mirrors != {}:

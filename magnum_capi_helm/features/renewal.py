@@ -6,16 +6,16 @@ kubeadm makes them for a year and renews them only with an upgrade. Cluster
 API renews them by replacing the machines that hold them
 (``KubeadmControlPlane.spec.rolloutBefore``); no chart up to 0.27.0 has a
 value for it, nor can another value stand in. For those charts there is
-``magnum_capi_helm.changes.renewal``.
+``magnum_capi_helm.lifecycle.renew``.
 """
 
 from __future__ import annotations
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.label_types import option_types
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import option_types
 
 #: What Cluster API's webhook accepts at least.
 _FEWEST = 7
@@ -46,7 +46,7 @@ DAYS = labels.Label(
 )
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     days = cluster.labels[DAYS]
     applies = chart_versions.applies(DAYS.charts, cluster.chart.version)
     if not days or not applies:

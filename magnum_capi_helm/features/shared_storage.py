@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 _NODE = "addons.openstack.csiManila"
 _PARAMETERS = f"{_NODE}.defaultStorageClass.parameters"
@@ -76,7 +76,7 @@ SHARE_NETWORK = labels.Label(
 )
 
 
-def _check(cluster: spec.Cluster) -> None:
+def _check(cluster: cluster_spec.Cluster) -> None:
     found = cluster.labels
     if found[ENABLED]:
         _check_class(found)
@@ -99,7 +99,7 @@ def _check_class(found: labels.Values) -> None:
         )
 
 
-def _mounter(site: spec.Site) -> topic.Values:
+def _mounter(site: cluster_spec.Site) -> topic.Values:
     """The release of the NFS driver, from the operator's repository if any.
 
     The chart's own addons are redirected elsewhere; it knows nothing of this.
@@ -110,7 +110,7 @@ def _mounter(site: spec.Site) -> topic.Values:
     return {"kind": "HelmRelease", "spec": {**NFS_MOUNTER, "chart": chart}}
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     found = cluster.labels
     if not found[ENABLED]:
         return {}

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 #: Topology key of the Cinder CSI driver (cloud-provider-openstack).
 _ZONE_KEY = "topology.cinder.csi.openstack.org/zone"
@@ -99,7 +99,9 @@ def _topologies(zones: tuple[str, ...]) -> list[topic.Values]:
     return [{"matchLabelExpressions": [expression]}]
 
 
-def _class(cluster: spec.Cluster, item: spec.StorageClass) -> topic.Values:
+def _class(
+    cluster: cluster_spec.Cluster, item: cluster_spec.StorageClass
+) -> topic.Values:
     values = {
         "enabled": True,
         "name": item.name,
@@ -116,7 +118,7 @@ def _class(cluster: spec.Cluster, item: spec.StorageClass) -> topic.Values:
     return values
 
 
-def _classes(cluster: spec.Cluster) -> topic.Values:
+def _classes(cluster: cluster_spec.Cluster) -> topic.Values:
     """The chart's own class stays off where none is the default one."""
     csi: topic.Values = {"defaultStorageClass": {"enabled": False}}
     others = []
@@ -130,7 +132,7 @@ def _classes(cluster: spec.Cluster) -> topic.Values:
     return csi
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     enabled = cluster.labels[ENABLED]
     csi = _classes(cluster) if enabled else {"enabled": False}
     return {"addons": {"openstack": {"csiCinder": csi}}}

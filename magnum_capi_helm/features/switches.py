@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 
 def values(
-    cluster: spec.Cluster,
+    cluster: cluster_spec.Cluster,
     switches: Iterable[labels.Label[bool]],
     *,
     below: str = "addons",

@@ -9,8 +9,8 @@ import dataclasses
 import enum
 from typing import Any, TypeAlias
 
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
 #: Chart values, or a part of them.
 Values: TypeAlias = dict[str, Any]
@@ -40,19 +40,21 @@ class Nodes(enum.Enum):
     WORKERS = "workers"
 
 
-def _no_cluster_values(_: spec.Cluster) -> Values:
+def _no_cluster_values(_: cluster_spec.Cluster) -> Values:
     return {}
 
 
-def _no_group_values(_: spec.Cluster, __: spec.NodeGroup) -> Values:
+def _no_group_values(
+    _: cluster_spec.Cluster, __: cluster_spec.NodeGroup
+) -> Values:
     return {}
 
 
-def _no_setup(_: spec.Cluster, __: Nodes) -> Setup:
+def _no_setup(_: cluster_spec.Cluster, __: Nodes) -> Setup:
     return Setup()
 
 
-def _no_check(_: spec.Cluster) -> None:
+def _no_check(_: cluster_spec.Cluster) -> None:
     return None
 
 
@@ -71,7 +73,9 @@ class Topic:
 
     name: str
     labels: tuple[labels.Label[Any], ...] = ()
-    cluster: Callable[[spec.Cluster], Values] = _no_cluster_values
-    group: Callable[[spec.Cluster, spec.NodeGroup], Values] = _no_group_values
-    setup: Callable[[spec.Cluster, Nodes], Setup] = _no_setup
-    check: Callable[[spec.Cluster], None] = _no_check
+    cluster: Callable[[cluster_spec.Cluster], Values] = _no_cluster_values
+    group: Callable[[cluster_spec.Cluster, cluster_spec.NodeGroup], Values] = (
+        _no_group_values
+    )
+    setup: Callable[[cluster_spec.Cluster, Nodes], Setup] = _no_setup
+    check: Callable[[cluster_spec.Cluster], None] = _no_check

@@ -4,22 +4,22 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
 
 
-def _flatcar(cluster: spec.Cluster) -> bool:
+def _flatcar(cluster: cluster_spec.Cluster) -> bool:
     return cluster.control_plane.image.os_distro == "flatcar"
 
 
-def _values(cluster: spec.Cluster) -> topic.Values:
+def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     """The chart's way, for Debian's folder, that flatcar can't write to."""
     if not cluster.site.trusted_cas or _flatcar(cluster):
         return {}
     return {"trustedCAs": dict(cluster.site.trusted_cas)}
 
 
-def _setup(cluster: spec.Cluster, _: topic.Nodes) -> topic.Setup:
+def _setup(cluster: cluster_spec.Cluster, _: topic.Nodes) -> topic.Setup:
     """Flatcar's way: one certificate in each file (Flatcar's guide)."""
     if not cluster.site.trusted_cas or not _flatcar(cluster):
         return topic.Setup()

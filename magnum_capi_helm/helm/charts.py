@@ -29,11 +29,11 @@ from typing import Protocol
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.helm import checksums
 from magnum_capi_helm.helm import full_disk
 from magnum_capi_helm.helm import packages
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 
 LOG = log.getLogger(__name__)
 
@@ -89,11 +89,11 @@ class Store:
         self._filling = threading.Lock()
         self._checksums = checksums.Checksums()
 
-    def has(self, chart: spec.Chart) -> bool:
+    def has(self, chart: cluster_spec.Chart) -> bool:
         """Return whether the chart is in the store itself."""
         return os.path.exists(self._directory / _file_name(chart))
 
-    def find(self, chart: spec.Chart) -> str:
+    def find(self, chart: cluster_spec.Chart) -> str:
         """Return the path of a stored chart, or an empty string.
 
         It writes nothing, not even a missing checksum.
@@ -115,7 +115,7 @@ class Store:
         _check_writable(self._directory)
         return self._directory
 
-    def check_source(self, chart: spec.Chart) -> None:
+    def check_source(self, chart: cluster_spec.Chart) -> None:
         """Fetch a chart into temporary space and drop it.
 
         :raises ChartUnavailable: its source does not have it
@@ -124,7 +124,7 @@ class Store:
             found = self._fetched(chart, chart, pathlib.Path(directory))
             _check_version(found, chart.version, chart)
 
-    def ensure(self, chart: spec.Chart) -> str:
+    def ensure(self, chart: cluster_spec.Chart) -> str:
         """Return the path of the chart; fetch the chart if it is missing.
 
         :raises ChartUnavailable: the chart is neither here nor at its
@@ -143,7 +143,11 @@ class Store:
                 )
         return self._ready(target, chart, chart)
 
-    def keep(self, chart: spec.Chart, source: spec.Chart | None = None) -> str:
+    def keep(
+        self,
+        chart: cluster_spec.Chart,
+        source: cluster_spec.Chart | None = None,
+    ) -> str:
         """Put the chart into the store itself, never into temporary space.
 
         :param source: fetch the chart from there (default: where it belongs)
@@ -155,7 +159,7 @@ class Store:
             _check_writable(self._directory)
         return self._ready(target, chart, source or chart)
 
-    def digest(self, chart: spec.Chart) -> str:
+    def digest(self, chart: cluster_spec.Chart) -> str:
         """Return the SHA-256 of a stored chart, or an empty string."""
         target = self._stored(chart)
         if target is None or not self._usable(target):
@@ -168,7 +172,7 @@ class Store:
             self._entry(each) for each in sorted(self._directory.glob("*.tgz"))
         ]
 
-    def _stored(self, chart: spec.Chart) -> pathlib.Path | None:
+    def _stored(self, chart: cluster_spec.Chart) -> pathlib.Path | None:
         """Return the path of a chart that is here, good or damaged."""
         target = self._directory / _file_name(chart)
         if self._temporary and not os.path.exists(target):
@@ -176,7 +180,10 @@ class Store:
         return target if os.path.exists(target) else None
 
     def _ready(
-        self, target: pathlib.Path, chart: spec.Chart, source: spec.Chart
+        self,
+        target: pathlib.Path,
+        chart: cluster_spec.Chart,
+        source: cluster_spec.Chart,
     ) -> str:
         """Fetch or repair the archive if necessary; return its path."""
         if not os.path.exists(target):
@@ -191,7 +198,7 @@ class Store:
         try:
             checksum = self._verified(file)
             package = packages.read(file)
-        except exceptions.ChartUnavailable as error:
+        except errors.ChartUnavailable as error:
             return dataclasses.replace(found, problem=str(error))
         return dataclasses.replace(
             found,
@@ -203,7 +210,7 @@ class Store:
     def _usable(self, file: pathlib.Path) -> bool:
         try:
             self._verified(file)
-        except exceptions.ChartUnavailable:
+        except errors.ChartUnavailable:
             return False
         return True
 
@@ -211,20 +218,23 @@ class Store:
         try:
             return self._checksums.verify(file, record=record)
         except checksums.DamagedError:
-            raise exceptions.ChartUnavailable(
+            raise errors.ChartUnavailable(
                 f"{file} is damaged or was replaced: it is not what "
                 f"{checksums.path_of(file).name} says. Remove both files to "
                 "have the chart fetched anew, or the .sha256 alone to use "
                 "the chart as it is"
             ) from None
         except OSError as error:
-            raise exceptions.ChartUnavailable(
+            raise errors.ChartUnavailable(
                 f"{file} can't be read ({error.strerror}); see [capi_helm] "
                 "chart_store"
             ) from error
 
     def _fill(
-        self, target: pathlib.Path, chart: spec.Chart, source: spec.Chart
+        self,
+        target: pathlib.Path,
+        chart: cluster_spec.Chart,
+        source: cluster_spec.Chart,
     ) -> None:
         """Put a chart into the store, unless another thread just did."""
         with self._filling:
@@ -239,14 +249,17 @@ class Store:
                 _put(found, target)
 
     def _mend(
-        self, target: pathlib.Path, chart: spec.Chart, source: spec.Chart
+        self,
+        target: pathlib.Path,
+        chart: cluster_spec.Chart,
+        source: cluster_spec.Chart,
     ) -> None:
         """Replace a damaged archive if its source still has the same one.
 
         If the source has another one by now, an operator has to decide.
         """
         with (
-            contextlib.suppress(exceptions.CapiHelmError, OSError),
+            contextlib.suppress(errors.CapiHelmError, OSError),
             self._filling,
             _staging(target.parent) as staging,
         ):
@@ -258,7 +271,10 @@ class Store:
                 LOG.warning("%s was damaged, and was fetched anew", target)
 
     def _fetched(
-        self, chart: spec.Chart, source: spec.Chart, staging: pathlib.Path
+        self,
+        chart: cluster_spec.Chart,
+        source: cluster_spec.Chart,
+        staging: pathlib.Path,
     ) -> pathlib.Path:
         """The chart from its source, as a file in ``staging``."""
         file = _file_name(chart)
@@ -275,7 +291,7 @@ class Store:
                 self._helm.package(source.name, str(staging))
             else:
                 shutil.copy(source.name, staging / file)
-        except (exceptions.HelmError, OSError) as error:
+        except (errors.HelmError, OSError) as error:
             if full_disk.is_meant(error):
                 raise
             why = error.strerror if isinstance(error, OSError) else error
@@ -284,7 +300,7 @@ class Store:
                 hint = "see [capi_helm] helm_chart_name and helm_chart_repo"
             elif source.name.startswith("oci://"):
                 hint += " and 'helm registry login' of magnum-conductor's user"
-            raise exceptions.ChartUnavailable(
+            raise errors.ChartUnavailable(
                 "the chart is not in the chart store and can't be fetched; "
                 f"{hint}, or put its file into the store. It is {chart.name} "
                 f"{chart.version} of {source.repository or source.name}, file "
@@ -292,7 +308,7 @@ class Store:
             ) from error
         found = next(staging.glob("*.tgz"), None)
         if found is None:
-            raise exceptions.ChartUnavailable(f"helm fetched no {file}")
+            raise errors.ChartUnavailable(f"helm fetched no {file}")
         return found
 
 
@@ -313,7 +329,7 @@ def _check_writable(directory: pathlib.Path) -> None:
     :raises NotConfigured: it can't
     """
     if not _writable(directory):
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"the chart store {directory} can't be written by user "
             f"{os.geteuid()}; see [capi_helm] chart_store"
         )
@@ -334,7 +350,7 @@ def _temporary_directory(make: bool) -> pathlib.Path:
             with contextlib.suppress(FileExistsError):
                 path.mkdir(mode=0o700)
     except OSError as error:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"user {user} can write neither the default chart store nor "
             f"temporary space ({error.strerror}): set [capi_helm] chart_store "
             "to a directory that this user can write"
@@ -343,7 +359,7 @@ def _temporary_directory(make: bool) -> pathlib.Path:
         found = path.lstat()
         private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
         if not private or found.st_uid != user:
-            raise exceptions.NotConfigured(
+            raise errors.NotConfigured(
                 f"{path} is not a directory of user {user} alone, so charts "
                 "in it can't be trusted: remove it, or set [capi_helm] "
                 "chart_store"
@@ -392,12 +408,12 @@ def _put(found: pathlib.Path, target: pathlib.Path) -> None:
         os.replace(found, target)
 
 
-def is_path(chart: spec.Chart) -> bool:
+def is_path(chart: cluster_spec.Chart) -> bool:
     """Whether a chart is named by a path on this host."""
     return not chart.repository and "://" not in chart.name
 
 
-def version_at(chart: spec.Chart) -> str | None:
+def version_at(chart: cluster_spec.Chart) -> str | None:
     """The version of the chart at a path; None when there is none.
 
     :raises ChartUnavailable: what is there is no chart
@@ -410,7 +426,7 @@ def version_at(chart: spec.Chart) -> str | None:
 
 
 def _check_version(
-    file: pathlib.Path, version: str, source: spec.Chart
+    file: pathlib.Path, version: str, source: cluster_spec.Chart
 ) -> None:
     """Refuse a chart that has another version than the one asked for.
 
@@ -419,7 +435,7 @@ def _check_version(
     found = packages.read(file).version
     if found.removeprefix("v") == version.removeprefix("v"):
         return
-    raise exceptions.ChartUnavailable(
+    raise errors.ChartUnavailable(
         "the chart has another version than the one asked for; correct the "
         "label capi_helm_chart_version, or put the version asked for into "
         f"the chart store. The chart at {source.repository or source.name} "
@@ -427,12 +443,12 @@ def _check_version(
     )
 
 
-def name_of(chart: spec.Chart) -> str:
+def name_of(chart: cluster_spec.Chart) -> str:
     """A chart's name in the store: the last part of what names it."""
     return _ARCHIVE.sub("", chart.name.rstrip("/").rsplit("/", 1)[-1])
 
 
-def _file_name(chart: spec.Chart) -> str:
+def _file_name(chart: cluster_spec.Chart) -> str:
     # Not every character is one for every file system and registry.
     name = f"{name_of(chart)}-{chart.version}.tgz"
     return re.sub(r"[^A-Za-z0-9._+-]", "_", name)

@@ -13,7 +13,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
     from magnum_capi_helm.helm import command
@@ -130,7 +130,7 @@ class Helm:
                 "uninstall",
                 self._command.uninstall(release, namespace=namespace),
             )
-        except exceptions.ReleaseAbsent:
+        except errors.ReleaseAbsent:
             return 0.0
 
     def pull(

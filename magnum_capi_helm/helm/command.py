@@ -23,12 +23,12 @@ from typing import Any, TypeVar
 
 import pyhelm3
 
-from magnum_capi_helm import actor
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
 from magnum_capi_helm.helm import complaints
 from magnum_capi_helm.helm import deadlines
-from magnum_capi_helm.operations import spent
+from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
+from magnum_capi_helm.model import timing
 
 T = TypeVar("T")
 
@@ -69,13 +69,13 @@ class Command(pyhelm3.Command):  # type: ignore[misc]
         self, command: list[Any], input: bytes | None = None
     ) -> bytes:
         if shutil.which(self._executable) is None:
-            raise exceptions.NotConfigured(_NO_HELM)
+            raise errors.NotConfigured(_NO_HELM)
         argv = [*self._guard, self._executable, *map(str, command)]
-        if command[0] == "upgrade" and (asked := actor.current()):
+        if command[0] == "upgrade" and (asked := audit.current()):
             argv += ["--description", str(asked)]
         if self._kubeconfig:
             argv += ["--kubeconfig", str(self._kubeconfig)]
-        fence.check()
+        lease_guard.check()
         try:
             process = subprocess.Popen(
                 argv,
@@ -86,11 +86,11 @@ class Command(pyhelm3.Command):  # type: ignore[misc]
                 start_new_session=True,
             )
         except OSError as error:
-            raise exceptions.NotConfigured(
+            raise errors.NotConfigured(
                 f"{_NO_HELM} ({error.strerror})"
             ) from error
         with (
-            spent.waiting(spent.HELM),
+            timing.waiting(timing.HELM),
             deadlines.Deadline(process, self._deadline) as deadline,
         ):
             out, err = process.communicate(input)
@@ -107,9 +107,9 @@ def _check_ended(what: str, deadline: deadlines.Deadline) -> None:
     """Whoever was told to end says nothing of the release."""
     if deadline.lost:
         # That the Lease is lost is what this raises.
-        fence.check()
+        lease_guard.check()
     if deadline.expired:
-        raise exceptions.HelmUnreachable(
+        raise errors.HelmUnreachable(
             f"helm {what} did not end within {deadline.seconds:.0f} s"
         )
 
@@ -118,7 +118,7 @@ def _check_alive(what: str, code: int) -> None:
     """Whoever is killed, for its memory for instance, has refused nothing."""
     if code < 0:
         name = signal.Signals(-code).name
-        raise exceptions.HelmUnreachable(f"helm {what} was killed ({name})")
+        raise errors.HelmUnreachable(f"helm {what} was killed ({name})")
 
 
 def _dies_with_parent() -> list[str]:
@@ -142,7 +142,7 @@ def answer(what: str, coroutine: Coroutine[Any, Any, T]) -> T:
     try:
         return _drive(coroutine)
     except pyhelm3.ReleaseNotFoundError as error:
-        raise exceptions.ReleaseAbsent("release not found") from error
+        raise errors.ReleaseAbsent("release not found") from error
     except pyhelm3.Error as error:
         raise complaints.translated(what, error.stderr) from None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 import re
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 #: The second text: two helms raced for the record of one revision.
 _BUSY = re.compile(
@@ -88,7 +88,7 @@ _WARNING = re.compile(
 _LONGEST_REASON = 600
 
 
-def translated(what: str, stderr: bytes) -> exceptions.HelmError:
+def translated(what: str, stderr: bytes) -> errors.HelmError:
     """The class and the sentence that helm's complaint amounts to."""
     lines = [
         line.strip()
@@ -101,20 +101,20 @@ def translated(what: str, stderr: bytes) -> exceptions.HelmError:
     folded = text.lower()
     message = f"helm {what}: {text[:_LONGEST_REASON] or 'failed'}"
     if _BUSY.search(folded):
-        return exceptions.HelmBusy(message)
+        return errors.HelmBusy(message)
     if any(each in folded for each in _UNREACHABLE):
-        return exceptions.HelmUnreachable(message)
+        return errors.HelmUnreachable(message)
     if what != "pull" and _UNAUTHORIZED.search(folded):
-        return exceptions.HelmUnreachable(message)
+        return errors.HelmUnreachable(message)
     if what == "pull" and (disk := _DISK.search(folded)):
-        return exceptions.ChartUnstorable(f"helm pull: {disk[0]}")
+        return errors.ChartUnstorable(f"helm pull: {disk[0]}")
     if what == "pull" or _CHART_MISSING.search(folded):
-        return exceptions.ChartUnavailable(message)
+        return errors.ChartUnavailable(message)
     if _STRANDED.search(folded):
-        return exceptions.ReleaseStranded(message)
+        return errors.ReleaseStranded(message)
     if unserved := set(_CHART_STRANDED.findall(text)):
         message = f"helm {what}: {_chart_stranded(unserved)}"
-    return exceptions.HelmError(message)
+    return errors.HelmError(message)
 
 
 def _chart_stranded(unserved: Collection[str]) -> str:

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from magnum_capi_helm import fence
+from magnum_capi_helm.model import lease_guard
 
 #: Seconds between asking a program to end and ending it.
 _PATIENCE = 10
@@ -37,7 +37,7 @@ class Deadline:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         # The watching thread has no context of the block.
-        self._lost = fence.lost()
+        self._lost = lease_guard.lost()
         self.expired = False
         self.lost = False
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import contextlib
 import errno
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 #: What such a disk says, whatever is written to it.
 _NUMBERS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
@@ -20,7 +20,7 @@ def is_meant(error: Exception) -> bool:
     """Whether an error is one of the disk."""
     if isinstance(error, OSError):
         return error.errno in _NUMBERS
-    return isinstance(error, exceptions.ChartUnstorable)
+    return isinstance(error, errors.ChartUnstorable)
 
 
 @contextlib.contextmanager
@@ -34,11 +34,11 @@ def told(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (exceptions.ChartUnstorable, OSError) as error:
+    except (errors.ChartUnstorable, OSError) as error:
         if not is_meant(error):
             raise
         why = error.strerror if isinstance(error, OSError) else error
-        raise exceptions.ChartUnstorable(
+        raise errors.ChartUnstorable(
             f"{what} can't be put into the conductor's chart store ({why}); "
             "make room there, or see [capi_helm] chart_store"
         ) from error

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm.versions import stranded
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import stranded
 
 
 def apis(text: str) -> frozenset[stranded.Api]:
@@ -52,7 +52,7 @@ def _objects(text: str) -> Iterator[tuple[stranded.Api, yaml.Node]]:
         documents = list(yaml.compose_all(text, Loader=loader))
     except yaml.YAMLError as why:
         # Not chained: its text quotes the manifest, which has secrets.
-        raise exceptions.HelmError(
+        raise errors.HelmError(
             f"the release's manifest can't be read: {type(why).__name__}"
         ) from None
     for each in documents:

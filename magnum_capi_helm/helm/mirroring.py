@@ -19,11 +19,11 @@ from typing import Any, Protocol
 
 import yaml
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.features import shared_storage
 from magnum_capi_helm.helm import image_names
 from magnum_capi_helm.helm import packages
-from magnum_capi_helm.versions import supported
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import supported
 
 #: File of the names of all images, below the repository.
 IMAGES = "images.txt"
@@ -160,7 +160,7 @@ def fetch(helm: Helm, addon: Addon, directory: pathlib.Path) -> pathlib.Path:
         )
         found = next(pathlib.Path(staging).glob("*.tgz"), None)
         if found is None:
-            raise exceptions.ChartUnavailable(f"helm fetched no {addon.name}")
+            raise errors.ChartUnavailable(f"helm fetched no {addon.name}")
         return pathlib.Path(shutil.move(found, directory / found.name))
 
 
@@ -171,7 +171,7 @@ def images_of(helm: Helm, addon: Addon, chart: pathlib.Path) -> frozenset[str]:
     """
     try:
         objects = _rendered(helm, str(chart), addon.values, addon)
-    except exceptions.HelmError:
+    except errors.HelmError:
         # A word in the place of what only a cluster knows may not do.
         objects = _rendered(helm, str(chart), {}, addon)
     return frozenset(image_names.find(objects))
@@ -218,7 +218,7 @@ def _rendered(
     try:
         found = list(yaml.load_all(text, Loader=loader))
     except yaml.YAMLError as why:
-        raise exceptions.HelmError(
+        raise errors.HelmError(
             f"helm template: {chart} makes no YAML ({type(why).__name__})"
         ) from why
     return [each for each in found if isinstance(each, dict)]

@@ -20,7 +20,7 @@ import zlib
 
 import yaml
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 #: The files that matter; larger ones are no chart's.
 _FILES = ("Chart.yaml", "values.yaml")
@@ -68,7 +68,7 @@ def read(path: str | os.PathLike[str]) -> Package:
         found = os.stat(path)
         return _read(os.fspath(path), found.st_size, found.st_mtime_ns)
     except _DAMAGED as why:
-        raise exceptions.ChartUnavailable(
+        raise errors.ChartUnavailable(
             f"{path} is no packaged helm chart ({type(why).__name__}: {why})"
         ) from why
 
@@ -83,7 +83,7 @@ def of_directory(path: str | os.PathLike[str]) -> tuple[str, str]:
         about = _load(text)
         return str(about["name"]), str(about["version"])
     except _DAMAGED as why:
-        raise exceptions.ChartUnavailable(
+        raise errors.ChartUnavailable(
             f"{path} is no directory of a helm chart "
             f"({type(why).__name__}: {why})"
         ) from why

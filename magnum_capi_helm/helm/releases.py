@@ -17,11 +17,11 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
-from magnum_capi_helm import packed
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
@@ -117,7 +117,7 @@ def opened(record: client.Object) -> Release:
     """
     try:
         # Base64 by helm, and once more by Kubernetes.
-        body = packed.unpack(base64.b64decode(record["data"]["release"]))
+        body = encoding.unpack(base64.b64decode(record["data"]["release"]))
         metadata = body["chart"]["metadata"]
         return Release(
             version=int(body["version"]),
@@ -128,10 +128,10 @@ def opened(record: client.Object) -> Release:
             objects=_objects(body.get("manifest") or ""),
             rewritten=_REWRITTEN in view.annotations_of(record),
         )
-    except (*packed.DAMAGED, yaml.YAMLError) as why:
+    except (*encoding.DAMAGED, yaml.YAMLError) as why:
         # Not chained: YAML's text quotes the manifest, which has secrets.
         labels = view.labels_of(record)
-        raise exceptions.HelmError(
+        raise errors.HelmError(
             f"revision {labels.get('version')} of release "
             f"{labels.get(NAME_LABEL)} can't be read: {type(why).__name__}"
         ) from None
@@ -156,13 +156,13 @@ def give_up(
     if secret is None:
         return
     try:
-        body = packed.unpack(base64.b64decode(secret["data"]["release"]))
+        body = encoding.unpack(base64.b64decode(secret["data"]["release"]))
         body["info"].update(status="failed", description="helm was stopped")
-    except packed.DAMAGED:
+    except encoding.DAMAGED:
         # helm can't read it either.
         management.delete(kinds.SECRET, namespace, name)
         return
-    record = base64.b64encode(packed.pack(body).encode()).decode()
+    record = base64.b64encode(encoding.pack(body).encode()).decode()
     management.patch(
         kinds.SECRET,
         namespace,
@@ -212,11 +212,11 @@ def manifest(
     if secret is None:
         return None
     try:
-        body = packed.unpack(base64.b64decode(secret["data"]["release"]))
+        body = encoding.unpack(base64.b64decode(secret["data"]["release"]))
         chart = str(body["chart"]["metadata"]["version"])
         return Manifest(version, chart, str(body["manifest"]), secret)
-    except packed.DAMAGED as why:
-        raise exceptions.HelmError(
+    except encoding.DAMAGED as why:
+        raise errors.HelmError(
             f"revision {version} of release {release} can't be read: "
             f"{type(why).__name__}"
         ) from why
@@ -231,11 +231,11 @@ def rewrite(
     :raises Conflict: somebody has written the record since
     """
     data = found.record["data"]
-    body = packed.unpack(base64.b64decode(data["release"]))
+    body = encoding.unpack(base64.b64decode(data["release"]))
     body["manifest"] = text
     said = body["info"].get("description") or ""
     body["info"]["description"] = f"{said}; rewritten: {note}".lstrip("; ")
-    record = base64.b64encode(packed.pack(body).encode()).decode()
+    record = base64.b64encode(encoding.pack(body).encode()).decode()
     metadata = found.record["metadata"]
     annotations = {**view.annotations_of(found.record), _REWRITTEN: str(note)}
     management.replace(

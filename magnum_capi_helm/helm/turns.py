@@ -20,7 +20,7 @@ import threading
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 LOG = log.getLogger(__name__)
 
@@ -117,7 +117,7 @@ class Turns:
             finally:
                 self._urgent -= 1
             if not free:
-                raise exceptions.NoTurn(len(self._line))
+                raise errors.NoTurn(len(self._line))
             self._running += 1
 
     def _hand_on(self) -> None:

@@ -21,9 +21,9 @@ import json
 import math
 import time
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 
 NAME = "kube-system"
 
@@ -105,7 +105,7 @@ class Anchor:
             return self._seen
         try:
             return self.read()
-        except exceptions.ManagementError:
+        except errors.ManagementError:
             if self._seen.freeze is None:
                 raise
             return self._seen
@@ -118,7 +118,7 @@ class Anchor:
         """
         found = self.known().freeze
         if found is not None:
-            raise exceptions.Frozen(self._called, found.reason)
+            raise errors.Frozen(self._called, found.reason)
 
     def freeze(self, reason: str, by: str, now: float) -> None:
         """Freeze it; frozen already: with another reason from now on.
@@ -160,8 +160,8 @@ def check_reason(reason: str) -> None:
     :raises InvalidInput: naming what is allowed
     """
     if not reason.strip() or len(reason) > _LONGEST:
-        raise exceptions.InvalidInput(
-            f"--reason {exceptions.shown(reason)}: give 1 to {_LONGEST} "
+        raise errors.InvalidInput(
+            f"--reason {errors.shown(reason)}: give 1 to {_LONGEST} "
             "characters; tenants read it"
         )
 

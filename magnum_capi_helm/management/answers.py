@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import requests
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 
 Object: TypeAlias = dict[str, Any]
 
@@ -20,23 +20,23 @@ Object: TypeAlias = dict[str, Any]
 _DENIED = re.compile(r"denied (the )?request")
 
 
-class ExpiredError(exceptions.ManagementUnreachable):
+class ExpiredError(errors.ManagementUnreachable):
     """The continuation of a list has expired (410)."""
 
 
-class ForbiddenError(exceptions.ManagementError):
+class ForbiddenError(errors.ManagementError):
     """The kubeconfig's user may not do this (403)."""
 
 
-class UntrustedError(exceptions.ManagementUnreachable):
+class UntrustedError(errors.ManagementUnreachable):
     """What answers is not, or does not show that it is, the right one."""
 
 
-class UnauthorizedError(exceptions.ManagementError):
+class UnauthorizedError(errors.ManagementError):
     """The kubeconfig's user is not let in (401)."""
 
 
-def is_about_the_user(error: exceptions.ManagementError) -> bool:
+def is_about_the_user(error: errors.ManagementError) -> bool:
     """Whether the kubeconfig's user is refused, whatever it sends.
 
     Webhooks may refuse what is sent with a 403 as well.
@@ -83,7 +83,7 @@ def body(answer: Any) -> Object:
     try:
         found: Object = answer.json()
     except ValueError as error:
-        raise exceptions.ManagementUnreachable(
+        raise errors.ManagementUnreachable(
             "the management cluster's answer was cut short"
         ) from error
     return found
@@ -107,14 +107,14 @@ def raise_for(
     if status == requests.codes.gone:
         raise ExpiredError(text)
     if status == requests.codes.conflict:
-        raise exceptions.Conflict(text)
+        raise errors.Conflict(text)
     if (
         status >= requests.codes.internal_server_error
         or status == requests.codes.too_many_requests
     ):
-        raise exceptions.ManagementUnreachable(text)
+        raise errors.ManagementUnreachable(text)
     if status == requests.codes.forbidden:
         raise ForbiddenError(text)
     if status == requests.codes.unauthorized:
         raise UnauthorizedError(text)
-    raise exceptions.ManagementError(text)
+    raise errors.ManagementError(text)

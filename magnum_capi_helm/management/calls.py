@@ -15,15 +15,15 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import requests
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
-from magnum_capi_helm import unanswered
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import discovery
 from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import exec_plugin
 from magnum_capi_helm.management import insistence
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import error_text
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
 
 T = TypeVar("T")
 #: What is in a page, and how to ask for the next one.
@@ -168,8 +168,8 @@ class Calls:
         answers.raise_for(answer, what, self._who)
         return answer
 
-    def _unserved(self, kind: kinds.Kind) -> exceptions.ManagementUnserved:
-        return exceptions.ManagementUnserved(
+    def _unserved(self, kind: kinds.Kind) -> errors.ManagementUnserved:
+        return errors.ManagementUnserved(
             f"{self._who} serves no {kind.name}: the provider that has it is "
             "not installed there, or this is not the management cluster that "
             f"was meant. Its API group is {kind.group or 'the core group'}"
@@ -187,34 +187,34 @@ class Calls:
         def ask() -> Any:
             # The process may have stood still before this try.
             if method != "GET":
-                fence.check()
+                lease_guard.check()
             return connection.request(method, version, url, **options)
 
         try:
             return insistence.insisted(ask)
         except exec_plugin.PluginError as error:
-            raise exceptions.ManagementUnreachable(
+            raise errors.ManagementUnreachable(
                 f"{self._who} can't be asked. It is {connection.server}; "
                 f"{error}"
             ) from error
         except (requests.RequestException, OSError) as error:
             # OSError: a token, CA or key file of the kubeconfig is missing.
             where = f"It is {connection.server}"
-            if untrusted := unanswered.untrusted(error):
+            if untrusted := error_text.untrusted(error):
                 raise answers.UntrustedError(
                     f"the certificate of {self._who} is not trusted, and "
                     "nothing was sent; check server and "
                     "certificate-authority-data of the kubeconfig. "
                     f"{where}: {untrusted}"
                 ) from error
-            raise exceptions.ManagementUnreachable(
-                f"{self._who} does not answer ({unanswered.words(error)}). "
+            raise errors.ManagementUnreachable(
+                f"{self._who} does not answer ({error_text.words(error)}). "
                 f"{where}"
             ) from error
         except ValueError as error:
             # Its text, which is not told, and not chained, quotes the token.
             kind = type(error).__name__
-        raise exceptions.ManagementUnreachable(
+        raise errors.ManagementUnreachable(
             f"{self._who} can't be asked ({kind}): the kubeconfig's token "
             f"has to be one line of ASCII. It is {connection.server}"
         )

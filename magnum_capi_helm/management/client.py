@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 import json
 from typing import Any, TypeAlias, TypeVar
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import calls
 from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import media_types
+from magnum_capi_helm.model import errors
 
 Object: TypeAlias = dict[str, Any]
 Objects: TypeAlias = list[dict[str, Any]]
@@ -278,7 +278,7 @@ class Client:
         )
         if answer is None:
             where = f"namespace {meta.get('namespace')}"
-            raise exceptions.ManagementError(
+            raise errors.ManagementError(
                 f"{self._called} has no {kind.plural} or no {where}"
             )
         return answers.body(answer)

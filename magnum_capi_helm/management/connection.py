@@ -18,13 +18,13 @@ import pykube.exceptions
 import pykube.http
 import requests
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import current
 from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import exec_plugin
 from magnum_capi_helm.management import kubeconfig
 from magnum_capi_helm.management import memory_files
-from magnum_capi_helm.operations import spent
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import timing
 
 #: As many as Magnum has worker threads (oslo.messaging's default).
 POOL = 64
@@ -109,7 +109,7 @@ class Connection:
         :param options: ``namespace`` and what requests takes
         :raises requests.RequestException: no answer in time
         """
-        with spent.waiting(spent.MANAGEMENT):
+        with timing.waiting(timing.MANAGEMENT):
             return self._api.request(
                 method, version=version, url=url, **options
             )
@@ -120,7 +120,7 @@ def _usable(document: dict[str, Any], path: str) -> pykube.KubeConfig:
     try:
         _ = config.cluster["server"], config.user
     except (pykube.exceptions.PyKubeError, KeyError, TypeError) as error:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"the kubeconfig {path} does not say which cluster and user to "
             "take: set its current-context"
         ) from error

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 import urllib.parse
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 _KINDS = ("cluster", "user")
 _FILES = {
@@ -29,7 +29,7 @@ def chosen(document: dict[str, Any], path: str) -> dict[str, Any]:
     body = (context or {}).get("context") or {}
     cluster = _named(document, "clusters", body.get("cluster"))
     if cluster is None or not isinstance(cluster.get("cluster"), dict):
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"the kubeconfig {path} does not say which cluster and user to "
             "take: set its current-context"
         )
@@ -55,7 +55,7 @@ def check(document: dict[str, Any], path: str) -> None:
     for entry in document["clusters"]:
         if not _is_url(entry["cluster"].get("server", "http://localhost")):
             # It may have a password in it: not shown.
-            raise exceptions.NotConfigured(
+            raise errors.NotConfigured(
                 f"the kubeconfig {path}: its cluster's server is no URL: "
                 "give one such as https://api.example.org:6443"
             )
@@ -74,7 +74,7 @@ def readable(body: Mapping[str, Any], field: str, path: str) -> None:
         with open(file, "rb"):
             return
     except OSError as error:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"the kubeconfig {path}: {field} {file}: {error.strerror}"
         ) from error
 

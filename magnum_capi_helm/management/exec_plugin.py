@@ -24,8 +24,8 @@ from typing import Any
 from oslo_log import log as logging
 import requests
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import memory_files
+from magnum_capi_helm.model import errors
 
 LOG = logging.getLogger(__name__)
 
@@ -199,16 +199,16 @@ def _status(written: bytes) -> dict[str, Any]:
 def _check(config: dict[str, Any]) -> None:
     version = config.get("apiVersion")
     if version not in VERSIONS:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"the kubeconfig's exec plugin speaks {version}: it must be one "
             f"of {', '.join(VERSIONS)}"
         )
     if not config.get("command"):
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             "the kubeconfig's exec plugin has no command"
         )
     if config.get("interactiveMode") == "Always":
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             "the kubeconfig's exec plugin has interactiveMode Always: there "
             "is nobody that it could ask"
         )

@@ -23,7 +23,7 @@ from typing import Any
 
 import requests
 
-from magnum_capi_helm import unanswered
+from magnum_capi_helm.model import error_text
 
 #: Seconds between tries.
 PAUSES = (0.2, 1.0)
@@ -64,7 +64,7 @@ def insisted(
 def _lasting(error: requests.RequestException) -> bool:
     """Return whether another try would take long or fail the same way."""
     return isinstance(error, requests.Timeout) or bool(
-        unanswered.untrusted(error)
+        error_text.untrusted(error)
     )
 
 

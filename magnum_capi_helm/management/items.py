@@ -16,9 +16,9 @@ import zlib
 
 import msgspec
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 
 #: Conditions say the same things over and over: the fastest level of zlib
 #: makes a tenth of an object.
@@ -178,7 +178,7 @@ def _understood(
         return decode(content)
     except msgspec.MsgspecError as error:
         # The message of the decoder may show a part of the content.
-        raise exceptions.ManagementUnreachable(
+        raise errors.ManagementUnreachable(
             "the management cluster's answer can't be understood "
             f"({type(error).__name__})"
         ) from None

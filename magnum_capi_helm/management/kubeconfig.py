@@ -18,8 +18,8 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import memory_files
+from magnum_capi_helm.model import errors
 
 #: Where a kubeconfig is configured, unless it is one of several.
 OPTION = "[capi_helm] kubeconfig_file"
@@ -59,23 +59,23 @@ def load(path: str, option: str = OPTION) -> dict[str, Any]:
     try:
         document = yaml.safe_load(file.read_text())
     except FileNotFoundError as error:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"no kubeconfig at {path}: {hint} cluster"
         ) from error
     except (OSError, ValueError, yaml.YAMLError) as error:
         # Not chained: YAML errors quote the document, and that holds keys.
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"the kubeconfig {path} can't be read "
             f"({type(error).__name__}): {hint} cluster"
         ) from None
     if not isinstance(document, dict) or not all(
         _are_mappings(document.get(key)) for key in ("clusters", "users")
     ):
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{path} is not a kubeconfig: {hint} cluster"
         )
     if wrong := next(_wrong(document), ""):
-        raise exceptions.NotConfigured(f"the kubeconfig {path}: {wrong}")
+        raise errors.NotConfigured(f"the kubeconfig {path}: {wrong}")
     # Absolute: "./plugin" beside a relative path would become a bare name.
     folder = file.parent.absolute()
     for body in _bodies(document):
@@ -115,7 +115,7 @@ def externalise(
             try:
                 content = base64.b64decode(data, validate=False)
             except (binascii.Error, ValueError) as error:
-                raise exceptions.NotConfigured(
+                raise errors.NotConfigured(
                     f"the kubeconfig's {key}-data is not base64"
                 ) from error
             body[key] = files.write(key, content)
@@ -133,7 +133,7 @@ def _wrong(document: dict[str, Any]) -> Iterator[str]:
             continue
         for entry in entries:
             body = entry.get(kind) or {}
-            where = f"{kind} {exceptions.shown(entry.get('name'))}"
+            where = f"{kind} {errors.shown(entry.get('name'))}"
             if not isinstance(body, dict):
                 yield f"{where} is not allowed: give a mapping"
                 continue

@@ -25,11 +25,11 @@ import uuid
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
-from magnum_capi_helm import names
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
+from magnum_capi_helm.model import names
 
 LOG = log.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class Leases:
         renewal = threading.Thread(target=hold.keep, name=name, daemon=True)
         renewal.start()
         try:
-            with fence.around(hold.confirm, lambda: hold.lost):
+            with lease_guard.around(hold.confirm, lambda: hold.lost):
                 yield hold
         finally:
             hold.end(renewal)
@@ -146,7 +146,7 @@ class Leases:
     ) -> Hold:
         identity = f"{self._holder}/{uuid.uuid4().hex[:8]}"
         began = self._clock()
-        busy = exceptions.LeaseHeld(f"another conductor works on {release}")
+        busy = errors.LeaseHeld(f"another conductor works on {release}")
         found = None if new else self.read(namespace, release)
         if found is None and not new:
             self.lacking((namespace, release))
@@ -158,7 +158,7 @@ class Leases:
         write = self._management.replace if found else self._management.create
         try:
             taken = write(kinds.LEASE, lease)
-        except exceptions.Conflict as error:
+        except errors.Conflict as error:
             # In the way may be our own, of a first try whose answer was lost.
             taken = self.read(namespace, release) or {}
             if (taken.get("spec") or {}).get("holderIdentity") != identity:
@@ -203,10 +203,10 @@ class Hold:
         while not self._done.wait(PERIOD):
             try:
                 self._renew_or_lose(_spec(self._identity))
-            except exceptions.LeaseLost as error:
+            except errors.LeaseLost as error:
                 LOG.warning("%s", error)
                 return
-            except exceptions.CapiHelmError as error:
+            except errors.CapiHelmError as error:
                 LOG.warning("Lease of %s not renewed: %s", self._name, error)
 
     def confirm(self) -> None:
@@ -226,11 +226,11 @@ class Hold:
             return
         try:
             self._renew_or_lose({"holderIdentity": "", "renewTime": _now()})
-        except exceptions.LeaseLost as error:
+        except errors.LeaseLost as error:
             # Nobody has it after a first try whose answer was lost.
             if error.holder:
                 LOG.warning("%s", error)
-        except exceptions.CapiHelmError as error:
+        except errors.CapiHelmError as error:
             LOG.warning("Lease of %s not given back: %s", self._name, error)
 
     def _renew_or_lose(self, spec: client.Object) -> None:
@@ -239,12 +239,12 @@ class Hold:
         :raises LeaseLost: it is
         """
         # What keeps it and what writes may wake up at once.
-        with self._renewing, fence.around(None):
+        with self._renewing, lease_guard.around(None):
             if self.lost:
-                raise exceptions.LeaseLost(self._name)
+                raise errors.LeaseLost(self._name)
             try:
                 self._renew(spec)
-            except exceptions.Conflict:
+            except errors.Conflict:
                 self._reread()
                 self._renew(spec)
 
@@ -262,7 +262,7 @@ class Hold:
         holder = ((found or {}).get("spec") or {}).get("holderIdentity")
         if found is None or holder != self._identity:
             self.lost = True
-            raise exceptions.LeaseLost(self._name, holder)
+            raise errors.LeaseLost(self._name, holder)
         self._lease = found
 
 

@@ -17,8 +17,8 @@ from typing import Any, Protocol, TypeAlias
 from oslo_log import log
 import requests
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import endings
+from magnum_capi_helm.model import errors
 
 LOG = log.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class Reconnection:
     def _make_anew(self, now: tuple[_State, ...]) -> None:
         try:
             self._make()
-        except (exceptions.NotConfigured, OSError) as error:
+        except (errors.NotConfigured, OSError) as error:
             # Half written, perhaps. What there is may do until it is whole.
             if now != self._refused:
                 LOG.warning("Still used as it was read before: %s", error)

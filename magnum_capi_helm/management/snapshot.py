@@ -21,12 +21,12 @@ import threading
 import time
 from typing import Generic, TypeAlias, TypeVar
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 #: Namespace and release.
 Scope: TypeAlias = tuple[str, str]
 S = TypeVar("S")
-_Error: TypeAlias = exceptions.CapiHelmError
+_Error: TypeAlias = errors.CapiHelmError
 #: Reads some releases: whether it must be fresh, and what is known of them.
 Read: TypeAlias = Callable[
     [Collection[Scope], bool, Mapping[Scope, S]], Mapping[Scope, S]
@@ -207,11 +207,11 @@ class Snapshots(Generic[S]):
             known = self._begin(reading, lane, fresh)
             reading.seen = self._read(reading.scopes, fresh, known)
             self._keep(reading, fresh)
-        except exceptions.CapiHelmError as error:
+        except errors.CapiHelmError as error:
             self._fail(reading, error)
         except BaseException as error:
             why = f"reading releases broke off: {type(error).__name__}"
-            self._fail(reading, exceptions.ManagementError(why))
+            self._fail(reading, errors.ManagementError(why))
             raise
         finally:
             with self._lock:

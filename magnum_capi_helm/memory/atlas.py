@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import time
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 
 
 class Atlas:
@@ -31,7 +31,7 @@ class Atlas:
         #: Identities of those that new clusters may be made on.
         self.familiar: set[str] = set()
         self._places: dict[str, str] = {}
-        self._silent: dict[str, tuple[float, exceptions.CapiHelmError]] = {}
+        self._silent: dict[str, tuple[float, errors.CapiHelmError]] = {}
 
     def place(self, uuid: str) -> str | None:
         """The name of the management cluster that a cluster is on."""
@@ -54,11 +54,11 @@ class Atlas:
         if known not in (None, identity):
             self._places.clear()
 
-    def silence(self, name: str) -> exceptions.CapiHelmError | None:
+    def silence(self, name: str) -> errors.CapiHelmError | None:
         """Why a management cluster need not be asked now."""
         until, error = self._silent.get(name, (0.0, None))
         return error if self.clock() < until else None
 
-    def silent(self, name: str, error: exceptions.CapiHelmError) -> None:
+    def silent(self, name: str, error: errors.CapiHelmError) -> None:
         """A management cluster did not answer."""
         self._silent[name] = (self.clock() + self._PAUSE, error)

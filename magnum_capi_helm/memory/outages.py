@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Mapping
 import time
 from typing import TypeVar
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import errors
 
 S = TypeVar("S")
 
@@ -93,7 +93,7 @@ class Outages:
             at = self._clock()
             try:
                 found = read(scopes, fresh, known)
-            except exceptions.ManagementUnreachable:
+            except errors.ManagementUnreachable:
                 self.began(at)
                 raise
             self.ended()

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 
+from magnum_capi_helm.database import inventory
 from magnum_capi_helm.metrics import families
-from magnum_capi_helm.records import inventory
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 

@@ -21,11 +21,11 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import turns
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.metrics import families
 from magnum_capi_helm.metrics import textfile
+from magnum_capi_helm.model import errors
 
 LOG = log.getLogger(__name__)
 
@@ -37,11 +37,11 @@ FAILED = "failed"
 _REFUSED = "refused"
 #: How a run of helm ended, by what it raised; the first one that fits.
 _HELM: tuple[tuple[type[Exception], str], ...] = (
-    (exceptions.HelmBusy, "busy"),
-    (exceptions.HelmUnreachable, "unreachable"),
-    (exceptions.ReleaseAbsent, "absent"),
-    (exceptions.HelmError, _REFUSED),
-    (exceptions.CapiHelmError, "stopped"),
+    (errors.HelmBusy, "busy"),
+    (errors.HelmUnreachable, "unreachable"),
+    (errors.ReleaseAbsent, "absent"),
+    (errors.HelmError, _REFUSED),
+    (errors.CapiHelmError, "stopped"),
 )
 
 
@@ -163,7 +163,7 @@ class Meter:
         began = self._clock()
         try:
             yield
-        except exceptions.CapiHelmError as error:
+        except errors.CapiHelmError as error:
             outcome = next(
                 word for kind, word in _HELM if isinstance(error, kind)
             )

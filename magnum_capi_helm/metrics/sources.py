@@ -20,15 +20,15 @@ from cryptography import x509
 import msgspec
 import yaml
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm.database import inventory
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.metrics import cloud
-from magnum_capi_helm.records import inventory
-from magnum_capi_helm.resolve import location
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class _Part:
         self.known = True
         self.error = ""
 
-    def lack(self, error: exceptions.CapiHelmError) -> None:
+    def lack(self, error: errors.CapiHelmError) -> None:
         """Some of it could not be read."""
         self.known = False
         self.error = self.error or str(error)
@@ -111,7 +111,7 @@ def _everything(
         except answers.ForbiddenError:
             for each in namespaces:
                 part.found += management.scan(kind, each, selector, take)
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         part.lack(error)
 
 
@@ -122,7 +122,7 @@ def _taken(
     try:
         page = msgspec.json.decode(content)
     except msgspec.DecodeError as error:
-        raise exceptions.ManagementUnreachable(
+        raise errors.ManagementUnreachable(
             "the management cluster's answer was cut short"
         ) from error
     found = map(convert, page.get("items") or [])
@@ -140,7 +140,7 @@ def _certificates(
         for answer in [pool.submit(read_one, each) for each in scopes]:
             try:
                 part.found += answer.result()
-            except exceptions.CapiHelmError as error:
+            except errors.CapiHelmError as error:
                 part.lack(error)
     return part
 
@@ -181,7 +181,7 @@ def _kubeconfig(
         yaml.YAMLError,
     ) as error:
         # Not chained: a YAML error quotes the file, and its key.
-        raise exceptions.ManagementError(
+        raise errors.ManagementError(
             f"the Secret {name} has no kubeconfig with certificates "
             f"({type(error).__name__})"
         ) from None

@@ -4,17 +4,19 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import conf
 from magnum_capi_helm import runtime
-from magnum_capi_helm import spec
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import image_mirrors
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.helm import packages
-from magnum_capi_helm.rendering import mirrors
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.resolve import overlays
 
 
-def values_of(rt: runtime.Runtime, cluster: spec.Cluster) -> topic.Values:
+def values_of(
+    rt: runtime.Runtime, cluster: cluster_spec.Cluster
+) -> topic.Values:
     """What helm gets for ``cluster``.
 
     :raises InvalidInput: an overlay reaches for what it may not change
@@ -25,7 +27,7 @@ def values_of(rt: runtime.Runtime, cluster: spec.Cluster) -> topic.Values:
 
 
 def mirrored(
-    rt: runtime.Runtime, chart: spec.Chart, found: topic.Values
+    rt: runtime.Runtime, chart: cluster_spec.Chart, found: topic.Values
 ) -> topic.Values:
     """Values whose addons come from the operator's repository, if any.
 
@@ -38,4 +40,4 @@ def mirrored(
     if not url:
         return found
     package = packages.read(rt.charts.ensure(chart))
-    return mirrors.with_repository(found, package.values, url)
+    return image_mirrors.with_repository(found, package.values, url)

@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import intent
 from magnum_capi_helm import runtime
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.status import view
 
 Object = dict[str, Any]
@@ -26,7 +26,7 @@ def parsed(text: str) -> tuple[Object, ...]:
 
 
 def rendered(
-    rt: runtime.Runtime, scope: snapshot.Scope, wanted: intent.Intent
+    rt: runtime.Runtime, scope: snapshot.Scope, wanted: desired_state.Intent
 ) -> tuple[Object, ...]:
     """Return the objects that helm would apply.
 

@@ -17,24 +17,24 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import intent
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
-from magnum_capi_helm import values
-from magnum_capi_helm import wanted
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.helm import releases
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.operations import kept
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.model import timing
+from magnum_capi_helm.operations import api_migration
 from magnum_capi_helm.operations import repair
-from magnum_capi_helm.operations import replacement
-from magnum_capi_helm.operations import rescue
-from magnum_capi_helm.operations import spent
-from magnum_capi_helm.operations import unfinished
+from magnum_capi_helm.operations import state_secret
+from magnum_capi_helm.operations import template_guard
+from magnum_capi_helm.operations import unfinished_revision
 from magnum_capi_helm.planes import origin
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -50,7 +50,7 @@ NO_RELEASE = (
 )
 
 
-class InterruptedCreateError(exceptions.CapiHelmError):
+class InterruptedCreateError(errors.CapiHelmError):
     """Nobody but the user can finish this create: it has no credential."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class InterruptedCreateError(exceptions.CapiHelmError):
         )
 
 
-class ReleaseGoneError(exceptions.CapiHelmError):
+class ReleaseGoneError(errors.CapiHelmError):
     """The helm release of a cluster that was complete is not there."""
 
 
@@ -92,7 +92,7 @@ def patient(
                 hold = rt.leases.hold(*scope, labels, new=new)
                 taken = stack.enter_context(hold)
                 break
-            except exceptions.LeaseHeld:
+            except errors.LeaseHeld:
                 if time.monotonic() >= deadline:
                     raise
             time.sleep(0.5)
@@ -102,7 +102,7 @@ def patient(
 def write_intent(
     rt: runtime.Runtime,
     scope: snapshot.Scope,
-    wanted_now: intent.Intent,
+    wanted_now: desired_state.Intent,
     labels: dict[str, str],
 ) -> None:
     """Keep what is wanted, before helm is run.
@@ -130,7 +130,7 @@ def write_intent(
 def apply(
     rt: runtime.Runtime,
     cluster: Any,
-    rows_now: wanted.Rows,
+    rows_now: requested_groups.Rows,
     hold: Any,
     *,
     within: float | None = None,
@@ -156,13 +156,13 @@ def apply(
 def _apply(
     rt: runtime.Runtime,
     cluster: Any,
-    rows_now: wanted.Rows,
+    rows_now: requested_groups.Rows,
     within: float | None,
 ) -> None:
     scope = scope_of(cluster)
     revisions, found = _read(rt, scope, rows.all_groups(cluster))
     wanted_now = _wanted(cluster, rows_now, scope, revisions, found)
-    replacement.check_apply(rt, scope, wanted_now, revisions)
+    template_guard.check_apply(rt, scope, wanted_now, revisions)
     changed = wanted_now is not found.wanted
     if changed:
         _keep(rt, cluster, rows_now, scope, wanted_now, found.parked)
@@ -170,8 +170,8 @@ def _apply(
     stamp = wanted_now.fingerprint
     labels = location.object_labels(cluster, scope[1])
     told = values.stamped(wanted_now.values, stamp)
-    with unfinished.noted(rt, scope, revisions, stamp):
-        seconds, rescued = rescue.upgrade(
+    with unfinished_revision.noted(rt, scope, revisions, stamp):
+        seconds, rescued = api_migration.upgrade(
             rt, scope, labels, chart, told, within
         )
     # Asked for once more, or after a failure: helm alone does not look. Nor
@@ -183,38 +183,38 @@ def _apply(
 
 def _read(
     rt: runtime.Runtime, scope: snapshot.Scope, groups: Sequence[Any]
-) -> tuple[tuple[view.Revision, ...], kept.Kept]:
+) -> tuple[tuple[view.Revision, ...], state_secret.Kept]:
     """The revisions, and what is kept, of the right management cluster."""
-    with spent.Threads(2) as pool:
+    with timing.Threads(2) as pool:
         listed = pool.submit(releases.revisions, rt.management, *scope)
-        known = pool.submit(kept.read, rt, scope)
+        known = pool.submit(state_secret.read, rt, scope)
         # Before any absence is believed.
         origin.check(rt, groups)
-    revisions = unfinished.settled(rt, scope, listed.result())
-    return revisions, kept.base(rt, scope, revisions, known.result())
+    revisions = unfinished_revision.settled(rt, scope, listed.result())
+    return revisions, state_secret.base(rt, scope, revisions, known.result())
 
 
 def planned(
     rt: runtime.Runtime,
     cluster: Any,
-    rows_now: wanted.Rows,
+    rows_now: requested_groups.Rows,
     scope: snapshot.Scope,
     revisions: tuple[view.Revision, ...],
-) -> intent.Intent:
+) -> desired_state.Intent:
     """What :func:`apply` would apply now. Nothing is written.
 
     :raises InterruptedCreateError: there is no intent and no release
     :raises ReleaseGoneError: the release was there once
     """
-    found = kept.base(rt, scope, revisions)
+    found = state_secret.base(rt, scope, revisions)
     return _wanted(cluster, rows_now, scope, revisions, found)
 
 
 def check_request(
     get_runtime: Callable[[], runtime.Runtime],
     cluster: Any,
-    rows_then: wanted.Rows,
-    found: kept.Kept | None = None,
+    rows_then: requested_groups.Rows,
+    found: state_secret.Kept | None = None,
     *,
     always: bool = False,
 ) -> None:
@@ -233,20 +233,22 @@ def check_request(
         rt = get_runtime()
         scope = scope_of(cluster)
         revisions = releases.revisions(rt.management, *scope)
-        found = kept.base(rt, scope, revisions, found)
+        found = state_secret.base(rt, scope, revisions, found)
         wanted_then = _wanted(cluster, rows_then, scope, revisions, found)
         if always or _differs(found.wanted, wanted_then):
             with rt.turns.turn():
-                replacement.check_request(rt, scope, wanted_then, revisions)
-    except exceptions.WouldReplace:
+                template_guard.check_request(rt, scope, wanted_then, revisions)
+    except errors.WouldReplace:
         raise
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         problem = str(error)
     if problem:
         LOG.debug("Cluster %s is not compared yet: %s", cluster.uuid, problem)
 
 
-def _differs(known: intent.Intent | None, planned: intent.Intent) -> bool:
+def _differs(
+    known: desired_state.Intent | None, planned: desired_state.Intent
+) -> bool:
     """Return whether helm runs for what is wanted.
 
     What is adopted from 1.4.0 has no fingerprint, so values are compared.
@@ -260,11 +262,11 @@ def _differs(known: intent.Intent | None, planned: intent.Intent) -> bool:
 
 def _wanted(
     cluster: Any,
-    rows_now: wanted.Rows,
+    rows_now: requested_groups.Rows,
     scope: snapshot.Scope,
     revisions: tuple[view.Revision, ...],
-    found: kept.Kept,
-) -> intent.Intent:
+    found: state_secret.Kept,
+) -> desired_state.Intent:
     """What is wanted by now.
 
     :param found: read after the rows: what a row that was taken on needs,
@@ -293,23 +295,23 @@ def _wanted(
 def _keep(
     rt: runtime.Runtime,
     cluster: Any,
-    rows_now: wanted.Rows,
+    rows_now: requested_groups.Rows,
     scope: snapshot.Scope,
-    renewed: intent.Intent,
-    parked: intent.Parked,
+    renewed: desired_state.Intent,
+    parked: desired_state.Parked,
 ) -> None:
     """Store what is wanted by now, and drop what went into it."""
     labels = location.object_labels(cluster, scope[1])
     write_intent(rt, scope, renewed, labels)
     if done := _done(cluster, rows_now, renewed, parked):
-        kept.park(rt, scope, labels, dict.fromkeys(done))
+        state_secret.park(rt, scope, labels, dict.fromkeys(done))
 
 
 def _done(
     cluster: Any,
-    rows_now: wanted.Rows,
-    renewed: intent.Intent,
-    parked: intent.Parked,
+    rows_now: requested_groups.Rows,
+    renewed: desired_state.Intent,
+    parked: desired_state.Parked,
 ) -> frozenset[str]:
     """Keys of the parked requests that nobody needs any more."""
     if not parked.keys:
@@ -322,6 +324,9 @@ def _done(
         key
         for each in rows_now.known_as(there).workers
         if each.chart_name in there
-        for key in (intent.item_key(each.uuid), intent.change_key(each))
+        for key in (
+            desired_state.item_key(each.uuid),
+            desired_state.change_key(each),
+        )
     }
     return gone | (taken & parked.keys.keys())

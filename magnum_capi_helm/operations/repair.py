@@ -15,14 +15,14 @@ from typing import TypeAlias
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
-from magnum_capi_helm import wanted
+from magnum_capi_helm.chart import drift
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.rendering import drift
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -49,7 +49,7 @@ def needed(revisions: Iterable[view.Revision]) -> bool:
     return any(each.harmful for each in revisions)
 
 
-def miscounted(seen: view.View, rows_now: wanted.Rows) -> bool:
+def miscounted(seen: view.View, rows_now: requested_groups.Rows) -> bool:
     """Whether somebody changed a count that is the rows'.
 
     :param rows_now: known by the names of the groups in ``seen``
@@ -181,7 +181,7 @@ def _try(what: str, write: Callable[..., object], *args: object) -> None:
     refused = ""
     try:
         write(*args)
-    except exceptions.ManagementError as error:
+    except errors.ManagementError as error:
         if error.retriable:
             raise
         refused = str(error)

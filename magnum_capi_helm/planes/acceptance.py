@@ -15,15 +15,15 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.planes import origin
 from magnum_capi_helm.planes import places
 from magnum_capi_helm.planes import survey
-from magnum_capi_helm.records import rows
 
 LOG = log.getLogger(__name__)
 
@@ -72,12 +72,12 @@ def of_present(cluster: Any, only: str | None) -> Acceptance:
     looks = _look(cluster, runtime.names() if only is None else (only,))
     have = [name for name, look in looks.items() if look.cluster]
     if not have:
-        raise exceptions.NotSupported(
+        raise errors.NotSupported(
             f"{_listed(looks)} has no Cluster {cluster.stack_id}: bring it "
             "back or, if the cluster is gone, say so with --gone"
         )
     if len(have) > 1:
-        raise exceptions.NotSupported(
+        raise errors.NotSupported(
             f"{_listed(have)} all have a Cluster {cluster.stack_id}: remove "
             "those that are not the cluster's, or give --management-cluster"
         )
@@ -99,7 +99,7 @@ def of_gone(cluster: Any, only: str | None) -> Acceptance:
     looks = _look(cluster, runtime.names())
     for name, look in looks.items():
         if str(look):
-            raise exceptions.NotSupported(
+            raise errors.NotSupported(
                 f"{_listed([name])} has {look} {cluster.stack_id}: delete "
                 "the cluster, nothing has to be confirmed"
             )
@@ -119,7 +119,7 @@ def accept(context: Any, cluster: Any, wanted: Acceptance) -> None:
     """Record it."""
     row = rows.fresh(context, cluster)
     if row is None or row.stack_id != cluster.stack_id:
-        raise exceptions.NotSupported("the cluster changed meanwhile")
+        raise errors.NotSupported("the cluster changed meanwhile")
     origin.record(rows.all_groups(row), row.stack_id, wanted.record)
     places.forget(row)
     LOG.info("cluster %s: accepted: %s", row.uuid, wanted.detail)
@@ -139,7 +139,7 @@ def _look(cluster: Any, names: tuple[str, ...]) -> dict[str, Look]:
 
     found = {}
     for name, answer in survey.ask(names, look).items():
-        if isinstance(answer, exceptions.CapiHelmError):
+        if isinstance(answer, errors.CapiHelmError):
             # It may have the cluster as well.
             raise answer
         found[name] = answer
@@ -155,7 +155,7 @@ def _where(
     for name, look in looks.items():
         if look.identity == old.identity or len(looks) == 1:
             return name
-    raise exceptions.NotSupported(
+    raise errors.NotSupported(
         f"{_listed(looks)} are not the one that is recorded: give "
         "--management-cluster"
     )

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.planes import origin
 from magnum_capi_helm.planes import survey
 
@@ -23,7 +23,7 @@ from magnum_capi_helm.planes import survey
 _NAMED = 3
 
 
-class StrangerError(exceptions.ManagementError):
+class StrangerError(errors.ManagementError):
     """None of the clusters that Magnum has is on this one."""
 
     def __init__(self, found: str, known: Sequence[str], option: str) -> None:
@@ -69,7 +69,7 @@ def _beside(here: origin.Record, there: Sequence[origin.Record]) -> bool:
     identities = {each.identity for each in there}
     named = {each.name for each in there}
     for name, answer in survey.ask(others, origin.identity).items():
-        if isinstance(answer, exceptions.CapiHelmError):
+        if isinstance(answer, errors.CapiHelmError):
             if name in named or "" in named:
                 return True
         elif answer in identities:

@@ -20,8 +20,8 @@ import hashlib
 import math
 import re
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.features import management_cluster
+from magnum_capi_helm.model import errors
 
 _NAMELESS = "none: this cloud has one management cluster, without a name"
 _NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?")
@@ -83,7 +83,7 @@ def ranked(homes: Sequence[Home], asked: Asked) -> tuple[Home, ...]:
     """
     names = [each.name for each in homes if each.name]
     if asked.label and asked.label not in names:
-        raise exceptions.LabelError(
+        raise errors.LabelError(
             management_cluster.NAME.name,
             asked.label,
             " or ".join(names) or _NAMELESS,
@@ -92,7 +92,7 @@ def ranked(homes: Sequence[Home], asked: Asked) -> tuple[Home, ...]:
     if not all(why.values()):
         fitting = (each for each in homes if not why[each.name])
         return tuple(sorted(fitting, key=lambda home: _score(home, asked)))
-    raise exceptions.InvalidInput(
+    raise errors.InvalidInput(
         f"no management cluster takes a cluster of project {asked.project} "
         f"{_in_zones(asked.zones)}: "
         + "; ".join(f"{name or 'it'} {text}" for name, text in why.items())

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 import time
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.planes import places
-from magnum_capi_helm.resolve import location
 from magnum_capi_helm.status import view
 
 
@@ -30,7 +30,7 @@ def refuse(cluster: Any) -> None:
     try:
         found = places.of(cluster).anchor
         found.known()
-    except exceptions.CapiHelmError:
+    except errors.CapiHelmError:
         # The request finds out whether it needs an answer.
         return
     found.check()

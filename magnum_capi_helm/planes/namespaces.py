@@ -11,11 +11,11 @@ is in the name, and another Keystone has other projects.
 
 from __future__ import annotations
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 
 #: Label of a namespace: the region that it belongs to.
@@ -39,7 +39,7 @@ def check(namespace: client.Object | None) -> None:
     :raises NotSupported: it is another's
     """
     if namespace is not None and (other := foreign(namespace)):
-        raise exceptions.NotSupported(
+        raise errors.NotSupported(
             f"the namespace {view.name_of(namespace)} on the management "
             f"cluster belongs to the Magnum of region {other}: the operator "
             "has to set [capi_helm] namespace_prefix or region_name so that "
@@ -62,7 +62,7 @@ def ensure(
         try:
             rt.management.create(kinds.NAMESPACE, made)
             return
-        except exceptions.Conflict:
+        except errors.Conflict:
             found = rt.management.get(kinds.NAMESPACE, "", name)
             check(found)
     if mine and OWNER not in view.labels_of(found or {}):

@@ -34,14 +34,14 @@ from typing import Any, NamedTuple
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm.database import queries
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.planes import traces
-from magnum_capi_helm.records import roster
-from magnum_capi_helm.records import rows
 
 LOG = log.getLogger(__name__)
 
@@ -50,7 +50,7 @@ _MARK = "@"
 _GONE = "gone"
 
 
-class ElsewhereError(exceptions.ManagementError):
+class ElsewhereError(errors.ManagementError):
     """Nothing can be said here of a cluster that is somewhere else."""
 
     retriable = True
@@ -103,7 +103,7 @@ def recorded(nodegroups: Sequence[Any]) -> Record:
 
 def every_record() -> list[Record]:
     """The records of all clusters that have one."""
-    return [_parsed(each) for each in roster.stack_ids(_MARK)]
+    return [_parsed(each) for each in queries.stack_ids(_MARK)]
 
 
 def _parsed(stack_id: str) -> Record:
@@ -206,7 +206,7 @@ def identity(rt: runtime.Runtime) -> str:
     """
     found = rt.anchor.read().identity
     if not found:
-        raise exceptions.ManagementError(
+        raise errors.ManagementError(
             "the management cluster has no namespace kube-system"
         )
     runtime.places().identify(rt.home.name, found)
@@ -226,10 +226,10 @@ def doubted(rt: runtime.Runtime, cluster: Any) -> Iterator[None]:
     """What can't be read, maybe can't since this is not the right place."""
     try:
         yield
-    except exceptions.ManagementUnserved:
+    except errors.ManagementUnserved:
         check(rt, rows.all_groups(cluster))
         raise
-    except exceptions.ManagementError as error:
+    except errors.ManagementError as error:
         if not error.retriable:
             check(rt, rows.all_groups(cluster))
         raise

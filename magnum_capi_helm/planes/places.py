@@ -21,18 +21,18 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import management_cluster
 from magnum_capi_helm.features import placement
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation
 from magnum_capi_helm.planes import homes
 from magnum_capi_helm.planes import origin
 from magnum_capi_helm.planes import survey
-from magnum_capi_helm.records import rows
 from magnum_capi_helm.resolve import requested
 
 LOG = log.getLogger(__name__)
@@ -142,7 +142,7 @@ def _find(cluster: Any) -> tuple[str, origin.Record]:
     nodegroups = rows.all_groups(cluster)
     record = origin.recorded(nodegroups)
     if record.identity:
-        known: dict[str, str | exceptions.CapiHelmError] = {
+        known: dict[str, str | errors.CapiHelmError] = {
             name: identity
             for name, identity in runtime.places().identities.items()
             if name in everyone
@@ -175,7 +175,7 @@ def _find(cluster: Any) -> tuple[str, origin.Record]:
 
 def by_identity(
     record: origin.Record,
-    answers: Mapping[str, str | exceptions.CapiHelmError],
+    answers: Mapping[str, str | errors.CapiHelmError],
 ) -> str:
     """The name of the management cluster that a record means.
 
@@ -185,7 +185,7 @@ def by_identity(
     same = [name for name in answers if answers[name] == record.identity]
     if same:
         return record.name if record.name in same else same[0]
-    if isinstance(answers.get(record.name), exceptions.CapiHelmError):
+    if isinstance(answers.get(record.name), errors.CapiHelmError):
         return record.name
     silent = _silent(answers)
     if silent:
@@ -205,7 +205,7 @@ def by_identity(
 
 
 def by_traces(
-    release: str, answers: Mapping[str, bool | exceptions.CapiHelmError]
+    release: str, answers: Mapping[str, bool | errors.CapiHelmError]
 ) -> str | None:
     """The name of the one management cluster that has something of a release.
 
@@ -244,7 +244,7 @@ def _silent(answers: Mapping[str, object]) -> str:
     return "; ".join(
         f"{name}: {answer}"
         for name, answer in answers.items()
-        if isinstance(answer, exceptions.CapiHelmError)
+        if isinstance(answer, errors.CapiHelmError)
     )
 
 

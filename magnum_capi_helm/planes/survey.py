@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from concurrent import futures
 from typing import TypeVar
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
+from magnum_capi_helm.model import errors
 
 T = TypeVar("T")
 
@@ -24,14 +24,14 @@ _PATIENCE = 5.0
 
 def ask(
     whom: Sequence[str], question: Callable[[runtime.Runtime], T]
-) -> dict[str, T | exceptions.CapiHelmError]:
+) -> dict[str, T | errors.CapiHelmError]:
     """Ask management clusters.
 
     :param whom: their names
     :returns: by name, what each answered, or why it did not
     """
     memory = runtime.places()
-    answers: dict[str, T | exceptions.CapiHelmError] = {}
+    answers: dict[str, T | errors.CapiHelmError] = {}
     for name in whom:
         if error := memory.silence(name):
             answers[name] = error
@@ -45,7 +45,7 @@ def ask(
     pool.shutdown(wait=False)
     for name, answer in asked.items():
         answers[name] = found = _outcome(name, answer)
-        if isinstance(found, exceptions.ManagementUnreachable):
+        if isinstance(found, errors.ManagementUnreachable):
             memory.silent(name, found)
     return answers
 
@@ -54,14 +54,12 @@ def _put(name: str, question: Callable[[runtime.Runtime], T]) -> T:
     return question(runtime.get(name))
 
 
-def _outcome(
-    name: str, answer: futures.Future[T]
-) -> T | exceptions.CapiHelmError:
+def _outcome(name: str, answer: futures.Future[T]) -> T | errors.CapiHelmError:
     if not answer.done():
-        return exceptions.ManagementUnreachable(
+        return errors.ManagementUnreachable(
             f"the management cluster {name} does not answer in time"
         )
     try:
         return answer.result()
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         return error

@@ -13,15 +13,15 @@ backup that is older than the cluster has that.
 
 from __future__ import annotations
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 
 
-class MissingError(exceptions.ManagementError):
+class MissingError(errors.ManagementError):
     """The right management cluster has nothing of a cluster any more."""
 
     retriable = True

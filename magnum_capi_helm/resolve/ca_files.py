@@ -9,8 +9,8 @@ import pathlib
 
 import certifi
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import pem
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import pem
 
 
 def read(path: str, origin: str) -> list[str]:
@@ -22,11 +22,9 @@ def read(path: str, origin: str) -> list[str]:
     try:
         return pem.certificates(pathlib.Path(path).read_text("latin-1"))
     except OSError as error:
-        raise exceptions.NotConfigured(
-            f"{origin}: {error.strerror}"
-        ) from error
+        raise errors.NotConfigured(f"{origin}: {error.strerror}") from error
     except ValueError as error:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{origin}: holds no certificates in PEM"
         ) from error
 

@@ -8,21 +8,21 @@ from collections.abc import Mapping
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import immutable_fields
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
-from magnum_capi_helm.operations import spent
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import timing
 from magnum_capi_helm.resolve import groups
-from magnum_capi_helm.resolve import location
 from magnum_capi_helm.resolve import network
 from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.resolve import site
 from magnum_capi_helm.resolve import storage
-from magnum_capi_helm.upgrade import frozen
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def resolve(
     cluster: Any, cloud: catalogue.Cloud, release: str
-) -> spec.Cluster:
+) -> cluster_spec.Cluster:
     """The whole cluster, checked.
 
     :param cluster: Magnum's row
@@ -48,17 +48,17 @@ def resolve(
 def look_up(
     cluster: Any,
     found: labels.Values,
-    chart: spec.Chart,
+    chart: cluster_spec.Chart,
     cloud: catalogue.Cloud,
     release: str,
-) -> spec.Cluster:
+) -> cluster_spec.Cluster:
     """As :func:`resolve`, of labels and a chart that are known.
 
     What the topics say of it together is not asked.
     """
     nodegroups = list(cluster.nodegroups)
     # Glance, Nova, Neutron and Cinder: four services at the same time.
-    with spent.Threads(2) as pool:
+    with timing.Threads(2) as pool:
         looked_up = pool.submit(network.network, cluster, cloud)
         classes = pool.submit(storage.storage_classes, cloud, found)
         cloud.prefetch({each.image_id for each in nodegroups})
@@ -79,20 +79,20 @@ def look_up(
 
 #: The chart's default of ``osDistro``.
 _CHARTS_DISTRO = "ubuntu"
-_NOT_LOOKED_UP = spec.NodeGroup(
-    "", "", 1, spec.Image("", "", "", _CHARTS_DISTRO), role="master"
+_NOT_LOOKED_UP = cluster_spec.NodeGroup(
+    "", "", 1, cluster_spec.Image("", "", "", _CHARTS_DISTRO), role="master"
 )
 
 
 def outline(
-    cluster: Any, found: labels.Values, chart: spec.Chart, release: str
-) -> spec.Cluster:
+    cluster: Any, found: labels.Values, chart: cluster_spec.Chart, release: str
+) -> cluster_spec.Cluster:
     """What can be said of a cluster without asking OpenStack.
 
     Enough for the values of one more group.
     """
     template = cluster.cluster_template
-    return spec.Cluster(
+    return cluster_spec.Cluster(
         release=release,
         namespace=location.namespace(cluster.project_id),
         project_id=cluster.project_id,
@@ -115,8 +115,8 @@ def outline(
 
 
 def living(
-    cluster: Any, outlined: spec.Cluster, applied: Mapping[str, Any]
-) -> spec.Cluster:
+    cluster: Any, outlined: cluster_spec.Cluster, applied: Mapping[str, Any]
+) -> cluster_spec.Cluster:
     """The outline of a cluster that is there, for the checks of a group.
 
     Options may say by now what they did not say when it was made, so what
@@ -141,7 +141,7 @@ def living(
         labels=outlined.labels.settled(),
         control_plane=dataclasses.replace(outlined.control_plane, image=image),
     )
-    return frozen.living(settled, applied)
+    return immutable_fields.living(settled, applied)
 
 
 def _cni(template: Any) -> str:
@@ -152,29 +152,29 @@ def _cni(template: Any) -> str:
     # Magnum fills an unset driver with its own default, flannel.
     if driver in (None, "", "flannel"):
         return networking.CNIS[0]
-    raise exceptions.InvalidInput(
+    raise errors.InvalidInput(
         f"network_driver: choose one of {', '.join(networking.CNIS)}. It is "
-        f"{exceptions.shown(driver)}"
+        f"{errors.shown(driver)}"
     )
 
 
-def _api_server(cluster: Any, found: labels.Values) -> spec.ApiServer:
+def _api_server(cluster: Any, found: labels.Values) -> cluster_spec.ApiServer:
     """Magnum's fields, and what the operator makes of them."""
     requested_only = conf.CONF.capi_helm.api_load_balancer == "requested"
     floating_ip = found[api_server.FLOATING_IP]
     if found.given(api_server.FLOATING_IP) is None:
         # A user who said "no floating IPs" is stronger than an option.
         floating_ip = floating_ip and cluster.floating_ip_enabled is not False
-    return spec.ApiServer(
+    return cluster_spec.ApiServer(
         load_balancer=not requested_only or bool(cluster.master_lb_enabled),
         floating_ip=floating_ip,
         port=cluster.cluster_template.apiserver_port or None,
     )
 
 
-def _proxy(template: Any) -> spec.Proxy:
+def _proxy(template: Any) -> cluster_spec.Proxy:
     exempt = (template.no_proxy or "").split(",")
-    return spec.Proxy(
+    return cluster_spec.Proxy(
         http=template.http_proxy or None,
         https=template.https_proxy or None,
         exceptions=tuple(each.strip() for each in exempt if each.strip()),

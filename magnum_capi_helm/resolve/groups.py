@@ -9,15 +9,15 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import control_plane_size
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import names
-from magnum_capi_helm import spec
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import disks
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import control_plane_size
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import names
 from magnum_capi_helm.resolve import network
 from magnum_capi_helm.resolve import references
 from magnum_capi_helm.resolve import registration
@@ -50,7 +50,7 @@ def resolve(
     cloud: catalogue.Cloud,
     release: str,
     asked: labels.Values,
-) -> spec.NodeGroup:
+) -> cluster_spec.NodeGroup:
     """One nodegroup, with every reference looked up.
 
     :param row: Magnum's row of the group
@@ -58,16 +58,16 @@ def resolve(
     :raises InvalidInput: the user can correct it
     """
     if not row.flavor_id:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "a nodegroup has no flavor; give one to the cluster or its "
-            f"template. It is {exceptions.shown(row.name)}"
+            f"template. It is {errors.shown(row.name)}"
         )
     found = requested.nodegroup_labels(cluster, asked, row)
     image, flavor = _looked_up(row, found, cloud)
     minimum, maximum = _bounds(row, found)
     boot_disk = _boot_disk(found)
     _check_root_disk(flavor, image, boot_disk)
-    return spec.NodeGroup(
+    return cluster_spec.NodeGroup(
         name=names.node_group(row.name, release),
         flavor=flavor.name,
         count=row.node_count,
@@ -86,7 +86,7 @@ def resolve(
 
 def _looked_up(
     row: Any, found: labels.Values, cloud: catalogue.Cloud
-) -> tuple[spec.Image, spec.Flavor]:
+) -> tuple[cluster_spec.Image, cluster_spec.Flavor]:
     """Image and flavor; whatever else the labels name is there, too."""
     with references.named("image_id"):
         known = cloud.image(row.image_id)
@@ -101,15 +101,15 @@ def _looked_up(
 
 
 def by_role(
-    groups: Sequence[spec.NodeGroup],
-) -> tuple[spec.NodeGroup, tuple[spec.NodeGroup, ...]]:
+    groups: Sequence[cluster_spec.NodeGroup],
+) -> tuple[cluster_spec.NodeGroup, tuple[cluster_spec.NodeGroup, ...]]:
     """The control plane, and the workers.
 
     :raises InvalidInput: the control plane can't have such a size
     """
     master = [group for group in groups if group.role == _MASTER]
     if not master:
-        raise exceptions.InvalidInput("the cluster has no master nodegroup")
+        raise errors.InvalidInput("the cluster has no master nodegroup")
     control_plane_size.check(master[0].count, "master_count")
     workers = (group for group in groups if group.role != _MASTER)
     return master[0], tuple(workers)
@@ -164,35 +164,37 @@ def _check_bounds(row: Any, minimum: int, maximum: int) -> None:
         wrong = f"node_count {count} is above max_node_count {maximum}"
     else:
         return
-    raise exceptions.InvalidInput(
-        f"{wrong}. The nodegroup is {exceptions.shown(row.name)}"
+    raise errors.InvalidInput(
+        f"{wrong}. The nodegroup is {errors.shown(row.name)}"
     )
 
 
-def _image(row: Any, image: spec.Image, found: labels.Values) -> spec.Image:
+def _image(
+    row: Any, image: cluster_spec.Image, found: labels.Values
+) -> cluster_spec.Image:
     """The image, with the version and distribution that the chart takes.
 
     :raises InvalidInput: it has none, or not those that the user expects
     """
-    name = exceptions.shown(image.name)
+    name = errors.shown(image.name)
     if image.os_distro not in _DISTROS:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "image_id: choose an image whose os_distro is one of "
             f"{', '.join(_DISTROS)}. Image {name} has "
-            f"{exceptions.shown(image.os_distro)}"
+            f"{errors.shown(image.os_distro)}"
         )
     tag = found[nodes.KUBE_TAG]
     if not image.kube_version and not tag:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "image_id: the image has no property kube_version; set it, or "
             f"give the label kube_tag. It is {name}; to set it: `openstack "
             f"image set --property kube_version=v1.34.2 {image.id}`"
         )
     version = image.kube_version or _number(tag)
     if not _VERSION.fullmatch(version):
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "image_id: the image's property kube_version is no Kubernetes "
-            f"version. Image {name} has {exceptions.shown(version)}; an "
+            f"version. Image {name} has {errors.shown(version)}; an "
             "example is v1.34.2"
         )
     # Other groups may have an older image than the cluster.
@@ -214,9 +216,11 @@ def _number(version: str) -> str:
 
 
 def _check_root_disk(
-    flavor: spec.Flavor, image: spec.Image, boot_disk: spec.Disk
+    flavor: cluster_spec.Flavor,
+    image: cluster_spec.Image,
+    boot_disk: cluster_spec.Disk,
 ) -> None:
-    name = exceptions.shown(flavor.name)
+    name = errors.shown(flavor.name)
     of_flavor = ""
     if boot_disk.size:
         size, what = boot_disk.size, "boot_volume_size is"
@@ -224,21 +228,21 @@ def _check_root_disk(
         size, what = flavor.disk, "the flavor's disk has"
         of_flavor = f"The flavor is {name}, and the"
     else:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "the flavor has no disk; give the label boot_volume_size, or "
             f"choose another flavor. It is {name}"
         )
     if size < image.min_disk:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{what} {size} GB, and the image needs {image.min_disk} GB. "
-            f"{of_flavor or 'The'} image is {exceptions.shown(image.name)}"
+            f"{of_flavor or 'The'} image is {errors.shown(image.name)}"
         )
 
 
-def _boot_disk(values: labels.Values) -> spec.Disk:
+def _boot_disk(values: labels.Values) -> cluster_spec.Disk:
     cinder = conf.CONF.cinder
     size = values[nodes.BOOT_VOLUME_SIZE]
-    return spec.Disk(
+    return cluster_spec.Disk(
         size=cinder.default_boot_volume_size if size is None else size,
         type=values[nodes.BOOT_VOLUME_TYPE]
         or cinder.default_boot_volume_type
@@ -246,9 +250,11 @@ def _boot_disk(values: labels.Values) -> spec.Disk:
     )
 
 
-def _container_disk(cluster: Any, row: Any, found: labels.Values) -> spec.Disk:
+def _container_disk(
+    cluster: Any, row: Any, found: labels.Values
+) -> cluster_spec.Disk:
     size = row.docker_volume_size or cluster.docker_volume_size
     if not size:
-        return spec.Disk()
+        return cluster_spec.Disk()
     default = conf.CONF.cinder.default_docker_volume_type
-    return spec.Disk(size, found[disks.VOLUME_TYPE] or default or None)
+    return cluster_spec.Disk(size, found[disks.VOLUME_TYPE] or default or None)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import networking
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.resolve import references
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from magnum_capi_helm.cloud import networks
 
 
-def network(cluster: Any, cloud: catalogue.Cloud) -> spec.Network:
+def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:
     """The networks that template and cluster name.
 
     :raises InvalidInput: one is not there, or they do not fit together
@@ -34,21 +34,21 @@ def network(cluster: Any, cloud: catalogue.Cloud) -> spec.Network:
         chosen = cloud.subnet(subnet) if subnet else None
     if chosen is not None:
         if fixed_id not in (None, chosen.network_id):
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "fixed_subnet: the subnet is not in fixed_network. It is "
-                f"{exceptions.shown(subnet)} and belongs to network "
+                f"{errors.shown(subnet)} and belongs to network "
                 f"{chosen.network_id}; fixed_network is "
-                f"{exceptions.shown(fixed)}"
+                f"{errors.shown(fixed)}"
             )
         used: tuple[networks.Subnet, ...] = (chosen,)
     else:
         used = cloud.subnets_of(fixed_id) if fixed_id else ()
     if used or fixed_id:
         field = "fixed_subnet" if subnet else "fixed_network"
-        _check_families(field, exceptions.shown(subnet or fixed), used)
+        _check_families(field, errors.shown(subnet or fixed), used)
     with references.named("external_network_id"):
         external_id = cloud.external_network(external) if external else None
-    return spec.Network(
+    return cluster_spec.Network(
         external_id=external_id,
         fixed_id=fixed_id,
         fixed_subnet_id=chosen.id if chosen else None,
@@ -73,13 +73,13 @@ def _check_families(
     """Cluster API's provider takes one IPv4 and one IPv6 subnet at most."""
     versions = [ipaddress.ip_network(each.cidr).version for each in subnets]
     if 4 not in versions:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{field}: it has no IPv4 addresses for the nodes; choose "
             f"another. It is {name}"
         )
     for version in (4, 6):
         if versions.count(version) > 1:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 f"{field}: it has {versions.count(version)} IPv{version} "
                 f"subnets; choose one with fixed_subnet. It is {name}"
             )
@@ -96,8 +96,8 @@ def _name_servers(given: str | None) -> tuple[str, ...]:
                 raise ValueError("the zone is that of one machine")
             ipaddress.ip_address(each)
         except ValueError as error:
-            raise exceptions.InvalidInput(
+            raise errors.InvalidInput(
                 "dns_nameserver: give IP addresses separated by commas. "
-                f"{exceptions.shown(each)} is none"
+                f"{errors.shown(each)} is none"
             ) from error
     return servers

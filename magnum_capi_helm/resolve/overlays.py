@@ -15,12 +15,12 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
+from magnum_capi_helm.chart import overlays
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import profiles
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.rendering import overlays
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 
 #: Bytes of one file. All values of a cluster have to fit into one Secret.
 LIMIT = 256 * 1024
@@ -71,20 +71,18 @@ def read(path: str | pathlib.Path, origin: str) -> dict[str, Any]:
         document = yaml.load(text.decode(), _Loader)  # noqa: S506  # nosec
         _check(document, 0)
     except OSError as error:
-        raise exceptions.NotConfigured(
-            f"{origin}: {error.strerror}"
-        ) from error
+        raise errors.NotConfigured(f"{origin}: {error.strerror}") from error
     except _Unusable as error:
-        raise exceptions.NotConfigured(f"{origin}: {error}") from error
+        raise errors.NotConfigured(f"{origin}: {error}") from error
     except NO_YAML as error:
         # Not chained: the texts of these quote the document.
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{origin}: is no YAML{_line(error)}"
         ) from None
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise exceptions.NotConfigured(f"{origin}: must be a mapping")
+        raise errors.NotConfigured(f"{origin}: must be a mapping")
     return document
 
 
@@ -96,7 +94,7 @@ def _profiles() -> dict[str, pathlib.Path]:
     try:
         files = sorted(pathlib.Path(directory).iterdir())
     except OSError as error:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"[capi_helm] values_profile_dir {directory}: {error.strerror}"
         ) from error
     return {

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from oslo_log import log
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
-from magnum_capi_helm.operations import spent
-from magnum_capi_helm.resolve import demand
+from magnum_capi_helm.chart import quota_demand
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import timing
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 LOG = log.getLogger(__name__)
 
 
-def check_cluster(cloud: catalogue.Cloud, cluster: spec.Cluster) -> None:
+def check_cluster(
+    cloud: catalogue.Cloud, cluster: cluster_spec.Cluster
+) -> None:
     """Check a new cluster, as ``[capi_helm] quota_check`` says.
 
     :raises InvalidInput: it does not fit, and that is to be refused
@@ -30,11 +32,13 @@ def check_cluster(cloud: catalogue.Cloud, cluster: spec.Cluster) -> None:
         return
     groups = (cluster.control_plane, *cluster.node_groups)
     flavors = {group.flavor: cloud.flavor(group.flavor) for group in groups}
-    _check(cloud, cluster, demand.of_cluster(cluster, flavors))
+    _check(cloud, cluster, quota_demand.of_cluster(cluster, flavors))
 
 
 def check_group(
-    cloud: catalogue.Cloud, cluster: spec.Cluster, group: spec.NodeGroup
+    cloud: catalogue.Cloud,
+    cluster: cluster_spec.Cluster,
+    group: cluster_spec.NodeGroup,
 ) -> None:
     """Check one more nodegroup.
 
@@ -44,14 +48,14 @@ def check_group(
     if off():
         return
     flavor = cloud.flavor(group.flavor)
-    _check(cloud, cluster, demand.of_group(cluster, group, flavor))
+    _check(cloud, cluster, quota_demand.of_group(cluster, group, flavor))
 
 
 def check_growth(
     cloud: catalogue.Cloud,
-    cluster: spec.Cluster,
-    group: spec.NodeGroup,
-    flavor: spec.Flavor,
+    cluster: cluster_spec.Cluster,
+    group: cluster_spec.NodeGroup,
+    flavor: cluster_spec.Flavor,
     by: int,
 ) -> None:
     """Check more machines of a group that is there.
@@ -60,7 +64,7 @@ def check_growth(
     :param group: with the new count
     :raises InvalidInput: they don't fit, and that is to be refused
     """
-    _check(cloud, cluster, demand.of_growth(cluster, group, flavor, by))
+    _check(cloud, cluster, quota_demand.of_growth(cluster, group, flavor, by))
 
 
 def off() -> bool:
@@ -69,22 +73,24 @@ def off() -> bool:
 
 
 def _check(
-    cloud: catalogue.Cloud, cluster: spec.Cluster, needed: demand.Demand
+    cloud: catalogue.Cloud,
+    cluster: cluster_spec.Cluster,
+    needed: quota_demand.Demand,
 ) -> None:
-    short = list(demand.shortages(needed, _quotas(cloud, needed)))
+    short = list(quota_demand.shortages(needed, _quotas(cloud, needed)))
     if not short:
         return
     text = "not enough quota: " + "; ".join(map(str, short))
     if conf.CONF.capi_helm.quota_check == "refuse":
-        raise exceptions.InvalidInput(text)
+        raise errors.InvalidInput(text)
     LOG.warning("cluster %s: %s", cluster.uuid, text)
 
 
 def _quotas(
-    cloud: catalogue.Cloud, needed: demand.Demand
-) -> dict[str, demand.Quota]:
+    cloud: catalogue.Cloud, needed: quota_demand.Demand
+) -> dict[str, quota_demand.Quota]:
     """What the services tell; only those are asked that are concerned."""
-    questions: list[Callable[[], dict[str, demand.Quota]]] = [
+    questions: list[Callable[[], dict[str, quota_demand.Quota]]] = [
         cloud.compute_quotas,
         cloud.network_quotas,
     ]
@@ -92,22 +98,22 @@ def _quotas(
         questions.append(cloud.volume_quotas)
     if needed.get("load_balancer"):
         questions.append(cloud.balancer_quotas)
-    with spent.Threads(len(questions)) as pool:
-        found: dict[str, demand.Quota] = {}
+    with timing.Threads(len(questions)) as pool:
+        found: dict[str, quota_demand.Quota] = {}
         for answer in pool.map(_ask, questions):
             found.update(answer)
     return found
 
 
 def _ask(
-    question: Callable[[], dict[str, demand.Quota]],
-) -> dict[str, demand.Quota]:
+    question: Callable[[], dict[str, quota_demand.Quota]],
+) -> dict[str, quota_demand.Quota]:
     """The answer; nothing from a service that can't tell.
 
     Then the cluster is not refused: its machines would say it.
     """
     try:
         return question()
-    except exceptions.CloudError as error:
+    except errors.CloudError as error:
         LOG.debug("Quota not checked: %s", error)
         return {}

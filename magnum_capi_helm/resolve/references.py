@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
 from magnum_capi_helm.features import disks
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import placement
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
@@ -32,8 +32,8 @@ def named(field: str) -> Iterator[None]:
     """
     try:
         yield
-    except exceptions.InvalidInput as error:
-        raise exceptions.InvalidInput(f"{field}: {error}") from error
+    except errors.InvalidInput as error:
+        raise errors.InvalidInput(f"{field}: {error}") from error
 
 
 _OF_GROUPS = (
@@ -82,6 +82,6 @@ def _check(
                 raise found.refused(
                     label,
                     label.allowed,
-                    f"{exceptions.shown(name)} is none of those that are "
+                    f"{errors.shown(name)} is none of those that are "
                     f"there ({', '.join(known()) or 'none'})",
                 )

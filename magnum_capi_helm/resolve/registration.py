@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.label_types import node_types
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import node_types
 
 
 def node_labels(row: Any, found: labels.Values) -> node_types.Pairs:
@@ -27,9 +27,9 @@ def node_labels(row: Any, found: labels.Values) -> node_types.Pairs:
             (str(key), str(value)) for key, value in own.items()
         )
     except ValueError as error:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "node_labels: a label of a nodegroup is not allowed. It is "
-            f"nodegroup {exceptions.shown(row.name)}: {error}"
+            f"nodegroup {errors.shown(row.name)}: {error}"
         ) from error
     labelled = found[nodes.NODE_LABELS]
     return tuple({**dict(labelled), **dict(checked)}.items())
@@ -45,7 +45,7 @@ def taints(row: Any, found: labels.Values) -> node_types.Taints:
     own = getattr(row, "node_taints", None) or []
     try:
         checked = node_types.checked_taints(
-            spec.Taint(
+            cluster_spec.Taint(
                 key=str(each.get("key", "")),
                 effect=str(each.get("effect", "")),
                 value=str(each.get("value") or ""),
@@ -53,9 +53,9 @@ def taints(row: Any, found: labels.Values) -> node_types.Taints:
             for each in own
         )
     except ValueError as error:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             "node_taints: a taint of a nodegroup is not allowed. It is "
-            f"nodegroup {exceptions.shown(row.name)}: {error}"
+            f"nodegroup {errors.shown(row.name)}: {error}"
         ) from error
     merged = {
         (each.key, each.effect): each

@@ -10,18 +10,18 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import registries
 from magnum_capi_helm.helm import charts
-from magnum_capi_helm.label_types import strangers
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import unknown_labels
 
 LOG = log.getLogger(__name__)
 
@@ -109,7 +109,7 @@ def _problem(name: str, text: str) -> str:
         if name in (label.name, *label.aliases):
             try:
                 label.parse(text, name)
-            except exceptions.LabelError as error:
+            except errors.LabelError as error:
                 return str(error)
     return ""
 
@@ -149,10 +149,10 @@ def without_effect(given: Mapping[str, str]) -> dict[str, str]:
 
 def _without_effect(given: Mapping[str, str]) -> dict[str, str]:
     """Return what is said of labels that this driver does not read."""
-    unknown = strangers.unknown(features.LABELS, ignored.LABELS, given)
+    unknown = unknown_labels.unknown(features.LABELS, ignored.LABELS, given)
     return {
         **{each.name: str(each) for each in unknown},
-        **strangers.missed(ignored.LABELS, given),
+        **unknown_labels.missed(ignored.LABELS, given),
     }
 
 
@@ -163,12 +163,12 @@ def check_unknown(cluster: Any) -> None:
     """
     template = cluster.cluster_template.labels or {}
     own = _own(cluster.labels, template)
-    for text in strangers.outdated(features.LABELS, {*template, *own}):
+    for text in unknown_labels.outdated(features.LABELS, {*template, *own}):
         LOG.warning("cluster %s: %s", cluster.uuid, text)
     _refuse_or_warn(
         cluster,
         without_effect({**template, **own}).values(),
-        strangers.misplaced(features.LABELS, own, labels.Scope.CLUSTER),
+        unknown_labels.misplaced(features.LABELS, own, labels.Scope.CLUSTER),
     )
 
 
@@ -197,7 +197,7 @@ def check_unknown_of_group(cluster: Any, nodegroup: Any) -> None:
     _refuse_or_warn(
         cluster,
         _without_effect(own).values(),
-        strangers.misplaced(features.LABELS, own, labels.Scope.NODEGROUP),
+        unknown_labels.misplaced(features.LABELS, own, labels.Scope.NODEGROUP),
     )
 
 
@@ -218,7 +218,7 @@ def _own(
 def _refuse_or_warn(cluster: Any, *found: Iterable[str]) -> None:
     text = "; ".join(each for kind in found for each in kind)
     if text and conf.CONF.capi_helm.unknown_labels == "reject":
-        raise exceptions.InvalidInput(text)
+        raise errors.InvalidInput(text)
     _warn(cluster, text)
 
 
@@ -246,22 +246,22 @@ def autoscales(cluster: Any) -> bool:
     for text in given:
         try:
             found.add(label.parse(text))
-        except exceptions.LabelError:
+        except errors.LabelError:
             found.add(default)
     return True in found if found else default
 
 
-def configured_chart() -> spec.Chart:
+def configured_chart() -> cluster_spec.Chart:
     """The chart that the operator configured."""
     options = conf.CONF.capi_helm
-    return spec.Chart(
+    return cluster_spec.Chart(
         name=options.helm_chart_name,
         version=options.default_helm_chart_version,
         repository=options.helm_chart_repo,
     )
 
 
-def default_chart() -> spec.Chart:
+def default_chart() -> cluster_spec.Chart:
     """The chart of a new cluster whose template chooses no version.
 
     A chart that the operator names by its path has the version it has, as
@@ -272,7 +272,7 @@ def default_chart() -> spec.Chart:
     return dataclasses.replace(configured, version=version)
 
 
-def wanted_chart(values: labels.Values) -> spec.Chart:
+def wanted_chart(values: labels.Values) -> cluster_spec.Chart:
     """The chart of a new cluster: the template's label may choose."""
     if version := values[chart.VERSION]:
         return dataclasses.replace(configured_chart(), version=version)

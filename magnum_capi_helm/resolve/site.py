@@ -13,13 +13,13 @@ from typing import Any
 from magnum.conf import kubernetes
 from oslo_log import log
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import audit
 from magnum_capi_helm.features import authentication
 from magnum_capi_helm.features import registries
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.resolve import ca_files
 from magnum_capi_helm.resolve import overlays
 
@@ -38,14 +38,14 @@ _CAS_LIMIT = 16 * 1024
 _CA_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
-def site(found: labels.Values) -> spec.Site:
+def site(found: labels.Values) -> cluster_spec.Site:
     """The operator's options that reach the values.
 
     :param found: the cluster's labels: a file is read where it is needed
     :raises NotConfigured: a file that they name can't be read
     """
     options = conf.CONF.capi_helm
-    return spec.Site(
+    return cluster_spec.Site(
         metadata=tuple(sorted(options.server_metadata.items())),
         keystone_policy=(
             _keystone_policy() if found[authentication.KEYSTONE] else None
@@ -70,7 +70,7 @@ def _audit_policy() -> str | None:
     policy = overlays.read(path, origin)
     kind = (policy.get("apiVersion"), policy.get("kind"))
     if kind != ("audit.k8s.io/v1", "Policy") or not policy.get("rules"):
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{origin}: must be a Policy of audit.k8s.io/v1 with rules"
         )
     return json.dumps(policy, indent=2)
@@ -96,7 +96,7 @@ def _keystone_policy() -> str | None:
         problem: Exception = error
     except (OSError, ValueError) as error:
         problem = error
-    raise exceptions.NotConfigured(
+    raise errors.NotConfigured(
         f"[kubernetes] {_POLICY}={path}: no JSON list of rules can be read "
         f"there ({type(problem).__name__})"
     ) from problem
@@ -105,7 +105,7 @@ def _keystone_policy() -> str | None:
 def _registry_mirror() -> str | None:
     mirror = str(conf.CONF.capi_helm.registry_mirror)
     if mirror and not registries.is_prefix(mirror):
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"[capi_helm] registry_mirror={mirror}: give a registry such as "
             "mirror.example.org:5000/all, without https://"
         )
@@ -129,7 +129,7 @@ def _is_host(host: str, origin: str) -> bool:
     if registries.is_registry(host):
         return True
     # May be a password in the wrong place: not shown.
-    raise exceptions.NotConfigured(
+    raise errors.NotConfigured(
         f"{origin}: a key is no registry: each must be host or host:port"
     )
 
@@ -137,17 +137,17 @@ def _is_host(host: str, origin: str) -> bool:
 def _login(entry: Any, origin: str) -> tuple[str, str]:
     wanted = {"username", "password"}
     if not isinstance(entry, dict) or set(entry) != wanted:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             f"{origin}: must be a mapping with username and password"
         )
     for key in sorted(wanted):
         value = entry[key]
         if not isinstance(value, str) or not value:
-            raise exceptions.NotConfigured(f"{origin}: {key} must be a text")
+            raise errors.NotConfigured(f"{origin}: {key} must be a text")
         # The chart puts it between quotes as it is: containerd would not
         # start.
         if not value.isprintable() or set(value) & set('"\\'):
-            raise exceptions.NotConfigured(
+            raise errors.NotConfigured(
                 f"{origin}: {key} has a character that containerd's "
                 "configuration can't hold: quote, backslash or control"
             )
@@ -191,16 +191,16 @@ def _trusted_cas() -> tuple[tuple[str, str], ...]:
         origin = f"[capi_helm] trusted_ca_files {path}"
         stem = pathlib.Path(path).stem
         if not _CA_NAME.fullmatch(stem):
-            raise exceptions.NotConfigured(
+            raise errors.NotConfigured(
                 f"{origin}: give it a name of letters, digits, - and _"
             )
         for name, pem in _named(stem, ca_files.read(path, origin)):
             if found.setdefault(name, pem) != pem or name == "openstack":
-                raise exceptions.NotConfigured(
+                raise errors.NotConfigured(
                     f"{origin}: another one gives {name} as well; rename it"
                 )
     if sum(map(len, found.values())) > _CAS_LIMIT:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             "[capi_helm] trusted_ca_files: larger than "
             f"{_CAS_LIMIT // 1024} KiB together, too much for user data"
         )

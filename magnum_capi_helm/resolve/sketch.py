@@ -16,7 +16,7 @@ import uuid
 
 import yaml
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import overlays
 
 #: Field -> what Magnum's API puts where nothing is given.
@@ -198,13 +198,13 @@ def _load(path: str) -> dict[str, Any]:
     try:
         found = yaml.safe_load(pathlib.Path(path).read_text("utf-8"))
     except OSError as error:
-        raise exceptions.InvalidInput(f"{path}: {error.strerror}") from error
+        raise errors.InvalidInput(f"{path}: {error.strerror}") from error
     except overlays.NO_YAML as error:
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{path}: no YAML in UTF-8: {error}"
         ) from error
     if not isinstance(found, dict):
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{path}: give the fields of a cluster template"
         )
     return found
@@ -215,11 +215,11 @@ def _filled(
 ) -> dict[str, Any]:
     known = f"known are {', '.join(sorted(fields))}"
     if not isinstance(given, dict):
-        raise exceptions.InvalidInput(
-            f"{where}{exceptions.shown(given)} has no fields; {known}"
+        raise errors.InvalidInput(
+            f"{where}{errors.shown(given)} has no fields; {known}"
         )
     if strange := sorted(map(str, set(given) - set(fields))):
-        raise exceptions.InvalidInput(
+        raise errors.InvalidInput(
             f"{where}unknown field {strange[0]}; {known}"
         )
     for name, value in given.items():
@@ -227,7 +227,7 @@ def _filled(
     found = {name: each for name, each in given.items() if each is not None}
     filled = {**fields, **found}
     if filled["name"] is None:
-        raise exceptions.InvalidInput(f"{where}it has no name: give one")
+        raise errors.InvalidInput(f"{where}it has no name: give one")
     for name in ("labels", "node_labels"):
         if filled.get(name):
             # Magnum keeps them as strings.
@@ -245,7 +245,7 @@ def _check(where: str, name: str, value: object) -> None:
     if name == "node_taints" and isinstance(value, list):
         fits = all(isinstance(each, dict) for each in value)
     if value is not None and not fits:
-        raise exceptions.InvalidInput(
-            f"{where}{name}={exceptions.shown(value)} is not allowed: give "
+        raise errors.InvalidInput(
+            f"{where}{name}={errors.shown(value)} is not allowed: give "
             f"{allowed}"
         )

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import names
-from magnum_capi_helm import spec
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import names
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def storage_classes(
     cloud: catalogue.Cloud, found: labels.Values
-) -> tuple[spec.StorageClass, ...]:
+) -> tuple[cluster_spec.StorageClass, ...]:
     """The classes, the default one first, the others by volume type.
 
     None is the default one where Cinder's default type is none that the user
@@ -35,9 +35,13 @@ def storage_classes(
     if not types and default:
         # There is the placeholder alone, or a type that users don't see.
         name = names.storage_class("default")
-        return (spec.StorageClass(name, volume_type=None, default=True),)
+        return (
+            cluster_spec.StorageClass(name, volume_type=None, default=True),
+        )
     classes = [
-        spec.StorageClass(name, volume_type, default=volume_type == default)
+        cluster_spec.StorageClass(
+            name, volume_type, default=volume_type == default
+        )
         for volume_type, name in names.storage_classes(types).items()
     ]
     return tuple(sorted(classes, key=lambda each: not each.default))
@@ -49,9 +53,9 @@ def _default(cloud: catalogue.Cloud, types: tuple[str, ...]) -> str | None:
     if not chosen:
         return cloud.default_volume_type()
     if chosen not in types:
-        raise exceptions.NotConfigured(
+        raise errors.NotConfigured(
             "[capi_helm] csi_cinder_default_volume_type: Cinder has no such "
-            f"volume type. It is {exceptions.shown(chosen)}; Cinder has "
+            f"volume type. It is {errors.shown(chosen)}; Cinder has "
             f"{', '.join(types) or 'no volume types'}"
         )
     return chosen

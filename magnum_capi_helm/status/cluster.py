@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 
-from magnum_capi_helm import values
-from magnum_capi_helm import wanted
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import addons
 from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import conditions
@@ -75,7 +75,7 @@ class Verdict:
 
 def verdict(
     seen: view.View,
-    rows: wanted.Rows,
+    rows: requested_groups.Rows,
     *,
     now: float,
     autoscaled: frozenset[str] = frozenset(),
@@ -121,7 +121,7 @@ def unreleased(seen: view.View) -> str:
     return ""
 
 
-def _release(seen: view.View, rows: wanted.Rows) -> str:
+def _release(seen: view.View, rows: requested_groups.Rows) -> str:
     if why := unreleased(seen) or left_alone(seen):
         return why
     live = fingerprint(seen.cluster)
@@ -155,7 +155,7 @@ def _infrastructure(seen: view.View) -> str:
 
 def _group(
     seen: view.View,
-    group: wanted.Group,
+    group: requested_groups.Group,
     autoscaled: frozenset[str],
     required: Sequence[str],
 ) -> GroupVerdict:
@@ -178,7 +178,7 @@ def _group(
     )
 
 
-def gone(seen: view.View, group: wanted.Group) -> bool:
+def gone(seen: view.View, group: requested_groups.Group) -> bool:
     """Whether nothing is left of a group.
 
     A group that never had anything has no name, or one that nothing has.
@@ -189,7 +189,7 @@ def gone(seen: view.View, group: wanted.Group) -> bool:
     )
 
 
-def _leaving(seen: view.View, group: wanted.Group) -> GroupVerdict:
+def _leaving(seen: view.View, group: requested_groups.Group) -> GroupVerdict:
     """A group that is being deleted."""
     if gone(seen, group):
         return GroupVerdict("", ())

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 import dataclasses
 
-from magnum_capi_helm import names
-from magnum_capi_helm import wanted
+from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import addons
 from magnum_capi_helm.status import branch
 from magnum_capi_helm.status import cluster as cluster_status
@@ -56,7 +56,7 @@ class Judged:
     :param now: seconds since 1970
     """
 
-    rows: wanted.Rows
+    rows: requested_groups.Rows
     verdict: cluster_status.Verdict
     required: Sequence[str] = ()
     expected: frozenset[str] = frozenset()

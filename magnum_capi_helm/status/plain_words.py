@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from magnum_capi_helm.rendering import masking
+from magnum_capi_helm.model import masking
 
 #: Longer ones are cut at a word: the column takes them, terminals don't.
 LONGEST = 300

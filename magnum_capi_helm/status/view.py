@@ -9,7 +9,7 @@ import dataclasses
 import re
 from typing import Any, TypeAlias
 
-from magnum_capi_helm import names
+from magnum_capi_helm.model import names
 
 Object: TypeAlias = dict[str, Any]
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from magnum_capi_helm.features import networking
+from magnum_capi_helm.model import stranded
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import finding
 from magnum_capi_helm.swap import given
 from magnum_capi_helm.swap import validity
-from magnum_capi_helm.versions import stranded
 
 #: One kind of finding.
 Finder = Callable[

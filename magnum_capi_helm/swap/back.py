@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from magnum_capi_helm.features import networking
+from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.swap import back_groups
 from magnum_capi_helm.swap import case as case_of
 from magnum_capi_helm.swap import evidence
@@ -20,7 +21,6 @@ from magnum_capi_helm.swap import finding
 from magnum_capi_helm.swap import old_labels
 from magnum_capi_helm.swap import predecessor
 from magnum_capi_helm.swap import settings
-from magnum_capi_helm.versions import chart_versions
 
 #: Charts between which machines are replaced, and whose: the templates of
 #: the versions, compared.

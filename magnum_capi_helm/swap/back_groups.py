@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from magnum_capi_helm import names
+from magnum_capi_helm.model import names
 from magnum_capi_helm.swap import case as case_of
 from magnum_capi_helm.swap import changes
 from magnum_capi_helm.swap import finding

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import spec
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.swap import changes
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import finding
@@ -30,7 +30,7 @@ class Case:
     subject: evidence.Subject
     live: evidence.Live
     options: evidence.Options
-    image: spec.Image | None = None
+    image: cluster_spec.Image | None = None
     known: bool = True
     chart: str = ""
 

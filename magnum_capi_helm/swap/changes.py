@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import dataclasses
 from typing import Any, TypeAlias
 
-from magnum_capi_helm.upgrade import frozen
+from magnum_capi_helm.chart import immutable_fields
 
 #: Dotted path -> value.
 Leaves: TypeAlias = dict[str, Any]
@@ -145,7 +145,7 @@ def between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
 
 
 #: What an upgrade of this driver keeps, for the same reasons.
-_FIXED = tuple(".".join(path) for path in frozen.PATHS)
+_FIXED = tuple(".".join(path) for path in immutable_fields.PATHS)
 
 
 def group(values: Mapping[str, Any], name: str) -> Leaves:

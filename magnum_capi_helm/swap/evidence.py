@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import spec
-from magnum_capi_helm.versions import stranded
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import stranded
 
 #: What the certificates of control plane machines are called.
 MACHINES = "control plane"
@@ -146,7 +146,7 @@ class Surroundings:
 
     now: float
     charts: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    images: Mapping[str, spec.Image | None] = dataclasses.field(
+    images: Mapping[str, cluster_spec.Image | None] = dataclasses.field(
         default_factory=dict
     )
     flavors: frozenset[str] | None = None

@@ -7,22 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
-from magnum_capi_helm import labels
+from magnum_capi_helm.chart import immutable_fields
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import finding
 from magnum_capi_helm.swap import old_labels
-from magnum_capi_helm.upgrade import frozen
-from magnum_capi_helm.versions import chart_versions
 
 #: 1.4.0 reads it, and sends a key that other charts don't know.
 _ALLOW_LIST = api_server.ALLOWED_CIDRS
 _APPLIED = chart_versions.Range(until="0.10.1")
 
-_FROZEN = tuple(".".join(path) for path in frozen.PATHS)
+_FROZEN = tuple(".".join(path) for path in immutable_fields.PATHS)
 _BY_NAME = {
     name: label
     for label in features.LABELS
@@ -118,7 +118,7 @@ def _says(label: labels.Label[Any], text: str) -> bool:
     """Whether it wants anything but what is so anyway."""
     try:
         return bool(label.parse(text) != label.default)
-    except exceptions.LabelError:
+    except errors.LabelError:
         return False
 
 
@@ -143,7 +143,7 @@ def _problem(
     """Why a label has no such value; empty: it has."""
     try:
         label.parse(text, name)
-    except exceptions.LabelError as error:
+    except errors.LabelError as error:
         return str(error)
     image = around.images.get(subject.template.image)
     if label is not nodes.KUBE_TAG or image is None or not text:

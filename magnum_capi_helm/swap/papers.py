@@ -14,12 +14,12 @@ import time
 
 import yaml
 
-from magnum_capi_helm import certificates
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
+from magnum_capi_helm.cloud import certificates
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.credentials import ledger
 from magnum_capi_helm.management import client
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import certificates as machine_certificates
 from magnum_capi_helm.status import view
 from magnum_capi_helm.swap import evidence
@@ -36,27 +36,27 @@ def credential(
     """The credential in use, and since when, as far as that is written."""
     secret = secrets.get(names.credentials(release))
     try:
-        login = ledger.login(secret)
+        login = credential_secret.login(secret)
         if secret is None or login is None:
             return None
         noted = [
             each.since
-            for each in ledger.entries(secret, "")
+            for each in credential_secret.entries(secret, "")
             if each.id == login.id and each.since
         ]
-    except exceptions.ManagementError as error:
+    except errors.ManagementError as error:
         damaged.append(str(error))
         return None
     since = max(noted, default=0.0) or _written(secret)
     return evidence.Credential(since, _day(since), _works(login))
 
 
-def _works(login: ledger.Login) -> bool | None:
+def _works(login: credential_secret.Login) -> bool | None:
     """Whether Keystone lets the cluster in; None: it did not say."""
     session = sessions.credential_session(login.id, login.secret, _PATIENCE)
     try:
         return sessions.accepted(session)
-    except exceptions.CloudError:
+    except errors.CloudError:
         return None
 
 
@@ -92,7 +92,7 @@ def authorities(
         try:
             pem = _pem(secret, purpose)
             until = certificates.valid_until(pem).timestamp()
-        except exceptions.ManagementError as error:
+        except errors.ManagementError as error:
             damaged.append(f"the Secret {name}: {error}")
             continue
         shown = purpose if purpose == _KUBECONFIG else f"{purpose} CA"
@@ -125,7 +125,7 @@ def _pem(secret: client.Object, purpose: str) -> bytes:
         return base64.b64decode(user["client-certificate-data"])
     except (KeyError, IndexError, TypeError, ValueError, yaml.YAMLError):
         # Not chained: errors quote what they read, and it has keys.
-        raise exceptions.ManagementError("it has no certificate") from None
+        raise errors.ManagementError("it has no certificate") from None
 
 
 def _day(seconds: float) -> str:

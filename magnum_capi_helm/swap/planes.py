@@ -13,22 +13,22 @@ import dataclasses
 import time
 from typing import Any
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.helm import releases
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import observation
 from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.resolve import location
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import stranded
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import papers
-from magnum_capi_helm.versions import stranded
 
 _DEPLOYED = f"{releases.OWNED},status=deployed,{releases.NAME_LABEL}"
 _OTHERS = "owner!=helm"
@@ -67,7 +67,7 @@ def read(found: Sequence[tuple[Any, Sequence[Any]]]) -> Seen:
     for name in runtime.names() if scopes else ():
         try:
             live |= _Plane(runtime.get(name)).read(scopes)
-        except exceptions.CapiHelmError as error:
+        except errors.CapiHelmError as error:
             silences.append(str(error))
     return Seen(live, "; ".join(silences))
 
@@ -128,7 +128,7 @@ class _Plane:
         if record is not None:
             try:
                 revision = releases.opened(record)
-            except exceptions.HelmError as error:
+            except errors.HelmError as error:
                 damaged.append(str(error))
         credential = papers.credential(secrets, seen.release, damaged)
         authorities = papers.authorities(secrets, seen.release, damaged)

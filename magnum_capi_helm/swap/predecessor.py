@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from magnum_capi_helm import names
-from magnum_capi_helm import spec
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import names
 from magnum_capi_helm.swap import evidence
 from magnum_capi_helm.swap import old_labels
 
@@ -38,7 +38,7 @@ def chart(template: evidence.Template, options: evidence.Options) -> str:
 
 def values(
     subject: evidence.Subject,
-    image: spec.Image,
+    image: cluster_spec.Image,
     options: evidence.Options,
 ) -> dict[str, Any]:
     """The values that its next operation sends.

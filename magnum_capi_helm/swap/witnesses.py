@@ -16,18 +16,18 @@ import tempfile
 import time
 from typing import Any
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
-from magnum_capi_helm import spec
-from magnum_capi_helm import wanted
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.database import queries
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.helm import charts
-from magnum_capi_helm.records import roster
-from magnum_capi_helm.records import rows
-from magnum_capi_helm.resolve import location
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.swap import ahead
 from magnum_capi_helm.swap import evidence
@@ -55,7 +55,7 @@ def subjects(
     :param provides: what the driver says that it provides
     """
     chosen = functools.partial(ours, provides=provides)
-    found = roster.read(project, chosen)
+    found = queries.read(project, chosen)
     seen = planes.read(found)
     made = [_subject(*each, seen) for each in found]
     return sorted(made, key=lambda each: (each.project, each.name, each.uuid))
@@ -179,7 +179,7 @@ def _groups(
 
 
 def _group(
-    row: Any, known: wanted.Group, all_rows: wanted.Rows
+    row: Any, known: requested_groups.Group, all_rows: requested_groups.Rows
 ) -> evidence.Group:
     return evidence.Group(
         name=row.name,
@@ -200,14 +200,14 @@ def _group(
 
 def _images(
     cloud: catalogue.Cloud, refs: Iterable[str], silences: list[str]
-) -> dict[str, spec.Image | None]:
-    found: dict[str, spec.Image | None] = {}
+) -> dict[str, cluster_spec.Image | None]:
+    found: dict[str, cluster_spec.Image | None] = {}
     for ref in refs:
         try:
             found[ref] = cloud.image(ref)
-        except exceptions.InvalidInput:
+        except errors.InvalidInput:
             found[ref] = None
-        except exceptions.CloudError as error:
+        except errors.CloudError as error:
             silences.append(str(error))
             break
     return found
@@ -218,7 +218,7 @@ def _flavors(
 ) -> frozenset[str] | None:
     try:
         return cloud.every_flavor()
-    except exceptions.CloudError as error:
+    except errors.CloudError as error:
         silences.append(str(error))
         return None
 
@@ -233,7 +233,7 @@ def _keypairs(
     for user, name in sorted(wanted_keys):
         try:
             known[user, name] = cloud.keypair(name, user) is not None
-        except exceptions.CloudError as error:
+        except errors.CloudError as error:
             silences.append(str(error))
             break
     return known
@@ -257,7 +257,7 @@ def _charts(
             continue
         try:
             _fetch(store, chart)
-        except exceptions.HelmError as error:
+        except errors.HelmError as error:
             if error.retriable:
                 silences.append(str(error))
                 del known[version]
@@ -266,7 +266,7 @@ def _charts(
     return known
 
 
-def _fetch(rt: runtime.Runtime, chart: spec.Chart) -> None:
+def _fetch(rt: runtime.Runtime, chart: cluster_spec.Chart) -> None:
     """Whether a chart is where new ones come from.
 
     :raises HelmError: it is not
@@ -274,7 +274,7 @@ def _fetch(rt: runtime.Runtime, chart: spec.Chart) -> None:
     if charts.is_path(chart):
         there = charts.version_at(chart)
         if there != chart.version:
-            raise exceptions.ChartUnavailable(
+            raise errors.ChartUnavailable(
                 f"{chart.name} has version {there or 'none'}"
             )
         return

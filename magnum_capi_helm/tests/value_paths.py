@@ -16,7 +16,7 @@ import pathlib
 import re
 from typing import Any
 
-from magnum_capi_helm.versions import chart_versions
+from magnum_capi_helm.model import chart_versions
 
 _DATA = pathlib.Path(__file__).with_name("data") / "value_paths.json"
 

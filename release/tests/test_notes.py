@@ -8,7 +8,7 @@ import configparser
 import re
 import unittest
 
-from magnum_capi_helm import conf
+from magnum_capi_helm.config import conf
 from release import archives
 
 #: ``[capi_helm]`` of 1.4.0, whose place this project takes.

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import unittest
 
-from magnum_capi_helm.versions import supported
+from magnum_capi_helm.model import supported
 from release import archives
 from release import tox_environments
 from release import zuul

@@ -24,15 +24,15 @@ def main() -> int:
     """Print them; exit code 1 when they are not known."""
     sys.path.insert(0, str(_ROOT))
     # The path has to be there first.
-    from magnum_capi_helm import exceptions
-    from magnum_capi_helm.versions import tested_versions
+    from magnum_capi_helm.model import errors
+    from magnum_capi_helm.model import tested_versions
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--chart", help="default: the newest")
     wanted = parser.parse_args().chart
     try:
         releases = tested_versions.load()
-    except exceptions.CapiHelmError as error:
+    except errors.CapiHelmError as error:
         return _fail(str(error))
     charts = [each for release in releases for each in release.charts]
     chart = wanted.removeprefix("v") if wanted else charts[-1]
@@ -41,7 +41,7 @@ def main() -> int:
             _show(chart, dataclasses.asdict(release))
             return 0
     return _fail(
-        f"--chart {exceptions.shown(wanted)} is not known: give one of "
+        f"--chart {errors.shown(wanted)} is not known: give one of "
         f"{', '.join(charts)}"
     )
 

@@ -9,7 +9,7 @@ import pathlib
 import re
 from typing import Any
 
-from magnum_capi_helm import names
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.chaos import conductors
 from magnum_capi_helm.tests.chaos import keystone
 from magnum_capi_helm.tests.chaos import processes

@@ -10,12 +10,12 @@ import fixtures
 from oslotest import base
 import testscenarios
 
-from magnum_capi_helm import spec
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import image_mirrors
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
 from magnum_capi_helm.helm import packages
-from magnum_capi_helm.rendering import mirrors
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -98,11 +98,15 @@ class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignor
         """What a cluster is made of behind the mirrors."""
         cluster = specs.cluster(
             cni=cni,
-            chart=spec.Chart("openstack-cluster", self.package.version, ""),
-            site=spec.Site(registry_mirror=REGISTRY),
+            chart=cluster_spec.Chart(
+                "openstack-cluster", self.package.version, ""
+            ),
+            site=cluster_spec.Site(registry_mirror=REGISTRY),
         )
         made = packages.merged(values.build(cluster), switched_on)
-        made = mirrors.with_repository(made, self.package.values, REPOSITORY)
+        made = image_mirrors.with_repository(
+            made, self.package.values, REPOSITORY
+        )
         text = self.helm.render("r", "n", str(self.chart), made, hooks=True)
         return rendering.load(text)
 

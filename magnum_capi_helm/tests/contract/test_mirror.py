@@ -12,13 +12,13 @@ from typing import Any
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
+from magnum_capi_helm.chart import image_mirrors
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
 from magnum_capi_helm.helm import packages
-from magnum_capi_helm.rendering import mirrors
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 
@@ -76,7 +76,7 @@ class MirrorTest(base.BaseTestCase):
 
     def chart(self) -> str:
         """The lab's chart, by way of the store."""
-        source = spec.Chart(str(rendering.CHART), "0.27.0", "")
+        source = cluster_spec.Chart(str(rendering.CHART), "0.27.0", "")
         return self.store.ensure(source)
 
     def publish(self, name: str, version: str) -> None:
@@ -98,14 +98,14 @@ class MirrorTest(base.BaseTestCase):
         fetched, missing = set(), set()
         images: set[str] = set()
         with served(self.upstream) as url:
-            values = mirrors.with_repository({}, defaults, url)
+            values = image_mirrors.with_repository({}, defaults, url)
             found = mirroring.contents(
                 self.helm, chart, values, everything=False
             )
             for addon in found.addons:
                 try:
                     file = mirroring.fetch(self.helm, addon, self.mirror)
-                except exceptions.ChartUnavailable:
+                except errors.ChartUnavailable:
                     missing.add(addon.name)
                     continue
                 fetched.add(addon.name)

@@ -17,10 +17,10 @@ import urllib.request
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.contract import rendering
 from magnum_capi_helm.tests.unit.delivery import pki
 
@@ -150,7 +150,7 @@ class RegistryLoginTest(base.BaseTestCase):
     def fetch(self, environment: Mapping[str, str]) -> bytes:
         """The chart of a cluster, from the registry into a new store."""
         store = self.useFixture(fixtures.TempDir()).path
-        chart = spec.Chart(
+        chart = cluster_spec.Chart(
             f"oci://{self.server}/charts/openstack-cluster", "0.27.0", ""
         )
         for name, value in environment.items():
@@ -168,7 +168,7 @@ class RegistryLoginTest(base.BaseTestCase):
         self.assertEqual(401, error.code)
         self.login.unlink()
         refused = str(
-            self.assertRaises(exceptions.ChartUnavailable, self.fetch, {})
+            self.assertRaises(errors.ChartUnavailable, self.fetch, {})
         )
         self.assertIn("basic credential not found", refused)
         self.assertIn("helm registry login", refused)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509 import oid
 
-from magnum_capi_helm import pem
+from magnum_capi_helm.model import pem
 
 
 def make(name: str) -> str:

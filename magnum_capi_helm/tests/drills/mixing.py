@@ -9,7 +9,7 @@ import os
 import signal
 from typing import Any, NamedTuple
 
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds

@@ -12,9 +12,9 @@ from typing import Any
 
 from prometheus_client import parser
 
-from magnum_capi_helm import names
 from magnum_capi_helm.delivery import record
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.drills import case
 from magnum_capi_helm.tests.drills import receiver
 from magnum_capi_helm.tests.functional import base

@@ -10,10 +10,10 @@ import time
 import fixtures
 from keystoneauth1 import adapter
 
-from magnum_capi_helm import names
-from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.cloud import credential_secret
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.resolve import location
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.drills import fleet
 from magnum_capi_helm.tests.drills import plane_backup
 from magnum_capi_helm.tests.functional import programs
@@ -106,7 +106,7 @@ class RestoreTest(fleet.FleetCase):
         """The id of the credential that a cluster's Secret has."""
         called = names.credentials(self.release[name])
         secret = self.plane.get(kinds.SECRET, self.namespace, called)
-        login = ledger.login(secret)
+        login = credential_secret.login(secret)
         assert login is not None, name
         return login.id
 

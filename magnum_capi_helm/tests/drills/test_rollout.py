@@ -12,9 +12,9 @@ import signal
 import subprocess
 from typing import Any
 
-from magnum_capi_helm import names
-from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.drills import authorities
 from magnum_capi_helm.tests.drills import fleet
@@ -194,10 +194,10 @@ class RolloutTest(fleet.FleetCase):
         return found
 
     def _bundles(self) -> set[str]:
-        return {ledger.ca_bundle(each) for each in self._secrets()}
+        return {credential_secret.ca_bundle(each) for each in self._secrets()}
 
     def _logins(self) -> list[object]:
-        return [ledger.login(each) for each in self._secrets()]
+        return [credential_secret.login(each) for each in self._secrets()]
 
     # Certificates
 

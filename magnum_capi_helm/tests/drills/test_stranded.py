@@ -8,10 +8,10 @@ import base64
 import subprocess
 from typing import Any
 
-from magnum_capi_helm import names
-from magnum_capi_helm import packed
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.drills import planes
 from magnum_capi_helm.tests.functional import programs
 
@@ -100,12 +100,12 @@ class StrandedTest(planes.PlaneCase):
         newest = releases.revisions(self.plane, self.namespace, release)[-1]
         record = names.helm_record(release, newest.version)
         secret: Any = self.plane.get(kinds.SECRET, self.namespace, record)
-        body = packed.unpack(base64.b64decode(secret["data"]["release"]))
+        body = encoding.unpack(base64.b64decode(secret["data"]["release"]))
         self.assertIn(f"apiVersion: {_NEW}", body["manifest"])
         body["manifest"] = body["manifest"].replace(
             f"apiVersion: {_NEW}", f"apiVersion: {_OLD}"
         )
-        text = base64.b64encode(packed.pack(body).encode()).decode()
+        text = base64.b64encode(encoding.pack(body).encode()).decode()
         secret["data"]["release"] = text
         self.plane.replace(kinds.SECRET, secret)
 

@@ -10,8 +10,8 @@ import subprocess
 import time
 from typing import Any
 
-from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.chaos import processes
 from magnum_capi_helm.tests.drills import planes
 from magnum_capi_helm.tests.functional import programs

@@ -14,8 +14,8 @@ import threading
 from typing import Any, TypeAlias, TypeVar, cast
 import uuid
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import selectors
 
 Object: TypeAlias = dict[str, Any]
@@ -78,7 +78,7 @@ class ApiServer:
             key = _key(kind, obj)
             self._need_namespace(kind, key[1])
             if key in self._objects:
-                raise exceptions.Conflict(f"{kind.name} {key[2]} exists (409)")
+                raise errors.Conflict(f"{kind.name} {key[2]} exists (409)")
             new = _copied(obj)
             new.update(apiVersion=_version(kind), kind=kind.name)
             new["metadata"].update(
@@ -96,9 +96,9 @@ class ApiServer:
             if old is None:
                 known = obj["metadata"].get("uid")
                 raise (
-                    exceptions.Conflict("another UID (409)")
+                    errors.Conflict("another UID (409)")
                     if known
-                    else exceptions.ManagementError(
+                    else errors.ManagementError(
                         f"{kind.name} {key[2]} not found (404)"
                     )
                 )
@@ -115,7 +115,7 @@ class ApiServer:
             if old is None:
                 return self.create(kind, obj)
             if "type" in obj and old.get("type") != obj["type"]:
-                raise exceptions.ManagementError("type is immutable (422)")
+                raise errors.ManagementError("type is immutable (422)")
             new = _copied(old)
             prune(new, before, obj)
             merge(new, obj)
@@ -169,7 +169,7 @@ class ApiServer:
         meta = old["metadata"]
         version = (given.get("metadata") or {}).get("resourceVersion")
         if version not in (None, meta["resourceVersion"]):
-            raise exceptions.Conflict(
+            raise errors.Conflict(
                 f"{kind.name} {meta['name']} has been modified (409)"
             )
 
@@ -215,7 +215,7 @@ class ApiServer:
         if kind is kinds.NAMESPACE:
             return
         if (kinds.NAMESPACE.name, "", namespace) not in self._objects:
-            raise exceptions.ManagementError(
+            raise errors.ManagementError(
                 f"the management cluster has no namespace {namespace}"
             )
 

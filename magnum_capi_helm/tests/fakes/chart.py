@@ -15,8 +15,8 @@ import json
 import tarfile
 from typing import Any
 
-from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import api_server
 

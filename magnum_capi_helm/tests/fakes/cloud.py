@@ -11,10 +11,10 @@ from collections.abc import Iterable
 import dataclasses
 from typing import TypeVar
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
+from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.cloud import networks as neutron
-from magnum_capi_helm.resolve import demand
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 
 T = TypeVar("T")
 
@@ -23,8 +23,10 @@ T = TypeVar("T")
 class FakeCloud:
     """What there is, by name; whatever is not here is not found."""
 
-    images: dict[str, spec.Image] = dataclasses.field(default_factory=dict)
-    flavors: dict[str, str | spec.Flavor] = dataclasses.field(
+    images: dict[str, cluster_spec.Image] = dataclasses.field(
+        default_factory=dict
+    )
+    flavors: dict[str, str | cluster_spec.Flavor] = dataclasses.field(
         default_factory=dict
     )
     networks: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -36,7 +38,9 @@ class FakeCloud:
     machine_zones: tuple[str, ...] = ("az1", "az2")
     zones_of_volumes: tuple[str, ...] = ("nova",)
     #: Of all services together; what is not here is plenty.
-    quotas: dict[str, demand.Quota] = dataclasses.field(default_factory=dict)
+    quotas: dict[str, quota_demand.Quota] = dataclasses.field(
+        default_factory=dict
+    )
     #: Public keys by user, the one who looks being "", and name; None: he
     #: has any.
     keypairs: dict[tuple[str, str], str] | None = None
@@ -48,17 +52,17 @@ class FakeCloud:
     def expect_keypair(self, name: str | None) -> None:
         """As the real one: nothing that shows."""
 
-    def image(self, ref: str) -> spec.Image:
+    def image(self, ref: str) -> cluster_spec.Image:
         """As the real one."""
         if ref not in self.images:
             raise _absent("image", ref)
         return self.images[ref]
 
-    def flavor(self, ref: str) -> spec.Flavor:
+    def flavor(self, ref: str) -> cluster_spec.Flavor:
         """As the real one; a mere name is a flavor that is large enough."""
         found = _find("flavor", ref, self.flavors)
         if isinstance(found, str):
-            return spec.Flavor(found, vcpus=2, ram=4096, disk=20)
+            return cluster_spec.Flavor(found, vcpus=2, ram=4096, disk=20)
         return found
 
     def every_flavor(self) -> frozenset[str]:
@@ -67,14 +71,14 @@ class FakeCloud:
 
     def keypair(
         self, name: str, user_id: str | None = None
-    ) -> spec.Keypair | None:
+    ) -> cluster_spec.Keypair | None:
         """As the real one; unless said, the user has any keypair."""
         if self.keypairs is None:
-            return spec.Keypair(name, f"ssh-ed25519 AAAA {name}")
+            return cluster_spec.Keypair(name, f"ssh-ed25519 AAAA {name}")
         key = self.keypairs.get((user_id or "", name))
-        return spec.Keypair(name, key) if key else None
+        return cluster_spec.Keypair(name, key) if key else None
 
-    def import_keypair(self, keypair: spec.Keypair) -> None:
+    def import_keypair(self, keypair: cluster_spec.Keypair) -> None:
         """As the real one."""
         if self.keypairs is not None:
             self.keypairs["", keypair.name] = keypair.public_key
@@ -119,19 +123,19 @@ class FakeCloud:
         """As the real one."""
         return self.zones_of_volumes
 
-    def compute_quotas(self) -> dict[str, demand.Quota]:
+    def compute_quotas(self) -> dict[str, quota_demand.Quota]:
         """As the real one."""
         return self.quotas
 
-    def volume_quotas(self) -> dict[str, demand.Quota]:
+    def volume_quotas(self) -> dict[str, quota_demand.Quota]:
         """As the real one."""
         return {}
 
-    def network_quotas(self) -> dict[str, demand.Quota]:
+    def network_quotas(self) -> dict[str, quota_demand.Quota]:
         """As the real one."""
         return {}
 
-    def balancer_quotas(self) -> dict[str, demand.Quota]:
+    def balancer_quotas(self) -> dict[str, quota_demand.Quota]:
         """As the real one."""
         return {}
 
@@ -151,7 +155,7 @@ def _find(kind: str, ref: str, known: dict[str, T]) -> T:
 
 
 def _absent(kind: str, ref: str) -> Exception:
-    return exceptions.InvalidInput(
+    return errors.InvalidInput(
         f"there is no such {kind}; choose one of `openstack {kind} list`. It "
-        f"is {exceptions.shown(ref)}"
+        f"is {errors.shown(ref)}"
     )

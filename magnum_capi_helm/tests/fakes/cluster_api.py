@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import conditions

@@ -17,11 +17,11 @@ import pathlib
 import re
 from typing import Any
 
-from magnum_capi_helm import actor
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import chart as charts
 from magnum_capi_helm.tests.fakes import management
@@ -99,19 +99,19 @@ class FakeHelm(repository.FakeRepository):
         within: float | None = None,
     ) -> float:
         """As the real one."""
-        fence.check()
-        asked = str(actor.current() or "")
+        lease_guard.check()
+        asked = str(audit.current() or "")
         call = Call(release, _chart_version(chart), dict(values), asked)
         self.upgrades.append(call)
         outcome = self._outcome()
         if outcome is Outcome.UNREACHABLE or not self._client.answers:
-            raise exceptions.HelmUnreachable(
+            raise errors.HelmUnreachable(
                 "helm upgrade: Kubernetes cluster unreachable"
             )
         history = self._history(namespace, release)
         busy = history and history[-1]["status"].startswith("pending-")
         if outcome is Outcome.BUSY or busy:
-            raise exceptions.HelmBusy(
+            raise errors.HelmBusy(
                 "helm upgrade: another operation (install/upgrade/rollback)"
                 " is in progress"
             )
@@ -132,11 +132,11 @@ class FakeHelm(repository.FakeRepository):
 
     def uninstall(self, release: str, namespace: str) -> float:
         """As the real one."""
-        fence.check()
+        lease_guard.check()
         self.uninstalls.append(release)
         outcome = self._outcome()
         if outcome is Outcome.UNREACHABLE or not self._client.answers:
-            raise exceptions.HelmUnreachable(
+            raise errors.HelmUnreachable(
                 "helm uninstall: Kubernetes cluster unreachable"
             )
         history = self._history(namespace, release)
@@ -168,7 +168,7 @@ class FakeHelm(repository.FakeRepository):
     ) -> str:
         """As the real one; the chart of an addon is one Pod."""
         if live and not self._client.answers:
-            raise exceptions.HelmUnreachable(
+            raise errors.HelmUnreachable(
                 "helm template: Kubernetes cluster unreachable"
             )
         if "openstack-cluster" not in chart:
@@ -177,7 +177,7 @@ class FakeHelm(repository.FakeRepository):
             return json.dumps(pod)
         self.renders += 1
         if self.refused:
-            raise exceptions.HelmError(f"helm template: {self.refused}")
+            raise errors.HelmError(f"helm template: {self.refused}")
         build = {**_build(chart), **self.otherwise}
         made = charts.render(release, namespace, dict(values), build)
         return records.SEPARATOR.join(map(json.dumps, made))
@@ -195,17 +195,15 @@ class FakeHelm(repository.FakeRepository):
             self._client.dead = True
             raise management.Killed
         if outcome is Outcome.BROKEN_OFF:
-            raise exceptions.HelmUnreachable(
-                "helm upgrade was killed (SIGKILL)"
-            )
+            raise errors.HelmUnreachable("helm upgrade was killed (SIGKILL)")
         if outcome in (Outcome.REFUSED, Outcome.INTERRUPTED):
             self._record(dataclasses.replace(revision, status="failed"))
         if outcome is Outcome.INTERRUPTED:
-            raise exceptions.HelmUnreachable(
+            raise errors.HelmUnreachable(
                 "helm upgrade: failed calling webhook: timed out"
             )
         if outcome is Outcome.REFUSED:
-            raise exceptions.HelmError(
+            raise errors.HelmError(
                 "helm upgrade: admission webhook denied the request"
             )
         deployed = [each for each in history if each["status"] == "deployed"]
@@ -221,7 +219,7 @@ class FakeHelm(repository.FakeRepository):
         for each in history[: max(0, len(history) + 1 - _HISTORY)]:
             self._server.delete(kinds.SECRET, revision.namespace, each["name"])
         if outcome is Outcome.LATE:
-            raise exceptions.HelmUnreachable(
+            raise errors.HelmUnreachable(
                 "helm upgrade did not end within 330 s"
             )
 
@@ -264,7 +262,7 @@ def _build(path: str) -> dict[str, str]:
     """What a packaged chart does otherwise than other builds of it."""
     try:
         found: dict[str, str] = packages.read(path).values.get("build") or {}
-    except exceptions.ChartUnavailable:
+    except errors.ChartUnavailable:
         # A path that stands for a chart.
         return {}
     return found

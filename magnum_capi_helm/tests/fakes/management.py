@@ -14,13 +14,13 @@ import json
 import time
 from typing import TypeVar
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import faults
 
@@ -82,7 +82,7 @@ class FakeManagement:
 
     def unreachable(self, times: int | None = None) -> None:
         """No answer from the API server."""
-        error = exceptions.ManagementUnreachable(
+        error = errors.ManagementUnreachable(
             "the management cluster does not answer (ConnectTimeout). It is "
             "https://fake"
         )
@@ -180,7 +180,7 @@ class FakeManagement:
     def expect(self, kind: kinds.Kind) -> None:
         """As the real one."""
         if kind in self.unserved:
-            raise exceptions.ManagementUnserved(
+            raise errors.ManagementUnserved(
                 f"the management cluster serves no {kind.name} of {kind.group}"
             )
 
@@ -257,7 +257,7 @@ class FakeManagement:
             raise Killed
         self.before()
         if verb not in READS:
-            fence.check()
+            lease_guard.check()
         request = faults.Request(verb, kind.name, name)
         self.requests.append(request)
         for fault in self._faults:

@@ -7,8 +7,8 @@ from __future__ import annotations
 import json
 import pathlib
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import packages
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 
 
@@ -28,7 +28,7 @@ class FakeRepository:
         """As the real one."""
         self.pulls.append(version)
         if self.published is not None and version not in self.published:
-            raise exceptions.ChartUnavailable(
+            raise errors.ChartUnavailable(
                 f"helm pull: chart {chart} version {version} not found"
             )
         name = chart.rsplit("/", 1)[-1]

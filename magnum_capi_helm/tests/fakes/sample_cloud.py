@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import networks
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 
 
-def images() -> dict[str, spec.Image]:
+def images() -> dict[str, cluster_spec.Image]:
     """The images that the templates name."""
     return {
-        f"{distro}-v1.34.2": spec.Image(
+        f"{distro}-v1.34.2": cluster_spec.Image(
             id=f"2b1f0e3c-0000-4000-8000-00000000000{number}",
             name=f"{distro}-v1.34.2",
             kube_version="1.34.2",

@@ -7,9 +7,9 @@ from __future__ import annotations
 import pathlib
 import subprocess
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 
@@ -54,5 +54,5 @@ class ElsewhereCase(base.LabCase):
     def _answers(self, other: client.Client) -> bool:
         try:
             return bool(other.identity())
-        except exceptions.ManagementError:
+        except errors.ManagementError:
             return False

@@ -10,8 +10,8 @@ from typing import Any
 from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import magnum_api
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.functional import test_reasons
 from magnum_capi_helm.tests.functional import test_resize
 
@@ -121,7 +121,7 @@ class RecoveryTest(test_resize.ResizeCase):
                 },
                 dry_run=True,
             )
-        except exceptions.ManagementError as error:
+        except errors.ManagementError as error:
             return "Saturday" not in str(error)
         return True
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm import names
+from magnum_capi_helm.chart import drift
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import repair
-from magnum_capi_helm.rendering import drift
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import test_resize
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import base64
 
-from magnum_capi_helm import names
-from magnum_capi_helm import packed
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional import test_resize
 
@@ -50,13 +50,13 @@ class RescueTest(test_resize.ResizeCase):
         record = names.helm_record(self.release, newest)
         secret = self.plane.get(kinds.SECRET, self.namespace, record)
         assert secret is not None
-        body = packed.unpack(base64.b64decode(secret["data"]["release"]))
+        body = encoding.unpack(base64.b64decode(secret["data"]["release"]))
         old = f"apiVersion: {group}v1beta1"
         self.assertIn(old, body["manifest"])
         body["manifest"] = body["manifest"].replace(
             old, f"apiVersion: {group}{version}"
         )
-        text = base64.b64encode(packed.pack(body).encode()).decode()
+        text = base64.b64encode(encoding.pack(body).encode()).decode()
         secret["data"]["release"] = text
         self.plane.replace(kinds.SECRET, secret)
         return newest

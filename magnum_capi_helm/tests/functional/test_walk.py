@@ -16,7 +16,7 @@ import time
 from cryptography import x509
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm import names
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import database
 from magnum_capi_helm.tests.functional import walk

@@ -12,11 +12,11 @@ import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
-from magnum_capi_helm import labels
-from magnum_capi_helm import names
-from magnum_capi_helm.label_types import strangers
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import names
+from magnum_capi_helm.model import unknown_labels
 
 #: Kubernetes' DNS label, RFC 1123.
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -93,7 +93,7 @@ class LabelsTest(base.BaseTestCase):
         for label in features.LABELS:
             try:
                 label.parse(text)
-            except exceptions.LabelError as error:
+            except errors.LabelError as error:
                 self.assertEqual(label.name, error.name)
                 self.assertNotIn("\n", str(error))
 
@@ -114,7 +114,9 @@ class LabelsTest(base.BaseTestCase):
             sorted(strange),
             [
                 each.name
-                for each in strangers.unknown(features.LABELS, (), strange)
+                for each in unknown_labels.unknown(
+                    features.LABELS, (), strange
+                )
             ],
         )
 
@@ -142,6 +144,6 @@ class RangesTest(base.BaseTestCase):
             wanted = str(ipaddress.IPv4Network(text))
         except ValueError:
             # Host bits are set: who is meant can't be known.
-            self.assertRaises(exceptions.LabelError, label.parse, text)
+            self.assertRaises(errors.LabelError, label.parse, text)
         else:
             self.assertEqual((wanted,), label.parse(text))

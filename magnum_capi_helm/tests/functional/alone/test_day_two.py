@@ -10,8 +10,8 @@ from typing import Any
 import fixtures
 from prometheus_client import parser
 
-from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs

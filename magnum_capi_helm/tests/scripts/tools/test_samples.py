@@ -12,17 +12,17 @@ import fixtures
 from magnum.tests.unit.db import base
 import yaml
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import networks
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import values
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.scripts.tools import stubs
-from magnum_capi_helm.tests.unit.flows import base as flows
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 SAMPLES = sorted((stubs.ROOT / "samples" / "templates").glob("*.yaml"))
 
@@ -70,7 +70,7 @@ def cloud(_: object) -> fake_cloud.FakeCloud:
     tenant = "6f0c5a2e-0000-4000-8000-000000000002"
     return fake_cloud.FakeCloud(
         images={
-            "ubuntu-v1.34.2": spec.Image(
+            "ubuntu-v1.34.2": cluster_spec.Image(
                 id="2b1f0e3c-0000-4000-8000-000000000000",
                 name="ubuntu-v1.34.2",
                 kube_version="1.34.2",

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.tests.unit.flows import base as flows
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 _GONE = "/gone.pem: No such file or directory"
 
@@ -21,7 +21,7 @@ class LoginTest(base.BaseTestCase):
             conf.CONF.set_override(name, value, "keystone_auth")
         try:
             sessions.service_session()
-        except exceptions.NotConfigured as error:
+        except errors.NotConfigured as error:
             return str(error)
         finally:
             for name in options:

@@ -13,13 +13,13 @@ from typing import Any
 
 import fixtures
 
-from magnum_capi_helm import names
 from magnum_capi_helm.cmd import export
 from magnum_capi_helm.cmd import import_
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import api_server
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 INTENT = names.intent(base.RELEASE)
 RECORD = names.helm_record(base.RELEASE, 1)

@@ -18,12 +18,12 @@ from magnum.db.sqlalchemy import models
 from oslotest import base
 import sqlalchemy
 
-from magnum_capi_helm import conf
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import main
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.planes import home_options
 from magnum_capi_helm.tests.fakes import plane
-from magnum_capi_helm.tests.unit.flows import base as flows
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 
 @functools.cache

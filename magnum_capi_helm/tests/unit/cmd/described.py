@@ -9,7 +9,7 @@ import io
 
 from magnum_capi_helm.cmd import describe
 from magnum_capi_helm.cmd import main
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 #: With R in the place of the release.
 WELL = """\

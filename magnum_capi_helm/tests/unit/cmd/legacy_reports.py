@@ -15,15 +15,15 @@ from magnum.common.x509 import operations
 from magnum.drivers.common import driver as drivers
 import yaml
 
-from magnum_capi_helm import spec
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
-from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import test_legacy
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import test_legacy
 
 RELEASE = test_legacy.RELEASE
-IMAGE = spec.Image("i-30", "ubuntu-1.34", "1.30.1", "ubuntu")
+IMAGE = cluster_spec.Image("i-30", "ubuntu-1.34", "1.30.1", "ubuntu")
 
 
 class ReportCase(test_legacy.LegacyTestCase):

@@ -10,7 +10,7 @@ import json
 from magnum_capi_helm.cmd import list as listing
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 CHART = {"metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}}
 

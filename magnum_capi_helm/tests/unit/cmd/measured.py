@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import io
 
-from magnum_capi_helm import names
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import metrics
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cmd import listed
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.metrics import promtool
 
 PREFIX = "magnum_capi_helm_"

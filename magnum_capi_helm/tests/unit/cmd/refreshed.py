@@ -17,14 +17,14 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509 import oid
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import names
 from magnum_capi_helm.cmd import credentials
 from magnum_capi_helm.cmd import main
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import openstack
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = names.credentials(base.RELEASE)
 

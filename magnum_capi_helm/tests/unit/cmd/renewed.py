@@ -10,11 +10,11 @@ import json
 import time
 from typing import Any
 
-from magnum_capi_helm import names
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import renew
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 PLANE = names.chart_object(base.RELEASE, "control-plane")
 

@@ -9,16 +9,16 @@ import json
 
 from magnum.common import exception
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import accept
 from magnum_capi_helm.cmd import main
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import plane
-from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import placing
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
 def run(*argv: str) -> tuple[int, list[tuple[str, str]]]:
@@ -176,7 +176,7 @@ class AcceptTest(base.FlowTestCase):
     def test_gone_takes_names_alone(self) -> None:
         for wrong in ("--all", "--project p"):
             self.assertRaises(
-                exceptions.InvalidInput, run, "--gone", *wrong.split()
+                errors.InvalidInput, run, "--gone", *wrong.split()
             )
 
     def test_a_cluster_of_which_nothing_was_made(self) -> None:
@@ -231,7 +231,7 @@ class SeveralTest(placing.PlacesTestCase):
         self.assertEqual("changed", result)
         self.assertTrue(self.recorded().endswith("@a"))
         self.assertRaises(
-            exceptions.NotConfigured, run, "web", "--management-cluster", "c"
+            errors.NotConfigured, run, "web", "--management-cluster", "c"
         )
 
     def test_gone_means_gone_from_where_it_was(self) -> None:

@@ -11,17 +11,17 @@ import uuid
 
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import packed
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cmd import adopt
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.cmd import legacy_reports
-from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import test_legacy
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import test_legacy
 
 RELEASE = test_legacy.RELEASE
 
@@ -134,12 +134,12 @@ class AdoptTest(legacy_reports.ReportCase):
         )
         record = self.server.get(*key) or {}
         text = base64.b64decode(record["data"]["release"])
-        body = packed.unpack(text)
+        body = encoding.unpack(text)
         capo = "infrastructure.cluster.x-k8s.io"
         body["manifest"] = body["manifest"].replace(
             f"{capo}/v1beta1", f"{capo}/v1alpha7"
         )
-        changed = base64.b64encode(packed.pack(body).encode()).decode()
+        changed = base64.b64encode(encoding.pack(body).encode()).decode()
         self.server.patch(*key, {"data": {"release": changed}})
         row = self.row()
         row.status = "UPDATE_FAILED"
@@ -187,7 +187,7 @@ class AdoptTest(legacy_reports.ReportCase):
         self.assertIn("could not be read", self.texts())
 
     def test_a_cloud_that_is_silent_is_a_line_of_its_own(self) -> None:
-        error = exceptions.CloudUnreachable("Nova: no answer")
+        error = errors.CloudUnreachable("Nova: no answer")
         for question in ("every_flavor", "image", "keypair"):
             with (
                 self.subTest(question),

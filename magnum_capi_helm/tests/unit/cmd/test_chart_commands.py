@@ -9,9 +9,9 @@ from typing import Any
 
 import fixtures
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import chart
 from magnum_capi_helm.cmd import mirror
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.unit.cmd import command_case
 
@@ -54,7 +54,7 @@ class FetchTest(ChartTestCase):
         archive = self.home / "mine.tgz"
         archive.write_bytes(fake_chart.package(NAME, "0.26.1"))
         error = self.assertRaises(
-            exceptions.ChartUnavailable,
+            errors.ChartUnavailable,
             self.run_command,
             chart.Fetch,
             "0.27.0",
@@ -66,7 +66,7 @@ class FetchTest(ChartTestCase):
     def test_what_is_in_the_store_is_never_replaced(self) -> None:
         self.run_command(chart.Fetch)
         error = self.assertRaises(
-            exceptions.InvalidInput,
+            errors.InvalidInput,
             self.run_command,
             chart.Fetch,
             "--from",
@@ -226,14 +226,14 @@ class MirrorTest(ChartTestCase):
             if text:
                 file.write_text(text)
             error = self.assertRaises(
-                exceptions.InvalidInput, mirror._values, [file]
+                errors.InvalidInput, mirror._values, [file]
             )
             self.assertIn(str(file), str(error))
 
     def test_a_place_that_can_t_be_written_is_named(self) -> None:
         self.to.write_text("a file in the way")
         error = self.assertRaises(
-            exceptions.InvalidInput,
+            errors.InvalidInput,
             self.run_command,
             mirror.Mirror,
             "--to",

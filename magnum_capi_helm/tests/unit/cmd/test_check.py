@@ -11,9 +11,9 @@ from typing import Any
 import fixtures
 import requests_mock
 
-from magnum_capi_helm import conf
 from magnum_capi_helm.cmd import check
 from magnum_capi_helm.cmd import checks
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cmd import command_case

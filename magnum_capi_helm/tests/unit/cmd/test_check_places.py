@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import json
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import check
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cmd import command_case
 
 
@@ -68,7 +68,7 @@ class CheckPlacesTest(command_case.CommandCase):
         self.assertEqual(0, code)
         self.assertEqual({"a", "(all)"}, {where for where, _, _ in found})
         error = self.assertRaises(
-            exceptions.NotConfigured, self.checked, "--management-cluster", "x"
+            errors.NotConfigured, self.checked, "--management-cluster", "x"
         )
         self.assertEqual(
             "there is no management cluster 'x': give one of [capi_helm] "

@@ -10,15 +10,15 @@ import pathlib
 
 import fixtures
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import check
 from magnum_capi_helm.cmd import main
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cmd import legacy_reports
-from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import placing
-from magnum_capi_helm.tests.unit.flows import test_legacy
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
+from magnum_capi_helm.tests.unit.lifecycle import test_legacy
 
 RELEASE = test_legacy.RELEASE
 
@@ -111,7 +111,7 @@ class RollbackTest(legacy_reports.ReportCase):
 
     def test_choices_of_findings_are_refused_without_it(self) -> None:
         error = self.assertRaises(
-            exceptions.InvalidInput, self.run_command, check.Check, "--to-do"
+            errors.InvalidInput, self.run_command, check.Check, "--to-do"
         )
         self.assertEqual(
             "--project, --all and --to-do are for --rollback: give it, or "

@@ -11,15 +11,15 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import conf
 from magnum_capi_helm.cmd import check
 from magnum_capi_helm.cmd import main
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit import deployments
 from magnum_capi_helm.tests.unit.cmd import command_case
-from magnum_capi_helm.tests.unit.flows import base as flows
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 
 class CheckVersionsTest(base.BaseTestCase):

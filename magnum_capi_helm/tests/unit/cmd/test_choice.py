@@ -7,7 +7,6 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import accept
 from magnum_capi_helm.cmd import choice
 from magnum_capi_helm.cmd import credentials
@@ -19,7 +18,8 @@ from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import rollback
 from magnum_capi_helm.cmd import unlock
 from magnum_capi_helm.cmd import values
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 OTHER = "11111111-2222-4333-8444-555555555555"
 COMMANDS: tuple[tuple[Any, str], ...] = (
@@ -63,7 +63,7 @@ class ChoiceTest(base.FlowTestCase):
         for ref in ("heat", OTHER):
             for kind, options in COMMANDS:
                 error = self.assertRaises(
-                    exceptions.InvalidInput,
+                    errors.InvalidInput,
                     self.run_command,
                     kind,
                     ref,
@@ -79,7 +79,7 @@ class ChoiceTest(base.FlowTestCase):
 
     def test_a_driver_without_a_name_is_told_by_what_it_is_for(self) -> None:
         self.of_driver(None, "fedora-coreos")
-        error = self.assertRaises(exceptions.InvalidInput, choice.find, "heat")
+        error = self.assertRaises(errors.InvalidInput, choice.find, "heat")
         self.assertEqual(
             f"cluster heat ({OTHER}) is of the driver of "
             "vm/fedora-coreos/kubernetes: choose one of k8s_capi_helm_v1",

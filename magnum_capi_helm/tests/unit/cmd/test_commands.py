@@ -7,12 +7,12 @@ from __future__ import annotations
 import fixtures
 import yaml
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import chart
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import permissions
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cmd import command_case
 
 _NO_FILES = (
@@ -115,7 +115,7 @@ class CommandsTest(command_case.CommandCase):
             made = runtime.get(name)
             self.assertIs(made, runtime.get(name))
             error = self.assertRaises(
-                exceptions.NotConfigured, made.management.identity
+                errors.NotConfigured, made.management.identity
             )
             self.assertEqual(
                 f"no kubeconfig at /kube/{name}: set "
@@ -124,4 +124,4 @@ class CommandsTest(command_case.CommandCase):
                 str(error),
             )
         # There is none without a name.
-        self.assertRaises(exceptions.NotConfigured, runtime.get)
+        self.assertRaises(errors.NotConfigured, runtime.get)

@@ -9,9 +9,9 @@ import pathlib
 
 import fixtures
 
-from magnum_capi_helm import conf
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import check
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.tests.unit.cmd import command_case
 
 _GONE = "/gone.yaml: No such file or directory"

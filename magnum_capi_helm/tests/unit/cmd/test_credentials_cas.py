@@ -8,8 +8,8 @@ import base64
 
 import certifi
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import pem
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import pem
 from magnum_capi_helm.tests.unit.cmd import refreshed
 
 

@@ -15,7 +15,7 @@ from magnum_capi_helm.management import lease
 from magnum_capi_helm.tests.fakes import cloud
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cmd import test_credentials_replace
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 LONG_AGO = "2026-01-01T00:00:00.000000Z"
 GIVEN = (

@@ -8,14 +8,14 @@ import base64
 
 import yaml
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import names
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.credentials import upkeep
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cmd import refreshed
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 ELSEWHERE = "https://elsewhere.test/v3"
 

@@ -14,13 +14,13 @@ from typing import Any
 import fixtures
 import yaml
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import credentials
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import openstack
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = f"{base.RELEASE}-cloud-credentials"
 PASSWORD = "of-the-operator"
@@ -157,7 +157,7 @@ class ReplacedTest(ReplaceTestCase):
         class Hurried(credentials.Replace):
             @property
             def pause(self) -> float:  # type: ignore[override]
-                raise exceptions.CapiHelmError(f"{len(owners())} there")
+                raise errors.CapiHelmError(f"{len(owners())} there")
 
         app = main.Application()
         app.stdout, app.stderr = self.out, self.err
@@ -197,7 +197,7 @@ class ChosenTest(ReplaceTestCase):
 
     def test_all_of_them_only_for_a_reason(self) -> None:
         error = self.assertRaises(
-            exceptions.InvalidInput, self.run_it, "--all", "--apply"
+            errors.InvalidInput, self.run_it, "--all", "--apply"
         )
         self.assertEqual(
             "--all and --project need --dead, or --before TIME: which "

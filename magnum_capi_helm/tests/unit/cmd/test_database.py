@@ -13,10 +13,10 @@ from oslo_db.sqlalchemy import enginefacade  # type: ignore[import-untyped]
 import sqlalchemy
 import sqlalchemy.exc
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import base
 from magnum_capi_helm.cmd import database
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cmd import command_case
 
 _TABLES = "it lacks tables or columns of this Magnum: run 'magnum-db-manage"
@@ -105,7 +105,7 @@ class DatabaseTest(command_case.CommandCase):
         for ask, name, cause in rows:
             with self.subTest(name):
                 error = self.assertRaises(
-                    exceptions.NotConfigured, self.run_command, _command(ask)
+                    errors.NotConfigured, self.run_command, _command(ask)
                 )
                 self.assertIn(
                     f"Magnum's database can't be read ({name}): [database] "
@@ -130,7 +130,7 @@ class DatabaseTest(command_case.CommandCase):
         self.assertEqual(rows, {url: database.location(url) for url in rows})
 
     def test_other_errors_stay_as_they_are(self) -> None:
-        for error in (ValueError("x"), exceptions.CloudError("y")):
+        for error in (ValueError("x"), errors.CloudError("y")):
             raised = self.assertRaises(
                 type(error), self.run_command, _command(_raises(error))
             )

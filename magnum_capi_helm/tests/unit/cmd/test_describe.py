@@ -9,10 +9,10 @@ import re
 
 import yaml
 
-from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cmd import described
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 WORKERS = names.machine_deployment(base.RELEASE, "default-worker")
 CREDENTIALS = names.credentials(base.RELEASE)

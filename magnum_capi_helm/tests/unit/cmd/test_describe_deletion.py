@@ -10,7 +10,7 @@ from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cmd import described
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 RESOURCE = f"{base.NAMESPACE}-{base.RELEASE}"
 MADE = f"k8s-clusterapi-cluster-{RESOURCE}"

@@ -16,7 +16,7 @@ from typing import Any
 import fixtures
 from rich import live_render
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cmd import described
 
 #: A tree takes the place of the one before it.
@@ -159,7 +159,7 @@ class WatchTest(described.DescribeTestCase):
 
     def test_a_look_that_fails_is_an_error_without_it(self) -> None:
         self.management.unreachable()
-        self.assertRaises(exceptions.ManagementUnreachable, self.describe)
+        self.assertRaises(errors.ManagementUnreachable, self.describe)
 
     def test_it_ends_when_the_cluster_is_gone(self) -> None:
         def go() -> None:

@@ -8,13 +8,13 @@ from unittest import mock
 
 from magnum import objects
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cmd import listed
 from magnum_capi_helm.tests.unit.cmd import renewed
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class WarningTest(renewed.RenewTestCase):
@@ -133,7 +133,7 @@ class InTimeTest(renewed.RenewTestCase):
         self.assertEqual([], self.warnings())
         self.plane.clock.advance(901)
         self.management.fail(
-            exceptions.ManagementError("denied the request"),
+            errors.ManagementError("denied the request"),
             verbs=["patch"],
             kind=kinds.CONTROL_PLANE,
         )

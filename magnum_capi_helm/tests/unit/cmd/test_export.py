@@ -7,12 +7,12 @@ from __future__ import annotations
 import gzip
 import stat
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cmd import backups
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 CA = backups.CA
 
@@ -123,7 +123,7 @@ class ExportTest(backups.ExportTestCase):
         ):
             self.directory.chmod(mode)
             if refused:
-                error = self.assertRaises(exceptions.InvalidInput, self.export)
+                error = self.assertRaises(errors.InvalidInput, self.export)
                 self.assertIn(f"has mode {mode:04o}, and", str(error))
                 self.assertEqual([], list(self.directory.iterdir()))
             else:
@@ -135,12 +135,12 @@ class ExportTest(backups.ExportTestCase):
 
     def test_a_file_in_place_of_the_directory(self) -> None:
         self.directory.write_text("")
-        error = self.assertRaises(exceptions.InvalidInput, self.export)
+        error = self.assertRaises(errors.InvalidInput, self.export)
         self.assertEqual(f"{self.directory} is no directory", str(error))
 
     def test_a_directory_that_can_not_be_made(self) -> None:
         self.directory = self.place / "not" / "there"
-        error = self.assertRaises(exceptions.InvalidInput, self.export)
+        error = self.assertRaises(errors.InvalidInput, self.export)
         self.assertIn("can't be made: No such file", str(error))
 
     def test_no_secret_is_shown_or_logged(self) -> None:

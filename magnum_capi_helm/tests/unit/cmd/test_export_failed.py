@@ -7,13 +7,13 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm.cmd import export
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cmd import backups
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 INTENT = backups.INTENT
 CREDENTIALS = backups.CREDENTIALS
@@ -72,7 +72,7 @@ class FailedTest(backups.ExportTestCase):
         self.create(**self.other())
         self.capi.settle()
         self.poll()
-        error = exceptions.ManagementUnreachable("cut off")
+        error = errors.ManagementUnreachable("cut off")
         self.management.fail(error, verbs=("get",), name=f"{base.RELEASE}-etc")
         code, lines = self.run_command(
             export.Export, "--all", "--directory", str(self.directory)

@@ -13,11 +13,11 @@ import uuid
 
 import fixtures
 
-from magnum_capi_helm import actor
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import main
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class Paint(fleet.Fleet):
@@ -32,7 +32,7 @@ class Paint(fleet.Fleet):
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> fleet.Change:
         """One is painted once."""
         if "red" in row.name:
-            raise exceptions.NotSupported(f"cluster {row.name} is red")
+            raise errors.NotSupported(f"cluster {row.name} is red")
         if row.name in self.painted:
             return fleet.Change()
         return fleet.Change(
@@ -43,7 +43,7 @@ class Paint(fleet.Fleet):
 
     def _make(self, row: Any) -> None:
         if "wet" in row.name:
-            raise exceptions.HelmError("the paint is wet")
+            raise errors.HelmError("the paint is wet")
         self.painted.append(row.name)
 
     def _look(self, row: Any) -> str:
@@ -150,7 +150,7 @@ class FleetTest(base.FlowTestCase):
         over = fleet.Change("x", going_on=lambda: "drying")
         command = Paint(main.Application(), None)
         error = self.assertRaises(
-            exceptions.CapiHelmError, command._wait, over, 0.0
+            errors.CapiHelmError, command._wait, over, 0.0
         )
         self.assertEqual("not done within 0 minutes: drying", str(error))
 
@@ -170,14 +170,14 @@ class FleetTest(base.FlowTestCase):
 
     def test_what_passes_by_itself_is_waited_for(self) -> None:
         for passing in (
-            exceptions.CloudUnreachable("Keystone does not answer"),
-            exceptions.ManagementUnreachable("cut off"),
-            exceptions.Conflict("somebody was first"),
-            exceptions.LeaseHeld("a conductor works on it"),
+            errors.CloudUnreachable("Keystone does not answer"),
+            errors.ManagementUnreachable("cut off"),
+            errors.Conflict("somebody was first"),
+            errors.LeaseHeld("a conductor works on it"),
         ):
             self.wait(60.0, passing, "drying", passing, "")
             error = self.assertRaises(
-                exceptions.CapiHelmError, self.wait, 0.0, *[passing] * 1000
+                errors.CapiHelmError, self.wait, 0.0, *[passing] * 1000
             )
             self.assertEqual(
                 f"not done within 0 minutes: {passing}", str(error)
@@ -185,9 +185,9 @@ class FleetTest(base.FlowTestCase):
 
     def test_what_takes_somebody_to_end_it_fails_at_once(self) -> None:
         for lasting in (
-            exceptions.Frozen("the management cluster", "moving"),
-            exceptions.CloudError("Keystone does not let you"),
-            exceptions.ManagementError("the Secret is damaged"),
+            errors.Frozen("the management cluster", "moving"),
+            errors.CloudError("Keystone does not let you"),
+            errors.ManagementError("the Secret is damaged"),
         ):
             self.assertRaises(type(lasting), self.wait, 60.0, lasting, "")
 
@@ -214,9 +214,7 @@ class FleetTest(base.FlowTestCase):
             _, lines = self.run_on(*argv)
             self.assertEqual(names, [name for name, _ in lines])
         for wrong in ("", "a --all", "a --project p2", "--all --project p2"):
-            self.assertRaises(
-                exceptions.InvalidInput, self.run_on, *wrong.split()
-            )
+            self.assertRaises(errors.InvalidInput, self.run_on, *wrong.split())
 
     def test_clusters_of_other_drivers_are_left_alone(self) -> None:
         self.clusters("a")
@@ -238,7 +236,7 @@ class FleetTest(base.FlowTestCase):
                 f"audit: cluster {rows[name]}: {became}: {who}",
                 self.log.output,
             )
-        self.assertIsNone(actor.current())
+        self.assertIsNone(audit.current())
 
     def test_whoever_has_no_name_is_told_by_number(self) -> None:
         for each in ("SUDO_USER", "LOGNAME", "USER", "LNAME", "USERNAME"):

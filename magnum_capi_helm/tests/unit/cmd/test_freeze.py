@@ -10,14 +10,14 @@ from typing import Any
 
 import fixtures
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import freeze
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import placing
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
 class Freeze(freeze.Freeze):
@@ -104,7 +104,7 @@ class CommandsTest(base.FlowTestCase):
 
     def test_a_reason_is_needed_before_anything_is_asked(self) -> None:
         self.assertRaises(
-            exceptions.InvalidInput, self.run_command, Freeze, "--reason", " "
+            errors.InvalidInput, self.run_command, Freeze, "--reason", " "
         )
         self.assertEqual([], self.management.requests)
 
@@ -148,11 +148,11 @@ class CommandsTest(base.FlowTestCase):
     def assert_refused(self, why: str, verb: str, kind: kinds.Kind) -> None:
         """The management cluster lets no maintenance begin."""
         self.management.fail(
-            exceptions.ManagementError(why), verbs=[verb], kind=kind
+            errors.ManagementError(why), verbs=[verb], kind=kind
         )
         order = ("--reason", "x", "--apply")
         self.assertRaises(
-            exceptions.ManagementError, self.run_command, Freeze, *order
+            errors.ManagementError, self.run_command, Freeze, *order
         )
 
     def test_a_maintenance_that_could_not_begin_is_in_the_log(self) -> None:
@@ -178,11 +178,11 @@ class SeveralTest(placing.PlacesTestCase):
 
     def test_one_of_several_is_named(self) -> None:
         error = self.assertRaises(
-            exceptions.InvalidInput, self.run_command, freeze.Thaw
+            errors.InvalidInput, self.run_command, freeze.Thaw
         )
         self.assertEqual("give --management-cluster, one of a, b", str(error))
         self.assertRaises(
-            exceptions.NotConfigured,
+            errors.NotConfigured,
             self.run_command,
             freeze.Thaw,
             "--management-cluster",

@@ -17,11 +17,11 @@ from unittest import mock
 from cliff import lister
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import base as commands
 from magnum_capi_helm.cmd import complete
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import permissions
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cmd import entry_points
 
 CODES = entry_points.ROOT / "doc/source/admin/exit-codes.inc"
@@ -132,7 +132,7 @@ class ExitTest(base.BaseTestCase):
         found = {
             "0": self.exit_code("permissions"),
             "1": self.exit_code(
-                "permissions", fault=exceptions.InvalidInput("no")
+                "permissions", fault=errors.InvalidInput("no")
             ),
             "2": self.exit_code("permissions", "--no-such-option"),
             "130": self.exit_code("permissions", fault=KeyboardInterrupt()),

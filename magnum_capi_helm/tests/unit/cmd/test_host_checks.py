@@ -10,12 +10,12 @@ from unittest import mock
 
 from oslotest import base
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import host_checks
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.fakes import plane
-from magnum_capi_helm.tests.unit.flows import base as flows
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 _ALLOWED = "[cluster_template] kubernetes_allowed_network_drivers ="
 
@@ -42,7 +42,7 @@ class HostChecksTest(base.BaseTestCase):
             conf.CONF.set_override(option, value, "cluster_template")
         try:
             return host_checks.network_drivers(self.rt)
-        except exceptions.NotConfigured as error:
+        except errors.NotConfigured as error:
             return str(error)
 
     def test_network_drivers_of_templates(self) -> None:
@@ -91,7 +91,7 @@ class HostChecksTest(base.BaseTestCase):
                 self.helm.installed = version
                 try:
                     said = host_checks.helm(self.rt)
-                except exceptions.NotConfigured as error:
+                except errors.NotConfigured as error:
                     said = str(error)
                 self.assertEqual(expected, said)
 
@@ -105,7 +105,7 @@ class HostChecksTest(base.BaseTestCase):
     def test_a_chart_that_was_put_there_broken(self) -> None:
         path = self.put(b"<html>404 Not Found</html>")
         error = self.assertRaises(
-            exceptions.ChartUnavailable, host_checks.chart, self.rt
+            errors.ChartUnavailable, host_checks.chart, self.rt
         )
         self.assertEqual(
             f"{path} is no packaged helm chart (ReadError: not a gzip file): "
@@ -136,7 +136,7 @@ class HostChecksTest(base.BaseTestCase):
         self.assertEqual(before, self.written())
         self.helm.published = set()
         error = self.assertRaises(
-            exceptions.ChartUnavailable, host_checks.chart, self.rt
+            errors.ChartUnavailable, host_checks.chart, self.rt
         )
         self.assertIn(absent, str(error))
         self.assertEqual(before, self.written())
@@ -156,7 +156,7 @@ class HostChecksTest(base.BaseTestCase):
     def test_a_chart_store_that_can_t_be_written(self) -> None:
         with mock.patch("os.access", return_value=False):
             error = self.assertRaises(
-                exceptions.NotConfigured, host_checks.chart, self.rt
+                errors.NotConfigured, host_checks.chart, self.rt
             )
         self.assertIn(
             f"the chart store {self.store} can't be written by user "
@@ -169,7 +169,7 @@ class HostChecksTest(base.BaseTestCase):
             fake_chart.package("openstack-cluster", "0.26.1", {}, {})
         )
         error = self.assertRaises(
-            exceptions.ChartUnavailable, host_checks.chart, self.rt
+            errors.ChartUnavailable, host_checks.chart, self.rt
         )
         self.assertEqual(
             f"{path} has the chart openstack-cluster 0.26.1: remove it, or "

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import gzip
 
-from magnum_capi_helm import names
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cmd import backups
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 RELEASE = base.RELEASE
 RECORD = backups.RECORD

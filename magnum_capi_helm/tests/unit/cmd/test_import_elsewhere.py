@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.cmd import backups
-from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import placing
-from magnum_capi_helm.tests.unit.flows import test_legacy
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
+from magnum_capi_helm.tests.unit.lifecycle import test_legacy
 
 RELEASE = base.RELEASE
 CA = backups.CA

@@ -7,16 +7,16 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.backup import files
 from magnum_capi_helm.backup import restoring
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.cmd import backups
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 RELEASE = base.RELEASE
 RECORD = backups.RECORD
@@ -149,7 +149,7 @@ class FrozenTest(backups.ImportTestCase):
     def test_nor_where_it_is_frozen_after_the_look(self) -> None:
         self.freeze()
         self.assertRaises(
-            exceptions.Frozen,
+            errors.Frozen,
             restoring.restore,
             runtime.get(),
             self.row(),

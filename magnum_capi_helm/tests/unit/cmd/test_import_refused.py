@@ -8,12 +8,12 @@ import gzip
 import json
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.cmd import import_
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cmd import backups
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 RELEASE = base.RELEASE
 RECORD = backups.RECORD
@@ -230,7 +230,7 @@ class RefusedTest(backups.ImportTestCase):
             ),
         ):
             error = self.assertRaises(
-                exceptions.InvalidInput,
+                errors.InvalidInput,
                 self.run_command,
                 import_.Import,
                 str(path),

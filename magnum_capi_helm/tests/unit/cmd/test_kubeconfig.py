@@ -12,13 +12,13 @@ import stat
 
 import fixtures
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import kubeconfig
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = names.kubeconfig(base.RELEASE)
 TEXT = """\
@@ -59,7 +59,7 @@ class KubeconfigTestCase(base.FlowTestCase):
 
     def refused(self, *argv: str) -> str:
         """Why it is not given out."""
-        error = self.assertRaises(exceptions.CapiHelmError, self.take, *argv)
+        error = self.assertRaises(errors.CapiHelmError, self.take, *argv)
         self.assertEqual("", self.out.getvalue())
         return str(error)
 

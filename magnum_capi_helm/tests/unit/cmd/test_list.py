@@ -12,16 +12,16 @@ import uuid
 from magnum import objects
 from magnum.drivers.common import driver as drivers
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import identity
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cmd import listed
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 def name(obj: dict[str, Any]) -> str:
@@ -131,7 +131,7 @@ class ListTest(listed.ListTestCase):
 
     def test_a_keystone_that_is_silent_hides_nothing_else(self) -> None:
         conf.CONF.set_override("region_name", "R2", "cinder_client")
-        error = exceptions.CloudUnreachable("Keystone: no answer")
+        error = errors.CloudUnreachable("Keystone: no answer")
         with mock.patch.object(catalogue, "Cloud", side_effect=error):
             code, (line,) = listed.run()
         self.assertEqual((0, "ok"), (code, line["State"]))
@@ -163,7 +163,7 @@ class ListTest(listed.ListTestCase):
         )
         _, (line,) = listed.run()
         self.assertEqual(("", "ok"), (line["Chart"], line["State"]))
-        error = exceptions.ManagementUnreachable("cut off")
+        error = errors.ManagementUnreachable("cut off")
         self.management.fail(error, verbs=("get",), kind=kinds.SECRET)
         self.assertEqual(
             [(base.RELEASE, "unreachable: cut off")], self.states()
@@ -272,6 +272,6 @@ class ListTest(listed.ListTestCase):
 
     def test_an_unknown_management_cluster(self) -> None:
         error = self.assertRaises(
-            exceptions.NotConfigured, listed.run, "--management-cluster", "x"
+            errors.NotConfigured, listed.run, "--management-cluster", "x"
         )
         self.assertIn("there is no management cluster 'x'", str(error))

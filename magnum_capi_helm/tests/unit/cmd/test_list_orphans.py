@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm import conf
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.unit.cmd import listed
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 #: What is said where nothing tells whose a namespace is.
 UNMARKED = (

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import uuid
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import names
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cmd import listed
-from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import placing
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
 class ListOfSeveralTest(placing.PlacesTestCase):

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm.cmd import census
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cmd import listed
 from magnum_capi_helm.tests.unit.cmd import refreshed
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 STALE = "stale: the cloud's endpoint, region, interface or CA has changed"
 NODES = (
@@ -62,7 +62,7 @@ class StaleTest(refreshed.RefreshTestCase):
         self.assertEqual((0, "ok"), self.listed())
 
     def test_an_intent_that_is_not_seen_leaves_all_unknown(self) -> None:
-        error = exceptions.ManagementUnreachable("cut off")
+        error = errors.ManagementUnreachable("cut off")
         self.management.fail(error, verbs=("get",), kind=kinds.SECRET)
         self.assertEqual((1, "unreachable: cut off"), self.listed())
 

@@ -16,9 +16,9 @@ from magnum import objects
 from magnum.drivers.common import driver as drivers
 from sqlalchemy import exc
 
-from magnum_capi_helm import conf
 from magnum_capi_helm import driver
 from magnum_capi_helm.cmd import check
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cmd import command_case
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import fixtures
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cmd import measured
-from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import placing
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
 from magnum_capi_helm.tests.unit.metrics import promtool
 
 
@@ -50,8 +50,8 @@ class MetricsTest(measured.MetricsTestCase):
         self.management.requests.clear()
         self.openstack.stop("http://keystone.test")
         with self.saves() as saved:
-            code, _, errors = measured.run()
-        self.assertEqual((0, "", []), (code, errors, saved))
+            code, _, stderr = measured.run()
+        self.assertEqual((0, "", []), (code, stderr, saved))
         # The Secret at the end is the one of the one cluster.
         self.assertEqual(
             [
@@ -106,8 +106,8 @@ class MetricsTest(measured.MetricsTestCase):
         self.management.fail(
             answers.ForbiddenError("forbidden"), kind=kinds.LEASE
         )
-        code, text, errors = measured.run()
-        self.assertEqual((1, "leases: forbidden\n"), (code, errors))
+        code, text, stderr = measured.run()
+        self.assertEqual((1, "leases: forbidden\n"), (code, stderr))
         self.assertIn(
             'read_success{management_cluster="",part="leases"} 0.0', text
         )
@@ -137,9 +137,9 @@ class MetricsTest(measured.MetricsTestCase):
 
     def test_without_a_management_cluster_the_rows_are_left(self) -> None:
         self.management.unreachable()
-        code, text, errors = measured.run()
+        code, text, stderr = measured.run()
         self.assertEqual(1, code)
-        self.assertIn("does not answer", errors)
+        self.assertIn("does not answer", stderr)
         self.assertIn('cluster_up{management_cluster=""} 0.0', text)
         self.assertIn('state="unreachable"', text)
         self.assertIn('clusters{status="CREATE_COMPLETE"} 1.0', text)
@@ -160,7 +160,7 @@ class MetricsTest(measured.MetricsTestCase):
 
     def test_a_file_that_nobody_would_read_or_that_can_not_be(self) -> None:
         error = self.assertRaises(
-            exceptions.InvalidInput, measured.run, "--output", "/tmp/x.txt"
+            errors.InvalidInput, measured.run, "--output", "/tmp/x.txt"
         )
         self.assertEqual(
             "--output '/tmp/x.txt' is not read by node_exporter: give a file "
@@ -168,7 +168,7 @@ class MetricsTest(measured.MetricsTestCase):
             str(error),
         )
         error = self.assertRaises(
-            exceptions.InvalidInput,
+            errors.InvalidInput,
             measured.run,
             "--output",
             "/nowhere/x.prom",
@@ -186,9 +186,9 @@ class MetricsOfSeveralTest(placing.PlacesTestCase):
     def test_each_is_named_and_one_that_is_down_too(self) -> None:
         self.made()
         self.stop("a")
-        code, text, errors = measured.run()
+        code, text, stderr = measured.run()
         self.assertEqual(1, code)
-        self.assertTrue(errors.startswith("a: "), errors)
+        self.assertTrue(stderr.startswith("a: "), stderr)
         for expected in (
             'management_cluster_up{management_cluster="a"} 0.0',
             'management_cluster_up{management_cluster="b"} 1.0',

@@ -8,14 +8,14 @@ import json
 from typing import Any
 import uuid
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm.credentials import ledger
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.cmd import listed
-from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import placing
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
 
 SECRET = f"{base.RELEASE}-cloud-credentials"
 SUCCESSOR = "0123456789abcdef0123456789abcdef"
@@ -35,9 +35,11 @@ class OwnersTest(base.FlowTestCase):
             for each in listed.run("--user", *argv)[1]
         ]
 
-    def give(self, *entries: ledger.Entry) -> None:
+    def give(self, *entries: credential_secret.Entry) -> None:
         """The Secret lists these credentials."""
-        change = {"metadata": {"annotations": ledger.written(entries)}}
+        change = {
+            "metadata": {"annotations": credential_secret.written(entries)}
+        }
         self.server.patch(kinds.SECRET, base.NAMESPACE, SECRET, change)
 
     def named(self, *ids: str) -> None:
@@ -67,20 +69,22 @@ class OwnersTest(base.FlowTestCase):
 
     def test_one_whose_credential_is_another_users(self) -> None:
         self.give(
-            ledger.Entry(openstack.USER, id="1", since=1.0),
-            ledger.Entry(SUCCESSOR, id="2", since=2.0),
+            credential_secret.Entry(openstack.USER, id="1", since=1.0),
+            credential_secret.Entry(SUCCESSOR, id="2", since=2.0),
             # Keystone was asked for it, and nobody knows what came of it.
-            ledger.Entry("third", name="x"),
+            credential_secret.Entry("third", name="x"),
         )
         self.assertEqual([("web", SUCCESSOR)], self.found(openstack.USER))
         self.assertEqual([("web", "theirs")], self.found(SUCCESSOR))
         self.assertEqual([], self.found("0" * 32))
 
     def test_without_a_list_the_row_tells(self) -> None:
-        change = {"metadata": {"annotations": {ledger.ANNOTATION: None}}}
+        change = {
+            "metadata": {"annotations": {credential_secret.ANNOTATION: None}}
+        }
         self.server.patch(kinds.SECRET, base.NAMESPACE, SECRET, change)
         self.assertEqual([("web", "theirs")], self.found(openstack.USER))
-        self.give(ledger.Entry("third", name="x"))
+        self.give(credential_secret.Entry("third", name="x"))
         self.assertEqual([("web", "theirs")], self.found(openstack.USER))
 
     def test_one_that_was_refused_has_none(self) -> None:
@@ -110,9 +114,7 @@ class OwnersTest(base.FlowTestCase):
             ),
         ):
             self.named(*ids)
-            error = self.assertRaises(
-                exceptions.InvalidInput, self.found, "Ann"
-            )
+            error = self.assertRaises(errors.InvalidInput, self.found, "Ann")
             self.assertEqual(text, str(error))
 
     def test_a_keystone_that_says_nothing(self) -> None:
@@ -121,10 +123,10 @@ class OwnersTest(base.FlowTestCase):
             status_code=403,
             json={"error": {"message": "no", "code": 403}},
         )
-        error = self.assertRaises(exceptions.CloudError, self.found, "Ann")
+        error = self.assertRaises(errors.CloudError, self.found, "Ann")
         self.assertIn("give the user's id", str(error))
         self.openstack.stop(openstack.IDENTITY)
-        self.assertRaises(exceptions.CloudUnreachable, self.found, "Ann")
+        self.assertRaises(errors.CloudUnreachable, self.found, "Ann")
         # By id it is not asked.
         self.assertEqual([("web", "theirs")], self.found(openstack.USER))
 
@@ -133,12 +135,14 @@ class OwnersTest(base.FlowTestCase):
         self.assertEqual([("web", "unknown")], self.found(openstack.USER))
 
     def test_a_list_that_is_damaged_is_not_known(self) -> None:
-        change = {"metadata": {"annotations": {ledger.ANNOTATION: "no"}}}
+        change = {
+            "metadata": {"annotations": {credential_secret.ANNOTATION: "no"}}
+        }
         self.server.patch(kinds.SECRET, base.NAMESPACE, SECRET, change)
         self.assertEqual([("web", "unknown")], self.found(openstack.USER))
 
     def test_namespaces_are_read_one_by_one_where_it_has_to_be(self) -> None:
-        self.give(ledger.Entry(SUCCESSOR, id="2", since=2.0))
+        self.give(credential_secret.Entry(SUCCESSOR, id="2", since=2.0))
         original = self.management.list
 
         def refused(

@@ -11,16 +11,16 @@ import fixtures
 from magnum import objects
 from oslotest import base
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import checks
 from magnum_capi_helm.cmd import plane_checks
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import endings
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.cmd import command_case
-from magnum_capi_helm.tests.unit.flows import base as flows
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 _FORBIDDEN = "the management cluster refused GET Namespace kube-system (403)"
 
@@ -99,7 +99,7 @@ class PlaneChecksTest(base.BaseTestCase):
         )
 
     def test_nobody_is_asked_with_a_kubeconfig_that_is_none(self) -> None:
-        self.management.kubeconfig = exceptions.NotConfigured("no kubeconfig")
+        self.management.kubeconfig = errors.NotConfigured("no kubeconfig")
         self.assertEqual({"kubeconfig": "no kubeconfig"}, self.failed())
         self.assertEqual(
             "not looked at: see kubeconfig",

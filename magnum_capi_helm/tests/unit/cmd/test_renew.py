@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.changes import renewal
 from magnum_capi_helm.helm import releases
+from magnum_capi_helm.lifecycle import renew
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.cmd import renewed
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class RenewTest(renewed.RenewTestCase):
@@ -43,7 +43,7 @@ class RenewTest(renewed.RenewTestCase):
 
     def begin(self) -> None:
         """As far as a command gets that is stopped while it waits."""
-        renewal.begin(runtime.get(), self.admin, self.row(), 180)
+        renew.begin(runtime.get(), self.admin, self.row(), 180)
 
     def test_meanwhile_the_row_is_in_progress(self) -> None:
         self.begin()

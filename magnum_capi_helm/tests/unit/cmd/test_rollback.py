@@ -8,11 +8,11 @@ import io
 import json
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import rollback
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm as fake_helm
-from magnum_capi_helm.tests.unit.flows import upgrading
+from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
 
 class RollbackCommandTest(upgrading.UpgradeTestCase):
@@ -69,10 +69,10 @@ class RollbackCommandTest(upgrading.UpgradeTestCase):
     def test_without_a_way_back_it_fails_with_the_reason(self) -> None:
         before = self.snapshot()
         error = self.assertRaises(
-            exceptions.NotSupported, self.rollback, "web", "--apply"
+            errors.NotSupported, self.rollback, "web", "--apply"
         )
         self.assertIn("cluster web is CREATE_COMPLETE", str(error))
         self.assertEqual(before, self.snapshot())
 
     def test_a_cluster_that_is_not_there(self) -> None:
-        self.assertRaises(exceptions.InvalidInput, self.rollback, "nobody")
+        self.assertRaises(errors.InvalidInput, self.rollback, "nobody")

@@ -7,12 +7,12 @@ import json
 from typing import Any
 import uuid
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import rollout
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm as fake_helm
-from magnum_capi_helm.tests.unit.flows import rolling
+from magnum_capi_helm.tests.unit.lifecycle import rolling
 
 _LOOKS = 9
 
@@ -144,9 +144,7 @@ class RolloutCommandTest(rolling.RolloutTestCase):
 
     def test_nothing_ordered(self) -> None:
         for words in (("--all",), ("web", "--chart-version", "")):
-            error = self.assertRaises(
-                exceptions.InvalidInput, self.run_it, *words
-            )
+            error = self.assertRaises(errors.InvalidInput, self.run_it, *words)
             self.assertEqual(
                 "give --chart-version V, or --values-files, or both",
                 str(error),

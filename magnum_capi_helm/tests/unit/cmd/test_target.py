@@ -8,15 +8,15 @@ import base64
 import io
 import json
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import packed
 from magnum_capi_helm.cmd import check
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import openstack
-from magnum_capi_helm.tests.unit.flows import base
-from magnum_capi_helm.tests.unit.flows import placing
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
 
 CAPO = "infrastructure.cluster.x-k8s.io"
 RECORD = f"sh.helm.release.v1.{base.RELEASE}.v1"
@@ -53,12 +53,12 @@ class TargetTest(base.FlowTestCase):
         found = self.server.get(kinds.SECRET, base.NAMESPACE, record)
         assert found is not None
         text = base64.b64decode(found["data"]["release"])
-        body = packed.unpack(text)
+        body = encoding.unpack(text)
         body["chart"]["metadata"]["version"] = "0.10.1"
         body["manifest"] = body["manifest"].replace(
             f"{CAPO}/v1beta1", f"{CAPO}/v1alpha7"
         )
-        packed_again = base64.b64encode(packed.pack(body).encode()).decode()
+        packed_again = base64.b64encode(encoding.pack(body).encode()).decode()
         change = {"data": {"release": packed_again}}
         self.server.patch(kinds.SECRET, base.NAMESPACE, record, change)
 
@@ -68,9 +68,9 @@ class TargetTest(base.FlowTestCase):
         secret = f"{base.RELEASE}-intent"
         found = self.server.get(kinds.SECRET, base.NAMESPACE, secret)
         assert found is not None
-        wanted = packed.read_plain(found["data"]["intent.json"])
+        wanted = encoding.read_plain(found["data"]["intent.json"])
         wanted["chart"]["version"] = "0.10.1"
-        data = {"intent.json": packed.plain(wanted)}
+        data = {"intent.json": encoding.plain(wanted)}
         self.server.patch(kinds.SECRET, base.NAMESPACE, secret, {"data": data})
 
     def test_releases_whose_versions_stay_are_not_listed(self) -> None:
@@ -191,9 +191,7 @@ class TargetTest(base.FlowTestCase):
         self,
     ) -> None:
         self.management.requests.clear()
-        self.assertRaises(
-            exceptions.InvalidInput, Answer, "--target", "capo=new"
-        )
+        self.assertRaises(errors.InvalidInput, Answer, "--target", "capo=new")
         self.assertEqual([], self.management.requests)
 
     def test_a_cluster_of_which_helm_knows_nothing_is_not_listed(self) -> None:
@@ -227,7 +225,7 @@ class SeveralTest(placing.PlacesTestCase):
 
     def test_there_is_none_of_that_name(self) -> None:
         self.assertRaises(
-            exceptions.NotConfigured,
+            errors.NotConfigured,
             Answer,
             "--target",
             "capo=0.14",

@@ -11,8 +11,8 @@ import fixtures
 from magnum import objects
 from sqlalchemy import exc
 
-from magnum_capi_helm import conf
 from magnum_capi_helm.cmd import check
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.tests.unit.cmd import command_case
 
 

@@ -10,16 +10,16 @@ import json
 import time
 from typing import Any
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import names
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cmd import fleet
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import unlock
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.operations import unlocking
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import unlock as unlocking
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 LEASE = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
 RECORD = names.helm_record(base.RELEASE, 1)
@@ -214,7 +214,7 @@ class AliveTest(UnlockTestCase):
         with rt.leases.hold(base.NAMESPACE, base.RELEASE, {}) as hold:
             unlocking.take_away(rt, (base.NAMESPACE, base.RELEASE))
             self.plane.clock.advance(21.0)
-            self.assertRaises(exceptions.LeaseLost, hold.confirm)
+            self.assertRaises(errors.LeaseLost, hold.confirm)
 
 
 class RecentTest(UnlockTestCase):
@@ -255,9 +255,7 @@ class RecentTest(UnlockTestCase):
                 self.hold()
             self.plane.clock.advance(60.0)
             self.management.requests.clear()
-            self.assertRaises(
-                exceptions.Frozen, self.unlock, "--apply", *force
-            )
+            self.assertRaises(errors.Frozen, self.unlock, "--apply", *force)
             self.assertEqual(set(), self.writes(), (held, force))
         self.assertEqual("pending-upgrade", self.revision())
         self.assertEqual("ctl2/1/a", self.holder())
@@ -266,4 +264,4 @@ class RecentTest(UnlockTestCase):
         row = self.row()
         row.stack_id = None
         row.save()
-        self.assertRaises(exceptions.NotSupported, self.unlock)
+        self.assertRaises(errors.NotSupported, self.unlock)

@@ -16,16 +16,16 @@ import fixtures
 from magnum.tests.unit.db import base
 import yaml
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.cmd import main
 from magnum_capi_helm.cmd import values
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests import data
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.fakes import sample_cloud
-from magnum_capi_helm.tests.unit.flows import base as flows
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
 
 _DATA = pathlib.Path(data.__file__).parent
 
@@ -119,7 +119,7 @@ class ValuesTest(base.DbTestCase):
         for content, text in WRONG_FILES.items():
             file.write_bytes(content)
             error = self.assertRaises(
-                exceptions.InvalidInput, self.printed, "--template", str(file)
+                errors.InvalidInput, self.printed, "--template", str(file)
             )
             self.assertEqual(f"{file}: {text}", str(error))
 

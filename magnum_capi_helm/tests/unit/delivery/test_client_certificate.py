@@ -12,9 +12,9 @@ from cryptography import x509
 from cryptography.x509 import oid
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.delivery import client_certificate
 from magnum_capi_helm.delivery import settings
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.delivery import pki
 
 DAY = 86400.0
@@ -99,7 +99,7 @@ class CertificateTest(base.BaseTestCase):
         for days, good in ((9.9, True), (10.1, False)):
             self.assertIs(good, ca.good(issued, USER, self.now + days * DAY))
         error = self.assertRaises(
-            exceptions.ManagementError, ca.issue, USER, self.now + 11 * DAY
+            errors.ManagementError, ca.issue, USER, self.now + 11 * DAY
         )
         self.assertEqual(
             "no certificate can be signed: the Secret web-ca has a CA that "
@@ -134,7 +134,7 @@ class CertificateTest(base.BaseTestCase):
             ),
         ):
             error = self.assertRaises(
-                exceptions.ManagementError,
+                errors.ManagementError,
                 client_certificate.Authority,
                 found,
             )

@@ -9,9 +9,9 @@ import dataclasses
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.delivery import change
 from magnum_capi_helm.delivery import record
+from magnum_capi_helm.model import errors
 
 CREDENTIAL = change.Credential("ca", "certificate", "key")
 FIRST = record.following(None, "u-1", "looks", 1000.0, CREDENTIAL)
@@ -101,7 +101,7 @@ class RecordTest(base.BaseTestCase):
             {"tls.key": "canary!"},
         ):
             error = self.assertRaises(
-                exceptions.ManagementError,
+                errors.ManagementError,
                 record.from_secret,
                 "web-delivery",
                 {**good, **change_of},

@@ -12,9 +12,9 @@ import fixtures
 from oslo_config import cfg
 from oslotest import base
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.delivery import settings
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.delivery import pki
 
 GOOD = "give https://host[:port]/path, without user, password and fragment"
@@ -102,7 +102,7 @@ class SettingsTest(base.BaseTestCase):
         for name, value, said in WRONG:
             before = conf.CONF.capi_helm[name]
             self.set(name, value)
-            error = self.assertRaises(exceptions.NotConfigured, settings.read)
+            error = self.assertRaises(errors.NotConfigured, settings.read)
             self.assertTrue(
                 str(error).startswith(f"[capi_helm] {name} "), str(error)
             )
@@ -112,7 +112,7 @@ class SettingsTest(base.BaseTestCase):
     def test_a_file_without_certificates(self) -> None:
         path = self.file("ca", "no PEM")
         self.set("delivery_ca_file", path)
-        error = self.assertRaises(exceptions.NotConfigured, settings.read)
+        error = self.assertRaises(errors.NotConfigured, settings.read)
         self.assertEqual(
             f"[capi_helm] delivery_ca_file {path} can't be used: it has no "
             "certificates in PEM",
@@ -136,7 +136,7 @@ class SettingsTest(base.BaseTestCase):
             value = conf.CONF.capi_helm[name]
             fresh.set_override(name, value, "capi_helm")
         self.useFixture(fixtures.MockPatchObject(conf, "CONF", fresh))
-        error = self.assertRaises(exceptions.NotConfigured, settings.read)
+        error = self.assertRaises(errors.NotConfigured, settings.read)
         self.assertIn("delivery_timeout", str(error))
 
     def test_it_is_off_by_default(self) -> None:

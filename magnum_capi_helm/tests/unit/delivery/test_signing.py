@@ -11,8 +11,8 @@ import pathlib
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.delivery import signing
+from magnum_capi_helm.model import errors
 
 ONE = base64.b64encode(b"1" * 24).decode()
 TWO = base64.b64encode(b"2" * 64).decode()
@@ -38,7 +38,7 @@ class KeysTest(base.BaseTestCase):
     def refused(self, text: str, mode: int = 0o600) -> str:
         """Why there are none."""
         return str(
-            self.assertRaises(exceptions.NotConfigured, self.keys, text, mode)
+            self.assertRaises(errors.NotConfigured, self.keys, text, mode)
         )
 
     def test_what_files_have_keys(self) -> None:
@@ -77,12 +77,12 @@ class KeysTest(base.BaseTestCase):
     def test_what_is_no_file_is_not_waited_for(self) -> None:
         os.mkfifo(self.path, 0o600)
         error = self.assertRaises(
-            exceptions.NotConfigured, signing.keys, str(self.path)
+            errors.NotConfigured, signing.keys, str(self.path)
         )
         self.assertEqual(f"{OPTION} {self.path} is no file", str(error))
 
     def test_no_file_is_named(self) -> None:
-        error = self.assertRaises(exceptions.NotConfigured, signing.keys, "")
+        error = self.assertRaises(errors.NotConfigured, signing.keys, "")
         self.assertEqual(
             f"{OPTION} is empty: name a file with the key that signs what is "
             "sent to delivery_url",

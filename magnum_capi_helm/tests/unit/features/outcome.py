@@ -9,9 +9,9 @@ import dataclasses
 import types
 from typing import Any
 
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import placement
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -22,13 +22,13 @@ class _Cloud:
     def prefetch(self, images: Iterable[str]) -> None:
         """Nothing to wait for."""
 
-    def image(self, name: str) -> spec.Image:
+    def image(self, name: str) -> cluster_spec.Image:
         if name == "bare":
             return dataclasses.replace(specs.IMAGE, kube_version="")
         return specs.IMAGE
 
-    def flavor(self, name: str) -> spec.Flavor:
-        return spec.Flavor(name, vcpus=2, ram=4096, disk=20)
+    def flavor(self, name: str) -> cluster_spec.Flavor:
+        return cluster_spec.Flavor(name, vcpus=2, ram=4096, disk=20)
 
     def compute_zones(self) -> tuple[str, ...]:
         return ("az1", "az2")
@@ -64,7 +64,7 @@ def _row(name: str, role: str, count: int, image: str) -> Any:
     )
 
 
-def resolved(given: dict[str, str]) -> spec.Cluster:
+def resolved(given: dict[str, str]) -> cluster_spec.Cluster:
     """A cluster of a template with these labels."""
     # An image that says its version needs no label to say it.
     image = "bare" if nodes.KUBE_TAG.name in given else "ubuntu"

@@ -7,27 +7,31 @@ import dataclasses
 from typing import Any
 
 from magnum_capi_helm import features
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import labels
 
-IMAGE = spec.Image(
+IMAGE = cluster_spec.Image(
     id="2b1f0e3c-0000-4000-8000-000000000001",
     name="ubuntu-24.04-v1.34.2",
     kube_version="1.34.2",
     os_distro="ubuntu",
 )
 
-_PLAIN = spec.Cluster(
+_PLAIN = cluster_spec.Cluster(
     release="demo-45f11a8de301",
     namespace="magnum-p1",
     project_id="p1",
     identity_url="https://keystone.example.org/v3",
     cni="calico",
     keypair=None,
-    control_plane=spec.NodeGroup("control-plane", "m1.large", 3, IMAGE),
-    node_groups=(spec.NodeGroup("default-worker", "m1.small", 2, IMAGE),),
+    control_plane=cluster_spec.NodeGroup(
+        "control-plane", "m1.large", 3, IMAGE
+    ),
+    node_groups=(
+        cluster_spec.NodeGroup("default-worker", "m1.small", 2, IMAGE),
+    ),
     labels=labels.Values({}),
-    chart=spec.Chart("openstack-cluster", "0.27.0", ""),
+    chart=cluster_spec.Chart("openstack-cluster", "0.27.0", ""),
 )
 
 
@@ -39,7 +43,7 @@ def parsed(given: dict[str, str]) -> labels.Values:
 
 def cluster(
     given: dict[str, str] | None = None, **changes: Any
-) -> spec.Cluster:
+) -> cluster_spec.Cluster:
     """A small cluster with these labels and other changes."""
     found = parsed(given or {})
     labelled = dataclasses.replace(
@@ -53,14 +57,14 @@ def cluster(
     return dataclasses.replace(labelled, **changes)
 
 
-def chart(version: str) -> spec.Chart:
+def chart(version: str) -> cluster_spec.Chart:
     """The chart in that version."""
     return dataclasses.replace(_PLAIN.chart, version=version)
 
 
 def group(
     given: dict[str, str] | None = None, **changes: Any
-) -> spec.NodeGroup:
+) -> cluster_spec.NodeGroup:
     """A group of two workers, with labels of its own."""
     return dataclasses.replace(
         _PLAIN.node_groups[0], labels=parsed(given or {}), **changes

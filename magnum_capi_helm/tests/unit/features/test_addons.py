@@ -7,8 +7,8 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.features import addons
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 NEWEST = "0.27.0"
@@ -104,7 +104,7 @@ class IngressTest(base.BaseTestCase):
         self,
     ) -> None:
         error = self.assertRaises(
-            exceptions.LabelError, values, {"ingress_controller": "octavia"}
+            errors.LabelError, values, {"ingress_controller": "octavia"}
         )
         self.assertEqual(
             "label ingress_controller: give nginx or traefik; empty installs "
@@ -116,7 +116,7 @@ class IngressTest(base.BaseTestCase):
         given = {"ingress_controller": "traefik"}
         addons.TOPIC.check(specs.cluster(given, chart=specs.chart("0.23.0")))
         error = self.assertRaises(
-            exceptions.LabelError,
+            errors.LabelError,
             addons.TOPIC.check,
             specs.cluster(given, chart=specs.chart("0.22.0")),
         )

@@ -7,8 +7,8 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.features import admission
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 ADDONS = [
@@ -89,7 +89,7 @@ class PluginsTest(base.BaseTestCase):
         ]
         for given, message in rows:
             error = self.assertRaises(
-                exceptions.LabelError,
+                errors.LabelError,
                 admission.TOPIC.check,
                 specs.cluster(given),
             )

@@ -7,15 +7,15 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import api_server
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
-BARE = spec.ApiServer(load_balancer=False)
-HIDDEN = spec.ApiServer(floating_ip=False)
-BARE_HIDDEN = spec.ApiServer(load_balancer=False, floating_ip=False)
+BARE = cluster_spec.ApiServer(load_balancer=False)
+HIDDEN = cluster_spec.ApiServer(floating_ip=False)
+BARE_HIDDEN = cluster_spec.ApiServer(load_balancer=False, floating_ip=False)
 
 
 def _server(given: dict[str, str] | None = None, **changes: Any) -> Any:
@@ -23,12 +23,14 @@ def _server(given: dict[str, str] | None = None, **changes: Any) -> Any:
     return api_server.TOPIC.cluster(cluster)["apiServer"]
 
 
-def _alone(given: dict[str, str], api: spec.ApiServer) -> spec.Cluster:
+def _alone(
+    given: dict[str, str], api: cluster_spec.ApiServer
+) -> cluster_spec.Cluster:
     """A cluster with one control plane machine."""
     return specs.cluster(
         given,
         api=api,
-        control_plane=spec.NodeGroup("cp", "m1", 1, specs.IMAGE),
+        control_plane=cluster_spec.NodeGroup("cp", "m1", 1, specs.IMAGE),
     )
 
 
@@ -107,7 +109,7 @@ class ApiServerTest(base.BaseTestCase):
             try:
                 values.check(cluster)
                 outcomes[version] = ""
-            except exceptions.LabelError as error:
+            except errors.LabelError as error:
                 outcomes[version] = str(error)
         why = (
             "label master_lb_allowed_cidrs: give it with a chart version that "
@@ -162,14 +164,14 @@ class ApiServerTest(base.BaseTestCase):
                 },
             },
             api_server.TOPIC.cluster(
-                specs.cluster(api=spec.ApiServer(port=8443))
+                specs.cluster(api=cluster_spec.ApiServer(port=8443))
             ),
         )
 
     def test_the_port_has_a_place_of_its_own_in_each_phase(self) -> None:
         cluster = specs.cluster(
             {"kubelet_options": "--max-pods=50"},
-            api=spec.ApiServer(port=8443),
+            api=cluster_spec.ApiServer(port=8443),
         )
         control_plane = values.build(cluster)["controlPlane"]
         kubeadm = control_plane["kubeadmConfigSpec"]
@@ -218,6 +220,6 @@ class ApiServerTest(base.BaseTestCase):
     def test_an_address_that_nothing_would_have_is_refused(self) -> None:
         for cluster, message in NOWHERE:
             error = self.assertRaises(
-                exceptions.InvalidInput, api_server.TOPIC.check, cluster
+                errors.InvalidInput, api_server.TOPIC.check, cluster
             )
             self.assertEqual(message, str(error))

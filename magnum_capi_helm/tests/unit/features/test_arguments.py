@@ -10,10 +10,10 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
 from magnum_capi_helm.features import arguments
 from magnum_capi_helm.features import owned_arguments
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -86,7 +86,7 @@ def _kubeadm(given: dict[str, str], **changes: Any) -> Any:
 class ComponentsTest(base.BaseTestCase):
     def _refusal(self, given: dict[str, str], **changes: Any) -> str:
         error = self.assertRaises(
-            exceptions.LabelError,
+            errors.LabelError,
             arguments.TOPIC.check,
             specs.cluster(given, **changes),
         )

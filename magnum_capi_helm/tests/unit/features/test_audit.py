@@ -12,11 +12,11 @@ from oslo_config import fixture
 from oslotest import base
 import yaml
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import audit
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import site
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -188,16 +188,16 @@ class PolicyTest(base.BaseTestCase):
         self.assertEqual({"None", "Metadata"}, levels)
 
     def test_the_operators_policy_replaces_it(self) -> None:
-        own = spec.Site(audit_policy="kind: Policy\n")
+        own = cluster_spec.Site(audit_policy="kind: Policy\n")
         self.assertEqual("kind: Policy\n", _file(site=own)["content"])
 
     def test_a_level_can_not_change_the_operators_policy(self) -> None:
-        own = spec.Site(audit_policy="kind: Policy\n")
+        own = cluster_spec.Site(audit_policy="kind: Policy\n")
         audit.TOPIC.check(specs.cluster(ENABLED, site=own))
         given = {**ENABLED, "audit_log_policy_level": "Request"}
         audit.TOPIC.check(specs.cluster(given))
         error = self.assertRaises(
-            exceptions.LabelError,
+            errors.LabelError,
             audit.TOPIC.check,
             specs.cluster(given, site=own),
         )
@@ -243,9 +243,7 @@ class PolicyFileTest(base.BaseTestCase):
             "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: []}",
             "{apiVersion: v1, kind: Policy, rules: [{level: None}]}",
         ):
-            error = self.assertRaises(
-                exceptions.NotConfigured, self._read, text
-            )
+            error = self.assertRaises(errors.NotConfigured, self._read, text)
             self.assertRegex(
                 str(error),
                 r"^\[capi_helm\] audit_policy_file \S+: must be a Policy "

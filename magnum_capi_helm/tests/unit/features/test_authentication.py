@@ -12,11 +12,11 @@ from oslo_config import fixture as config_fixture
 from oslotest import base
 import testtools
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
-from magnum_capi_helm import spec
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import authentication
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.resolve import site
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -39,7 +39,7 @@ class KeystoneTest(base.BaseTestCase):
     def _webhook(self, policy: str | None) -> object:
         cluster = specs.cluster(
             {"keystone_auth_enabled": "true"},
-            site=spec.Site(keystone_policy=policy),
+            site=cluster_spec.Site(keystone_policy=policy),
         )
         return authentication.TOPIC.cluster(cluster)
 
@@ -67,7 +67,7 @@ class KeystoneTest(base.BaseTestCase):
         )
 
     def test_without_the_feature_there_is_no_policy(self) -> None:
-        cluster = specs.cluster(site=spec.Site(keystone_policy="[]"))
+        cluster = specs.cluster(site=cluster_spec.Site(keystone_policy="[]"))
         self.assertEqual(CREDENTIAL, authentication.TOPIC.cluster(cluster))
 
 
@@ -109,9 +109,7 @@ class PolicyFileTest(base.BaseTestCase):
         ):
             if text is not None:
                 self.path.write_text(text)
-            error = self.assertRaises(
-                exceptions.NotConfigured, self._configured
-            )
+            error = self.assertRaises(errors.NotConfigured, self._configured)
             self.assertEqual(
                 f"[kubernetes] keystone_auth_default_policy={self.path}: no "
                 f"JSON list of rules can be read there ({problem})",
@@ -177,7 +175,7 @@ class OidcTest(base.BaseTestCase):
             "https://$(HOME)",
             'https://id.example.org/"',
         ):
-            with testtools.ExpectedException(exceptions.LabelError):
+            with testtools.ExpectedException(errors.LabelError):
                 specs.parsed({"oidc_issuer_url": url})
         specs.parsed({"oidc_issuer_url": "https://id.example.org/~k8s/a%20b"})
         specs.parsed({"oidc_issuer_url": "https://[2001:db8::1]:8443/k8s/"})
@@ -191,14 +189,14 @@ class OidcTest(base.BaseTestCase):
             "oidc_groups_prefix",
         ):
             for text in ("{{ds}}", "$(HOME)", 'a"b', "`id`", "a b", "a\n"):
-                with testtools.ExpectedException(exceptions.LabelError):
+                with testtools.ExpectedException(errors.LabelError):
                     specs.parsed({name: text})
             specs.parsed({name: "https://example.org/groups:a_b-c*"})
 
     def _refused(self, given: dict[str, str]) -> str:
         return str(
             self.assertRaises(
-                exceptions.LabelError,
+                errors.LabelError,
                 authentication.TOPIC.check,
                 specs.cluster(given),
             )
@@ -239,7 +237,7 @@ class OidcTest(base.BaseTestCase):
         given = specs.parsed(ISSUER)
         declared = authentication.TOPIC.labels
         with testtools.ExpectedException(
-            exceptions.LabelError, ".*0.11.0 and later.*this is 0.10.1"
+            errors.LabelError, ".*0.11.0 and later.*this is 0.10.1"
         ):
             labels.check_chart(declared, given, "0.10.1")
         labels.check_chart(declared, given, "0.11.0")

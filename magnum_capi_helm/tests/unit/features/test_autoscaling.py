@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import requested
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
@@ -34,7 +34,7 @@ def resolved(
     minimum: int | None,
     maximum: int | None,
     role: str = "worker",
-) -> spec.NodeGroup:
+) -> cluster_spec.NodeGroup:
     """A group of Magnum's, with the bounds that its row has."""
     row = types.SimpleNamespace(
         name="pool",
@@ -126,13 +126,13 @@ class BoundsTest(base.BaseTestCase):
             (({}, OTHER, 2, 5, 3), crossed),
         ]
         for row, wrong in rows:
-            error = self.assertRaises(exceptions.InvalidInput, bounds, *row)
+            error = self.assertRaises(errors.InvalidInput, bounds, *row)
             self.assertEqual(f"{wrong}. The nodegroup is 'pool'", str(error))
 
 
 class GroupTest(base.BaseTestCase):
     def _group(
-        self, chart: spec.Chart, minimum: int, maximum: int | None
+        self, chart: cluster_spec.Chart, minimum: int, maximum: int | None
     ) -> tuple[Any, bool]:
         """The topic's values, and whether the count is the user's."""
         cluster = specs.cluster(ON, chart=chart)
@@ -163,7 +163,7 @@ class ZeroTest(base.BaseTestCase):
     def test_zero_by_the_label_needs_a_chart_that_can_do_it(self) -> None:
         given = {**ON, "min_node_count": "0"}
         error = self.assertRaises(
-            exceptions.LabelError,
+            errors.LabelError,
             autoscaling.TOPIC.check,
             specs.cluster(given, chart=OLD_CHART),
         )

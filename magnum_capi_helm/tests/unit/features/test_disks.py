@@ -8,13 +8,13 @@ import dataclasses
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import disks
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
-DISK = spec.Disk(50, "fast")
+DISK = cluster_spec.Disk(50, "fast")
 MACHINE = {
     "additionalBlockDevices": {
         "containers": {"size": 50, "type": "Volume", "volumeType": "fast"}
@@ -60,7 +60,7 @@ class DisksTest(base.BaseTestCase):
     def test_it_is_in_the_zone_of_the_machines_other_volumes(self) -> None:
         group = specs.group(
             {"boot_volume_availability_zone": "ssd-zone"},
-            container_disk=spec.Disk(50),
+            container_disk=cluster_spec.Disk(50),
         )
         self.assertEqual(
             {
@@ -99,12 +99,10 @@ class DisksTest(base.BaseTestCase):
             found["controlPlane"]["additionalBlockDevices"],
         )
 
-    def refused(self, group: spec.NodeGroup) -> str:
+    def refused(self, group: cluster_spec.NodeGroup) -> str:
         cluster = specs.cluster(node_groups=(group,))
         return str(
-            self.assertRaises(
-                exceptions.InvalidInput, disks.TOPIC.check, cluster
-            )
+            self.assertRaises(errors.InvalidInput, disks.TOPIC.check, cluster)
         )
 
     def test_flatcar_can_not_find_it(self) -> None:

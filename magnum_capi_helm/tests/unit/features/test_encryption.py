@@ -9,9 +9,9 @@ from typing import Any
 from oslotest import base
 import testtools
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
 from magnum_capi_helm.features import encryption
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import specs
 
 ON = {"etcd_encryption_enabled": "true"}
@@ -71,13 +71,13 @@ class EncryptionTest(base.BaseTestCase):
         found = specs.parsed({"etcd_encryption_resources": good})
         self.assertEqual(good.split(","), found[encryption.RESOURCES])
         for text in ("*", "Secrets", "a b", "v1/secrets", "*x"):
-            with testtools.ExpectedException(exceptions.LabelError):
+            with testtools.ExpectedException(errors.LabelError):
                 specs.parsed({"etcd_encryption_resources": text})
 
     def _refused(self, given: dict[str, str]) -> str:
         return str(
             self.assertRaises(
-                exceptions.LabelError,
+                errors.LabelError,
                 encryption.TOPIC.check,
                 specs.cluster(given),
             )
@@ -115,7 +115,7 @@ class EncryptionTest(base.BaseTestCase):
         given = specs.parsed(ON)
         declared = encryption.TOPIC.labels
         with testtools.ExpectedException(
-            exceptions.LabelError, ".*0.16.0 and later.*this is 0.15.0"
+            errors.LabelError, ".*0.16.0 and later.*this is 0.15.0"
         ):
             labels.check_chart(declared, given, "0.15.0")
         labels.check_chart(declared, given, "0.16.0")

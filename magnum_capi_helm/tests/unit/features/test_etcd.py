@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import conf
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.tests.unit.features import specs
 

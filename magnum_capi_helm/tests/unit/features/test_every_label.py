@@ -7,10 +7,10 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import features
-from magnum_capi_helm import labels
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import outcome
 from magnum_capi_helm.tests.unit.features import rows
 
@@ -65,7 +65,7 @@ class EveryLabelTest(base.BaseTestCase):
         declared = {label.name: label for label in features.LABELS}
         for name, refused in REFUSED.items():
             error = self.assertRaises(
-                exceptions.LabelError, _outcome, {name: refused}
+                errors.LabelError, _outcome, {name: refused}
             )
             [rule, _, rest] = str(error).partition(".")
             self.assertEqual(

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import hardware
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 NO_OPERATOR = {
@@ -61,7 +61,7 @@ class RefusedTest(base.BaseTestCase):
             given = {name: "true"}
             values.check(specs.cluster(given, chart=specs.chart(since)))
             error = self.assertRaises(
-                exceptions.LabelError,
+                errors.LabelError,
                 values.check,
                 specs.cluster(given, chart=specs.chart(without)),
             )
@@ -71,7 +71,7 @@ class RefusedTest(base.BaseTestCase):
     def test_discovery_stays_while_an_operator_needs_it(self) -> None:
         # The chart would install it all the same.
         error = self.assertRaises(
-            exceptions.LabelError,
+            errors.LabelError,
             hardware.TOPIC.check,
             specs.cluster(NO_DISCOVERY),
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.features import healing
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 NOT_READY = [
@@ -89,7 +89,7 @@ class TypesTest(base.BaseTestCase):
         for text in texts:
             try:
                 specs.parsed({name: text})
-            except exceptions.LabelError:
+            except errors.LabelError:
                 continue
             taken.append(text)
         return taken

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.features import arguments
 from magnum_capi_helm.features import kube_proxy
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 
@@ -64,7 +64,7 @@ class KubeProxyTest(base.BaseTestCase):
         ]
         for text, allowed in rows:
             error = self.assertRaises(
-                exceptions.LabelError,
+                errors.LabelError,
                 arguments.TOPIC.check,
                 specs.cluster({"kubeproxy_options": text}),
             )
@@ -74,7 +74,7 @@ class KubeProxyTest(base.BaseTestCase):
         given = {"kubeproxy_options": "--v=4"}
         cluster = specs.cluster(given, cni="cilium")
         error = self.assertRaises(
-            exceptions.LabelError, arguments.TOPIC.check, cluster
+            errors.LabelError, arguments.TOPIC.check, cluster
         )
         self.assertEqual(
             "none: with cilium there is no kube-proxy", error.allowed

@@ -8,10 +8,10 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 IMAGE_ID = specs.IMAGE.id
@@ -42,11 +42,14 @@ class ClusterTest(base.BaseTestCase):
 
     def test_boot_volume_of_a_group(self) -> None:
         for disk, wanted in (
-            (spec.Disk(30, "fast"), {"diskSize": 30, "volumeType": "fast"}),
+            (
+                cluster_spec.Disk(30, "fast"),
+                {"diskSize": 30, "volumeType": "fast"},
+            ),
             # Without a type it is Cinder's default one.
-            (spec.Disk(30), {"diskSize": 30}),
+            (cluster_spec.Disk(30), {"diskSize": 30}),
             # Without a size machines boot from the flavor's own disk.
-            (spec.Disk(0, "fast"), None),
+            (cluster_spec.Disk(0, "fast"), None),
         ):
             master = specs.group(boot_disk=disk)
             values = nodes.TOPIC.cluster(specs.cluster(control_plane=master))
@@ -60,7 +63,7 @@ class ClusterTest(base.BaseTestCase):
 
     def test_volumes_are_in_the_zone_that_is_given_for_them(self) -> None:
         given = {"boot_volume_availability_zone": "ssd-zone"}
-        master = specs.group(given, boot_disk=spec.Disk(30))
+        master = specs.group(given, boot_disk=cluster_spec.Disk(30))
         values = nodes.TOPIC.cluster(specs.cluster(control_plane=master))
         self.assertEqual(
             {"diskSize": 30, "availabilityZone": "ssd-zone"},
@@ -70,7 +73,7 @@ class ClusterTest(base.BaseTestCase):
     def test_a_type_without_a_size_is_refused(self) -> None:
         group = specs.group({"boot_volume_type": "fast"})
         error = self.assertRaises(
-            exceptions.InvalidInput,
+            errors.InvalidInput,
             nodes.TOPIC.check,
             specs.cluster(node_groups=(group,)),
         )
@@ -83,7 +86,8 @@ class ClusterTest(base.BaseTestCase):
 
     def test_a_type_for_the_size_of_the_operator_is_fine(self) -> None:
         group = specs.group(
-            {"boot_volume_type": "fast"}, boot_disk=spec.Disk(20, "fast")
+            {"boot_volume_type": "fast"},
+            boot_disk=cluster_spec.Disk(20, "fast"),
         )
         nodes.TOPIC.check(specs.cluster(node_groups=(group,)))
 
@@ -105,7 +109,7 @@ class MetadataTest(base.BaseTestCase):
         )
 
     def test_the_operators_metadata_wins(self) -> None:
-        site = spec.Site(
+        site = cluster_spec.Site(
             metadata=(("billing", "a1"), ("magnum_cluster_name", "hidden"))
         )
         self.assertEqual(
@@ -125,9 +129,9 @@ class MetadataTest(base.BaseTestCase):
         self,
     ) -> None:
         for key, value in (("k" * 256, "v"), ("k", "v" * 256), ("", "v")):
-            site = spec.Site(metadata=((key, value),))
+            site = cluster_spec.Site(metadata=((key, value),))
             with self.assertRaisesRegex(
-                exceptions.NotConfigured, "server_metadata .* 255"
+                errors.NotConfigured, "server_metadata .* 255"
             ):
                 nodes.TOPIC.check(specs.cluster(site=site))
 
@@ -151,7 +155,7 @@ class GroupTest(base.BaseTestCase):
             },
             nodes.TOPIC.group(
                 specs.cluster(),
-                spec.NodeGroup("gpu", "g1.large", 0, image),
+                cluster_spec.NodeGroup("gpu", "g1.large", 0, image),
             ),
         )
 
@@ -161,8 +165,8 @@ class GroupTest(base.BaseTestCase):
             role="ml/worker",
             node_labels=(("disk", "ssd"), ("example.org/team", "a")),
             taints=(
-                spec.Taint("gpu", "NoSchedule", "yes"),
-                spec.Taint("slow", "NoExecute"),
+                cluster_spec.Taint("gpu", "NoSchedule", "yes"),
+                cluster_spec.Taint("slow", "NoExecute"),
             ),
         )
         values = nodes.TOPIC.group(specs.cluster(), group)
@@ -197,13 +201,13 @@ class GroupTest(base.BaseTestCase):
 class JoinTest(base.BaseTestCase):
     """Workers whose image is another one than the control plane's."""
 
-    def _cluster(self, **image: Any) -> spec.Cluster:
+    def _cluster(self, **image: Any) -> cluster_spec.Cluster:
         other = dataclasses.replace(specs.IMAGE, name="other", **image)
         return specs.cluster(node_groups=(specs.group(image=other),))
 
     def test_a_cluster_has_one_distribution(self) -> None:
         error = self.assertRaises(
-            exceptions.InvalidInput,
+            errors.InvalidInput,
             nodes.TOPIC.check,
             self._cluster(os_distro="flatcar"),
         )
@@ -218,7 +222,7 @@ class JoinTest(base.BaseTestCase):
             nodes.TOPIC.check(self._cluster(kube_version=version))
         for version in ("1.35.0", "1.30.12", "1.35.0-rc.1"):
             error = self.assertRaises(
-                exceptions.InvalidInput,
+                errors.InvalidInput,
                 nodes.TOPIC.check,
                 self._cluster(kube_version=version),
             )

@@ -7,8 +7,8 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.features import monitoring
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 #: Every label of the topic but the switch.
@@ -110,7 +110,7 @@ class RefusedTest(base.BaseTestCase):
                 | {"monitoring_volume_size": size}
             )
             error = self.assertRaises(
-                exceptions.LabelError, monitoring.TOPIC.check, cluster
+                errors.LabelError, monitoring.TOPIC.check, cluster
             )
             self.assertEqual(
                 "label monitoring_volume_size: give more than "

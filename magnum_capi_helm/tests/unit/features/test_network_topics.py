@@ -5,17 +5,19 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import networking
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 
 class NetworksTest(base.BaseTestCase):
     def _networking(
-        self, network: spec.Network, given: dict[str, str] | None = None
+        self,
+        network: cluster_spec.Network,
+        given: dict[str, str] | None = None,
     ) -> object:
         cluster = specs.cluster(given, network=network)
         return networking.TOPIC.cluster(cluster)["clusterNetworking"]
@@ -41,7 +43,7 @@ class NetworksTest(base.BaseTestCase):
                 "externalNetworkId": "outside",
             },
             self._networking(
-                spec.Network(
+                cluster_spec.Network(
                     external_id="outside",
                     dns_nameservers=("192.0.2.1", "192.0.2.2"),
                 ),
@@ -53,15 +55,17 @@ class NetworksTest(base.BaseTestCase):
         servers = ("192.0.2.1",)
         rows = [
             (
-                spec.Network(fixed_id="net", dns_nameservers=servers),
+                cluster_spec.Network(fixed_id="net", dns_nameservers=servers),
                 {"networkFilter": {"id": "net"}},
             ),
             (
-                spec.Network(fixed_subnet_id="sub", dns_nameservers=servers),
+                cluster_spec.Network(
+                    fixed_subnet_id="sub", dns_nameservers=servers
+                ),
                 {"subnetFilter": {"id": "sub"}},
             ),
             (
-                spec.Network(fixed_id="net", fixed_subnet_id="sub"),
+                cluster_spec.Network(fixed_id="net", fixed_subnet_id="sub"),
                 {
                     "networkFilter": {"id": "net"},
                     "subnetFilter": {"id": "sub"},
@@ -74,7 +78,7 @@ class NetworksTest(base.BaseTestCase):
         )
 
     def test_each_chart_version_has_its_place_for_name_servers(self) -> None:
-        network = spec.Network(dns_nameservers=("192.0.2.1",))
+        network = cluster_spec.Network(dns_nameservers=("192.0.2.1",))
         node_cidr = {"nodeCidr": "10.0.0.0/24"}
         servers = {"dnsNameservers": ["192.0.2.1"]}
         for version, expected in (
@@ -93,13 +97,13 @@ class NetworksTest(base.BaseTestCase):
 
     def test_a_chart_that_loses_name_servers_is_refused(self) -> None:
         servers = ("192.0.2.1", "192.0.2.2")
-        made = spec.Network(dns_nameservers=servers)
-        given = spec.Network(fixed_id="net", dns_nameservers=servers)
+        made = cluster_spec.Network(dns_nameservers=servers)
+        given = cluster_spec.Network(fixed_id="net", dns_nameservers=servers)
         for version in ("0.11.0", "0.15.0"):
             chart = specs.chart(version)
             networking.TOPIC.check(specs.cluster(network=given, chart=chart))
             error = self.assertRaises(
-                exceptions.InvalidInput,
+                errors.InvalidInput,
                 networking.TOPIC.check,
                 specs.cluster(network=made, chart=chart),
             )
@@ -134,7 +138,7 @@ class NetworksTest(base.BaseTestCase):
                 "service_cluster_ip_range": "10.254.0.0/16 fd00:2::/112",
             },
             cni="cilium",
-            network=spec.Network(
+            network=cluster_spec.Network(
                 fixed_id="net", subnet_cidrs=("10.1.0.0/24", "fd00:3::/64")
             ),
         )
@@ -202,7 +206,7 @@ class NetworksTest(base.BaseTestCase):
             chart = specs.chart(version)
             try:
                 values.check(specs.cluster(given, chart=chart))
-            except exceptions.LabelError:
+            except errors.LabelError:
                 self.assertTrue(refused, version)
             else:
                 self.assertFalse(refused, version)
@@ -242,7 +246,7 @@ class LoadBalancersTest(base.BaseTestCase):
             ),
         ):
             error = self.assertRaises(
-                exceptions.LabelError,
+                errors.LabelError,
                 load_balancing.TOPIC.check,
                 specs.cluster(
                     {

@@ -7,11 +7,11 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import authentication
 from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.unit.features import specs
 
 
@@ -86,8 +86,8 @@ class StorageTest(base.BaseTestCase):
 
     def test_the_default_class_is_not_among_the_others(self) -> None:
         classes = (
-            spec.StorageClass("fast", "Fast", default=True),
-            spec.StorageClass("bulk", "bulk"),
+            cluster_spec.StorageClass("fast", "Fast", default=True),
+            cluster_spec.StorageClass("bulk", "bulk"),
         )
         common: dict[str, Any] = {
             "enabled": True,
@@ -129,7 +129,9 @@ class StorageTest(base.BaseTestCase):
                 "csi_cinder_fstype": "xfs",
                 "csi_cinder_availability_zone": "az1",
             },
-            storage_classes=(spec.StorageClass("fast", "Fast", default=True),),
+            storage_classes=(
+                cluster_spec.StorageClass("fast", "Fast", default=True),
+            ),
             allowed_zones=("az1", "az2"),
         )
         zone = "topology.cinder.csi.openstack.org/zone"

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import labels
 from magnum_capi_helm.features import profiles
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import specs
 
 
@@ -31,7 +31,7 @@ class ProfilesTest(base.BaseTestCase):
     def test_a_name_can_leave_no_folder_and_comes_once(self) -> None:
         for value in ("../gpu", "a/b", "a.yaml", "-a", "GPU", "a,b,a", "a\0"):
             error = self.assertRaises(
-                exceptions.LabelError, profiles.NAMES.parse, value
+                errors.LabelError, profiles.NAMES.parse, value
             )
             self.assertIn("give different names", str(error))
 

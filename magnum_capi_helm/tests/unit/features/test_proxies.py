@@ -8,13 +8,13 @@ import dataclasses
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import proxies
 from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
-PROXY = spec.Proxy(
+PROXY = cluster_spec.Proxy(
     http="http://proxy.example.org:3128",
     https="http://user:p%40ss@proxy.example.org:3128",
     exceptions=("registry.example.org", ".svc"),
@@ -47,14 +47,16 @@ APT = {
 }
 
 
-def _cluster(proxy: spec.Proxy, distro: str = "ubuntu") -> spec.Cluster:
+def _cluster(
+    proxy: cluster_spec.Proxy, distro: str = "ubuntu"
+) -> cluster_spec.Cluster:
     group = specs.group(
         image=dataclasses.replace(specs.IMAGE, os_distro=distro)
     )
     return specs.cluster(proxy=proxy, control_plane=group)
 
 
-def _setup(proxy: spec.Proxy, distro: str = "ubuntu") -> topic.Setup:
+def _setup(proxy: cluster_spec.Proxy, distro: str = "ubuntu") -> topic.Setup:
     return proxies.TOPIC.setup(
         _cluster(proxy, distro), topic.Nodes.CONTROL_PLANE
     )
@@ -86,11 +88,14 @@ class SetupTest(base.BaseTestCase):
 
     def test_exceptions_alone_need_no_proxy(self) -> None:
         self.assertEqual(
-            topic.Setup(), _setup(spec.Proxy(exceptions=("a.example.org",)))
+            topic.Setup(),
+            _setup(cluster_spec.Proxy(exceptions=("a.example.org",))),
         )
 
     def test_one_proxy_is_not_taken_for_the_other(self) -> None:
-        environment, _, apt = _setup(spec.Proxy(http="http://p:3128")).files
+        environment, _, apt = _setup(
+            cluster_spec.Proxy(http="http://p:3128")
+        ).files
         self.assertEqual(
             f"HTTP_PROXY=http://p:3128\nNO_PROXY={INSIDE}\n",
             environment["content"],
@@ -106,8 +111,8 @@ class SetupTest(base.BaseTestCase):
                 "service_cluster_ip_range": "10.254.0.0/16,fd00:2::/112",
                 "dns_cluster_domain": "k8s.example.org",
             },
-            proxy=spec.Proxy(http="http://p:3128"),
-            network=spec.Network(
+            proxy=cluster_spec.Proxy(http="http://p:3128"),
+            network=cluster_spec.Network(
                 fixed_id="net",
                 subnet_cidrs=("192.168.0.0/24", "fd00:3::/64"),
             ),
@@ -146,17 +151,20 @@ class CheckTest(base.BaseTestCase):
 
     def test_urls_of_proxies(self) -> None:
         for url in self.ACCEPTED:
-            for proxy in (spec.Proxy(http=url), spec.Proxy(https=url)):
+            for proxy in (
+                cluster_spec.Proxy(http=url),
+                cluster_spec.Proxy(https=url),
+            ):
                 proxies.TOPIC.check(_cluster(proxy))
 
     def test_any_other_text_is_refused_and_not_shown(self) -> None:
         for url in self.REFUSED:
             for name, proxy in (
-                ("http_proxy", spec.Proxy(http=url)),
-                ("https_proxy", spec.Proxy(https=url)),
+                ("http_proxy", cluster_spec.Proxy(http=url)),
+                ("https_proxy", cluster_spec.Proxy(https=url)),
             ):
                 error = self.assertRaises(
-                    exceptions.InvalidInput,
+                    errors.InvalidInput,
                     proxies.TOPIC.check,
                     _cluster(proxy),
                 )
@@ -169,12 +177,12 @@ class CheckTest(base.BaseTestCase):
 
     def test_exceptions(self) -> None:
         good = ("*", ".example.org", "*.example.org", "10.0.0.0/8", "[::1]:80")
-        proxies.TOPIC.check(_cluster(spec.Proxy(exceptions=good)))
+        proxies.TOPIC.check(_cluster(cluster_spec.Proxy(exceptions=good)))
         for bad in ("a b", "a\nFOO=bar", "$(id)", "{{ds}}"):
             error = self.assertRaises(
-                exceptions.InvalidInput,
+                errors.InvalidInput,
                 proxies.TOPIC.check,
-                _cluster(spec.Proxy(exceptions=(bad,))),
+                _cluster(cluster_spec.Proxy(exceptions=(bad,))),
             )
             self.assertEqual(
                 "no_proxy: give host names, domains, addresses and networks "

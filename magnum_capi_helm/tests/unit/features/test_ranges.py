@@ -9,9 +9,9 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import networking
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
 DUAL = {
@@ -20,8 +20,8 @@ DUAL = {
 }
 
 
-def _given(*cidrs: str) -> spec.Network:
-    return spec.Network(fixed_id="net", subnet_cidrs=cidrs)
+def _given(*cidrs: str) -> cluster_spec.Network:
+    return cluster_spec.Network(fixed_id="net", subnet_cidrs=cidrs)
 
 
 BOTH_VERSIONS = _given("192.168.0.0/24", "fd00:3::/64")
@@ -31,7 +31,7 @@ def _refusal(given: dict[str, str] | None = None, **fields: Any) -> str:
     """What a user reads who asks for such a cluster."""
     try:
         networking.TOPIC.check(specs.cluster(given, **fields))
-    except exceptions.InvalidInput as error:
+    except errors.InvalidInput as error:
         return str(error)
     return "accepted"
 
@@ -65,7 +65,7 @@ OVERLAPPING: list[tuple[dict[str, str], dict[str, Any], str, str]] = [
     (
         {"service_cluster_ip_range": "192.168.0.0/24"},
         {
-            "network": spec.Network(
+            "network": cluster_spec.Network(
                 fixed_subnet_id="sub", subnet_cidrs=("192.168.0.0/16",)
             )
         },
@@ -114,7 +114,7 @@ class RangesTest(base.BaseTestCase):
             "with an IPv4 and an IPv6 subnet. It is 10.100.0.0/16, "
             "fd00:1::/56"
         )
-        for network in (spec.Network(), _given("192.168.0.0/24")):
+        for network in (cluster_spec.Network(), _given("192.168.0.0/24")):
             self.assertEqual(
                 expected, _refusal(DUAL, cni="cilium", network=network)
             )

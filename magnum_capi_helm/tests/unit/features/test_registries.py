@@ -8,12 +8,12 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import registries
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
-OPERATORS = spec.Site(registry_mirror="mirror.example.org:5000/all")
+OPERATORS = cluster_spec.Site(registry_mirror="mirror.example.org:5000/all")
 URL = "https://mirror.example.org:5000/v2/all"
 INSECURE = {
     "upstream": "http://10.0.0.9:5000",
@@ -85,7 +85,7 @@ class MirrorsTest(base.BaseTestCase):
             "docker.io=file:///etc",
         ):
             error = self.assertRaises(
-                exceptions.LabelError, registries.MIRRORS.parse, value
+                errors.LabelError, registries.MIRRORS.parse, value
             )
             self.assertIn("give registry=URL pairs", str(error))
 
@@ -124,7 +124,9 @@ class OperatorsMirrorTest(base.BaseTestCase):
         )
 
     def test_a_mirror_without_a_path(self) -> None:
-        found = _mirrors(site=spec.Site(registry_mirror="mirror.example.org"))
+        found = _mirrors(
+            site=cluster_spec.Site(registry_mirror="mirror.example.org")
+        )
         self.assertEqual(
             "https://mirror.example.org/v2/quay.io",
             found["quay.io"]["upstream"],
@@ -178,7 +180,7 @@ class InsecureRegistryTest(base.BaseTestCase):
     def test_what_is_no_registry_is_refused(self) -> None:
         for host in ("http://10.0.0.9", "10.0.0.9/images", "a b", "x:port"):
             error = self.assertRaises(
-                exceptions.InvalidInput,
+                errors.InvalidInput,
                 registries.TOPIC.check,
                 specs.cluster(insecure_registry=host),
             )
@@ -232,7 +234,9 @@ class PrefixTest(base.BaseTestCase):
 
 class PasswordsTest(base.BaseTestCase):
     def test_they_go_where_the_chart_makes_a_secret_of_them(self) -> None:
-        site = spec.Site(registry_auth=(("reg.example.org", "me", "word"),))
+        site = cluster_spec.Site(
+            registry_auth=(("reg.example.org", "me", "word"),)
+        )
         self.assertEqual(
             {
                 "registryAuth": {

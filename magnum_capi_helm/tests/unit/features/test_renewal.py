@@ -7,14 +7,14 @@ import dataclasses
 
 from oslotest import base
 
-from magnum_capi_helm import spec
 from magnum_capi_helm.features import renewal
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.unit.features import specs
 
 _LABEL = "certificates_expiry_days"
 
 
-def _cluster(days: str, version: str) -> spec.Cluster:
+def _cluster(days: str, version: str) -> cluster_spec.Cluster:
     cluster = specs.cluster({_LABEL: days})
     chart = dataclasses.replace(cluster.chart, version=version)
     return dataclasses.replace(cluster, chart=chart)

@@ -10,12 +10,12 @@ from oslo_config import fixture as config_fixture
 from oslotest import base
 import testtools
 
-from magnum_capi_helm import conf
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import shared_storage
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import storage as resolve_storage
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.features import specs
@@ -33,7 +33,7 @@ class FoundClassesTest(base.BaseTestCase):
         *volume_types: str,
         default: str | None = None,
         given: dict[str, str] | None = None,
-    ) -> tuple[spec.StorageClass, ...]:
+    ) -> tuple[cluster_spec.StorageClass, ...]:
         known = fake_cloud.FakeCloud(types=volume_types, default_type=default)
         return resolve_storage.storage_classes(
             cast("catalogue.Cloud", known), specs.parsed(given or {})
@@ -42,9 +42,9 @@ class FoundClassesTest(base.BaseTestCase):
     def test_cinders_default_type_is_the_default_class(self) -> None:
         self.assertEqual(
             (
-                spec.StorageClass("slow", "slow", default=True),
-                spec.StorageClass("fast-ssd", "Fast_SSD"),
-                spec.StorageClass("bulk", "bulk"),
+                cluster_spec.StorageClass("slow", "slow", default=True),
+                cluster_spec.StorageClass("fast-ssd", "Fast_SSD"),
+                cluster_spec.StorageClass("bulk", "bulk"),
             ),
             self._found("bulk", "Fast_SSD", "slow", default="slow"),
         )
@@ -64,7 +64,7 @@ class FoundClassesTest(base.BaseTestCase):
             group="capi_helm", csi_cinder_default_volume_type="gold"
         )
         error = self.assertRaises(
-            exceptions.NotConfigured, self._found, "bulk", "slow"
+            errors.NotConfigured, self._found, "bulk", "slow"
         )
         self.assertEqual(
             "[capi_helm] csi_cinder_default_volume_type: Cinder has no such "
@@ -88,7 +88,7 @@ class FoundClassesTest(base.BaseTestCase):
         self,
     ) -> None:
         self.assertEqual(
-            (spec.StorageClass("default", None, default=True),),
+            (cluster_spec.StorageClass("default", None, default=True),),
             self._found(default="__DEFAULT__"),
         )
 
@@ -117,7 +117,7 @@ class TextTest(base.BaseTestCase):
             "manila_csi_share_network_id",
         ):
             for text in ("{{ cluster }}", "{% raw %}", "{#", "ext4\n"):
-                with testtools.ExpectedException(exceptions.LabelError):
+                with testtools.ExpectedException(errors.LabelError):
                     specs.parsed({name: text})
 
 
@@ -127,7 +127,9 @@ class CinderTest(base.BaseTestCase):
         return values["addons"]["openstack"]["csiCinder"]
 
     def test_without_a_default_class_the_charts_own_stays_off(self) -> None:
-        found = self._csi(storage_classes=(spec.StorageClass("bulk", "bulk"),))
+        found = self._csi(
+            storage_classes=(cluster_spec.StorageClass("bulk", "bulk"),)
+        )
         self.assertEqual({"enabled": False}, found["defaultStorageClass"])
         self.assertEqual(
             [("bulk", False)],
@@ -139,7 +141,9 @@ class CinderTest(base.BaseTestCase):
 
     def test_a_class_that_leaves_the_type_to_cinder_names_none(self) -> None:
         found = self._csi(
-            storage_classes=(spec.StorageClass("default", None, default=True),)
+            storage_classes=(
+                cluster_spec.StorageClass("default", None, default=True),
+            )
         )
         self.assertEqual(
             {
@@ -179,7 +183,7 @@ class ManilaTest(base.BaseTestCase):
 
     def test_the_nfs_driver_comes_from_the_operators_repository(self) -> None:
         given = {"manila_csi_enabled": "true", "manila_csi_share_type": "a"}
-        site = spec.Site(addon_repository="https://charts.example.org")
+        site = cluster_spec.Site(addon_repository="https://charts.example.org")
         addons = shared_storage.TOPIC.cluster(specs.cluster(given, site=site))
         chart = addons["addons"]["custom"]["csi-driver-nfs"]["spec"]["chart"]
         self.assertEqual("https://charts.example.org", chart["repo"])
@@ -276,7 +280,7 @@ class ManilaTest(base.BaseTestCase):
             ),
         ):
             error = self.assertRaises(
-                exceptions.LabelError,
+                errors.LabelError,
                 shared_storage.TOPIC.check,
                 specs.cluster(given),
             )

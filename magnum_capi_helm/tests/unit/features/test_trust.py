@@ -8,13 +8,15 @@ import dataclasses
 
 from oslotest import base
 
-from magnum_capi_helm import spec
-from magnum_capi_helm import values
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.features import trust
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.unit.features import specs
 
-SITE = spec.Site(trusted_cas=(("openstack", "PEM 1\n"), ("proxy", "PEM 2\n")))
+SITE = cluster_spec.Site(
+    trusted_cas=(("openstack", "PEM 1\n"), ("proxy", "PEM 2\n"))
+)
 FLATCAR = dataclasses.replace(
     specs.cluster().control_plane,
     image=dataclasses.replace(specs.IMAGE, os_distro="flatcar"),

@@ -9,14 +9,14 @@ import pathlib
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import packages
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 
 NAME = "openstack-cluster"
-CHART = spec.Chart(NAME, "0.27.0", "https://charts.example.org")
+CHART = cluster_spec.Chart(NAME, "0.27.0", "https://charts.example.org")
 FILE = "openstack-cluster-0.27.0.tgz"
 PACKED = fake_chart.package(NAME, "0.27.0", {"from": "the repository"})
 OTHER = fake_chart.package(NAME, "0.27.0", {"from": "somewhere else"})
@@ -68,11 +68,11 @@ class StoreTestCase(base.BaseTestCase):
         self.directory.mkdir(parents=True, exist_ok=True)
         self.file.write_bytes(content)
 
-    def unavailable(self, chart: spec.Chart) -> str:
+    def unavailable(self, chart: cluster_spec.Chart) -> str:
         """Why the store can't give a chart."""
         return str(
             self.assertRaises(
-                exceptions.ChartUnavailable, self.store.ensure, chart
+                errors.ChartUnavailable, self.store.ensure, chart
             )
         )
 

@@ -14,10 +14,10 @@ import unittest
 
 import fixtures
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import complaints
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.helm import store
 
 
@@ -140,7 +140,7 @@ class FetchTest(store.StoreTestCase):
     ) -> None:
         def fail(directory: pathlib.Path) -> None:
             (directory / store.FILE).write_text("a ch")
-            raise exceptions.ChartUnavailable("helm pull: not found")
+            raise errors.ChartUnavailable("helm pull: not found")
 
         self.helm.during = fail
         self.assertEqual(
@@ -191,18 +191,16 @@ class FetchTest(store.StoreTestCase):
 
     def test_a_missing_helm_is_reported_as_that(self) -> None:
         def missing(directory: pathlib.Path) -> None:
-            raise exceptions.NotConfigured("helm can't be started")
+            raise errors.NotConfigured("helm can't be started")
 
         self.helm.during = missing
-        self.assertRaises(
-            exceptions.NotConfigured, self.store.ensure, store.CHART
-        )
+        self.assertRaises(errors.NotConfigured, self.store.ensure, store.CHART)
         self.assertEqual([], self.files())
 
     def test_a_store_that_can_t_be_written_names_its_option(self) -> None:
         self.directory.parent.write_text("a file in the way")
         error = self.assertRaises(
-            exceptions.NotConfigured, self.store.ensure, store.CHART
+            errors.NotConfigured, self.store.ensure, store.CHART
         )
         self.assertIn("see [capi_helm] chart_store", str(error))
 
@@ -214,17 +212,19 @@ class FetchTest(store.StoreTestCase):
             ("c", "../../evil"): "c-.._.._evil.tgz",
         }
         for name, version in files:
-            self.store.ensure(spec.Chart(name, version, "https://charts"))
+            self.store.ensure(
+                cluster_spec.Chart(name, version, "https://charts")
+            )
         charts_here = [each for each in self.files() if each.endswith("tgz")]
         self.assertEqual(sorted(files.values()), charts_here)
 
     def test_a_chart_of_a_registry_needs_no_repository(self) -> None:
-        chart = spec.Chart("oci://registry/c", "1.0.0", "")
+        chart = cluster_spec.Chart("oci://registry/c", "1.0.0", "")
         self.store.ensure(chart)
         self.assertEqual([("oci://registry/c", "1.0.0", "")], self.helm.pulled)
 
     def test_another_source_fills_the_same_place(self) -> None:
-        source = spec.Chart("oci://elsewhere/copy", "0.27.0", "")
+        source = cluster_spec.Chart("oci://elsewhere/copy", "0.27.0", "")
         self.helm.during = lambda directory: store.write(
             directory, store.OTHER
         )

@@ -11,10 +11,10 @@ import threading
 
 import fixtures
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import spec
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import checksums
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.unit.helm import store
 
@@ -33,8 +33,10 @@ class PathTest(store.StoreTestCase):
         about = f"name: {store.NAME}\nversion: {version}\n"
         (self.place / "Chart.yaml").write_text(about)
 
-    def at(self, version: str, path: pathlib.Path | None = None) -> spec.Chart:
-        return spec.Chart(str(path or self.place), version, "")
+    def at(
+        self, version: str, path: pathlib.Path | None = None
+    ) -> cluster_spec.Chart:
+        return cluster_spec.Chart(str(path or self.place), version, "")
 
     def test_a_directory_is_packaged_once_and_then_left_alone(self) -> None:
         self.assertEqual(str(self.file), self.store.ensure(self.at("0.27.0")))
@@ -174,7 +176,7 @@ class ChecksumTest(store.StoreTestCase):
         self.assertIn("is damaged", self.unavailable(store.CHART))
 
     def _no_route(self, folder: pathlib.Path) -> None:
-        raise exceptions.HelmUnreachable("no route to host")
+        raise errors.HelmUnreachable("no route to host")
 
     def test_a_chart_is_read_once_while_it_stays_the_same(self) -> None:
         self.store.ensure(store.CHART)

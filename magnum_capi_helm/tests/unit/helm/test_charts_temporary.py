@@ -12,8 +12,8 @@ import unittest
 
 import fixtures
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import charts
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.helm import store
 
 _NAME = f"magnum-capi-helm-{os.geteuid()}"
@@ -40,7 +40,7 @@ class TemporaryTest(store.StoreTestCase):
 
     def not_configured(self, call: Callable[[], object]) -> str:
         """Why a store refuses a call; it fetches nothing."""
-        error = self.assertRaises(exceptions.NotConfigured, call)
+        error = self.assertRaises(errors.NotConfigured, call)
         self.assertEqual([], self.helm.pulled)
         return str(error)
 

@@ -10,25 +10,25 @@ import os
 import pathlib
 from unittest import mock
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.helm import program
 
 
 class ComplaintsTest(program.HelmTestCase):
     def test_a_long_complaint_is_cut(self) -> None:
         self.complains("Error: " + "x" * 5000)
-        error = self.assertRaises(exceptions.HelmError, self.upgrade)
+        error = self.assertRaises(errors.HelmError, self.upgrade)
         self.assertLess(len(str(error)), 700)
 
     def test_no_cause_carries_what_helm_printed(self) -> None:
         self.complains("Error: no")
-        error = self.assertRaises(exceptions.HelmError, self.upgrade)
+        error = self.assertRaises(errors.HelmError, self.upgrade)
         self.assertIsNone(error.__cause__)
 
     def test_a_pull_that_fails_is_a_chart_that_is_not_there(self) -> None:
         self.complains("Error: anything else")
         self.assertRaises(
-            exceptions.ChartUnavailable,
+            errors.ChartUnavailable,
             self.helm().pull,
             "c",
             "1.0.0",
@@ -57,7 +57,7 @@ class UninstallTest(program.HelmTestCase):
     def test_any_other_complaint_is_not(self) -> None:
         self.complains("Error: Kubernetes cluster unreachable")
         self.assertRaises(
-            exceptions.HelmUnreachable,
+            errors.HelmUnreachable,
             self.helm().uninstall,
             "demo-1",
             "magnum-p1",
@@ -178,7 +178,7 @@ class RenderTest(program.HelmTestCase):
     def test_values_that_the_chart_refuses(self) -> None:
         self.complains("Error: execution error at (c/a.yaml:1:2): no image")
         error = self.assertRaises(
-            exceptions.HelmError, self.helm().render, "r", "n", "c", {}
+            errors.HelmError, self.helm().render, "r", "n", "c", {}
         )
         self.assertEqual("helm template: (c/a.yaml:1:2): no image", str(error))
 
@@ -208,4 +208,4 @@ class VersionTest(program.HelmTestCase):
 
     def test_a_helm_that_fails_is_an_error_of_helm(self) -> None:
         self.complains("Error: exec format error")
-        self.assertRaises(exceptions.HelmError, self.helm().version)
+        self.assertRaises(errors.HelmError, self.helm().version)

@@ -5,32 +5,32 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import complaints
+from magnum_capi_helm.model import errors
 
 _BACK = (
     "after a resize that failed, resize back to the count that it had before "
     "you upgrade: Magnum upgrades nothing that is UPDATE_FAILED"
 )
 #: What helm complains of -> class and text.
-COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
+COMPLAINTS: list[tuple[str, type[errors.HelmError], str]] = [
     (
         "Error: UPGRADE FAILED: another operation "
         "(install/upgrade/rollback) is in progress",
-        exceptions.HelmBusy,
+        errors.HelmBusy,
         "another operation (install/upgrade/rollback) is in progress",
     ),
     (
         "Error: create: failed to create: secrets "
         '"sh.helm.release.v1.demo-1.v2" already exists',
-        exceptions.HelmBusy,
+        errors.HelmBusy,
         "create: failed to create: secrets "
         '"sh.helm.release.v1.demo-1.v2" already exists',
     ),
     (
         'Error: Kubernetes cluster unreachable: Get "https://api/version": '
         "dial tcp 192.0.2.1:6443: connect: connection refused",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         'Kubernetes cluster unreachable: Get "https://api/version": '
         "dial tcp 192.0.2.1:6443: connect: connection refused",
     ),
@@ -38,130 +38,130 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         "I1121 19:21:11.056413   18485 warnings.go:107] "
         '"Warning: cluster.x-k8s.io/v1beta1 Cluster is deprecated"\n'
         "Error: UPGRADE FAILED: cannot patch: denied",
-        exceptions.HelmError,
+        errors.HelmError,
         "cannot patch: denied",
     ),
     (
         "Error: UPGRADE FAILED: net/http: TLS handshake timeout",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "net/http: TLS handshake timeout",
     ),
     (
         "Error: dial tcp: lookup api.example.org: no such host",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "dial tcp: lookup api.example.org: no such host",
     ),
     (
         "Error: UPGRADE FAILED: context deadline exceeded",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "context deadline exceeded",
     ),
     (
         "Error: UPGRADE FAILED: context canceled",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "context canceled",
     ),
     (
         "Error: read tcp: read: operation timed out",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "read tcp: read: operation timed out",
     ),
     (
         "coalesce.go:319: warning: destination for registryMirrors is a "
         "table. Ignoring non-table value\nWARNING: group-readable\n"
         "Error: no image",
-        exceptions.HelmError,
+        errors.HelmError,
         "no image",
     ),
     (
         "Error: connect: network is unreachable",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "connect: network is unreachable",
     ),
     (
         "Error: etcdserver: leader changed",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "etcdserver: leader changed",
     ),
     (
         "Error: Internal error occurred: failed calling webhook "
         '"default.cluster.x-k8s.io": connect: no route to host',
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "Internal error occurred: failed calling webhook "
         '"default.cluster.x-k8s.io": connect: no route to host',
     ),
     (
         'Error: create: failed to create: Post "https://api": EOF',
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         'create: failed to create: Post "https://api": EOF',
     ),
     (
         "Error: the server has asked for the client to provide credentials "
         "(post secrets)",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "the server has asked for the client to provide credentials "
         "(post secrets)",
     ),
     (
         "Error: create: failed to create: Unauthorized",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "create: failed to create: Unauthorized",
     ),
     (
         "Error: the server is currently unable to handle the request",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "the server is currently unable to handle the request",
     ),
     (
         "Error: the server has received too many requests",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "the server has received too many requests",
     ),
     (
         "Error: unable to return a response in the time allotted",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "unable to return a response in the time allotted",
     ),
     (
         "Error: Timeout: request did not complete within 34s",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "Timeout: request did not complete within 34s",
     ),
     (
         'Error: an error ("") has prevented the request from succeeding',
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         'an error ("") has prevented the request from succeeding',
     ),
     (
         "Error: http2: client connection lost",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "http2: client connection lost",
     ),
     (
         "Error: write: broken pipe",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "write: broken pipe",
     ),
     (
         "Error: dial tcp 192.0.2.1:6443: connect: no route to host",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "dial tcp 192.0.2.1:6443: connect: no route to host",
     ),
     (
         'Error: clusters "c": the object has been modified',
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         'clusters "c": the object has been modified',
     ),
     (
         'Error: UPGRADE FAILED: "demo-1" has no deployed releases',
-        exceptions.HelmError,
+        errors.HelmError,
         '"demo-1" has no deployed releases',
     ),
     (
         "Error: UPGRADE FAILED: cannot patch: admission webhook "
         '"validation.kubeadmcontrolplane" denied the request: '
         "spec.replicas: Forbidden: cannot be an even number",
-        exceptions.HelmError,
+        errors.HelmError,
         'cannot patch: admission webhook "validation.kubeadmcontrolplane" '
         "denied the request: spec.replicas: Forbidden: cannot be an even "
         "number",
@@ -169,37 +169,37 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
     (
         'Error: chart "openstack-cluster" version "9.9.9" not found in '
         "https://charts.example.org repository",
-        exceptions.ChartUnavailable,
+        errors.ChartUnavailable,
         'chart "openstack-cluster" version "9.9.9" not found in '
         "https://charts.example.org repository",
     ),
     (
         "Error: failed to fetch https://charts/c-1.tgz : 404 Not Found",
-        exceptions.ChartUnavailable,
+        errors.ChartUnavailable,
         "failed to fetch https://charts/c-1.tgz : 404 Not Found",
     ),
     (
         "Error: values don't meet the specifications of the schema(s) in "
         "the following chart(s):\nopenstack-cluster:\n- (root): x is required",
-        exceptions.HelmError,
+        errors.HelmError,
         "values don't meet the specifications of the schema(s) in the "
         "following chart(s): openstack-cluster: - (root): x is required",
     ),
     (
         "Error: conflict occurred while applying object: Apply failed "
         "with 1 conflict",
-        exceptions.HelmError,
+        errors.HelmError,
         "conflict occurred while applying object: Apply failed with 1 "
         "conflict",
     ),
     (
         "Error: execution error at (c/templates/a.yaml:1:2): no image",
-        exceptions.HelmError,
+        errors.HelmError,
         "(c/templates/a.yaml:1:2): no image",
     ),
     (
         "Error: rendered manifests contain a resource that already exists",
-        exceptions.HelmError,
+        errors.HelmError,
         "rendered manifests contain a resource that already exists",
     ),
     (
@@ -208,7 +208,7 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         'namespace: "n" from "": no matches for kind "OpenStackCluster" in '
         'version "infrastructure.cluster.x-k8s.io/v1alpha7"\n'
         "ensure CRDs are installed first",
-        exceptions.ReleaseStranded,
+        errors.ReleaseStranded,
         "unable to build kubernetes objects from current release manifest: "
         'resource mapping not found for name: "c" namespace: "n" from "": no '
         'matches for kind "OpenStackCluster" in version '
@@ -221,7 +221,7 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
         "unable to build the kubernetes objects for performing the diff. "
         'error from kubernetes: unable to recognize "": no matches for kind '
         '"A" in version "b/v1"',
-        exceptions.ReleaseStranded,
+        errors.ReleaseStranded,
         "current release manifest contains removed kubernetes api(s) for "
         "this kubernetes version and it is therefore unable to build the "
         "kubernetes objects for performing the diff. error from kubernetes: "
@@ -229,20 +229,20 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
     ),
     (
         "Error: failed to delete release: demo-1",
-        exceptions.ReleaseStranded,
+        errors.ReleaseStranded,
         "failed to delete release: demo-1",
     ),
     (
         "Error: UPGRADE FAILED: unable to build kubernetes objects from "
         "current release manifest: Get https://api: i/o timeout",
-        exceptions.HelmUnreachable,
+        errors.HelmUnreachable,
         "unable to build kubernetes objects from current release manifest: "
         "Get https://api: i/o timeout",
     ),
     (
         "Error: UPGRADE FAILED: unable to build kubernetes objects from new "
         'release manifest: no matches for kind "A" in version "b/v1"',
-        exceptions.HelmError,
+        errors.HelmError,
         "the chart makes objects of b/v1, which the management cluster does "
         "not serve: it takes another chart, or a management cluster that "
         f"serves this again; {_BACK}",
@@ -264,7 +264,7 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
             )
         )
         + "]",
-        exceptions.HelmError,
+        errors.HelmError,
         "the chart makes objects of bootstrap.cluster.x-k8s.io/v1beta1, "
         "cluster.x-k8s.io/v1beta1, which the management cluster does not "
         "serve: it takes another chart, or a management cluster that serves "
@@ -273,10 +273,10 @@ COMPLAINTS: list[tuple[str, type[exceptions.HelmError], str]] = [
     (
         "WARNING: Kubernetes configuration file is group-readable\n"
         "Error: UPGRADE FAILED: no matches for kind",
-        exceptions.HelmError,
+        errors.HelmError,
         "no matches for kind",
     ),
-    ("", exceptions.HelmError, "failed"),
+    ("", errors.HelmError, "failed"),
 ]
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import manifests
-from magnum_capi_helm.versions import stranded
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import stranded
 
 #: As chart 0.10.1 writes it, in short: comments, templates' empty lines, and
 #: what YAML 1.1 and 1.2 read in two ways.
@@ -130,7 +130,7 @@ class ManifestsTest(base.BaseTestCase):
 
     def test_what_is_no_yaml_is_said_to_be_none_and_not_quoted(self) -> None:
         error = self.assertRaises(
-            exceptions.HelmError, manifests.apis, "password: [hunter2"
+            errors.HelmError, manifests.apis, "password: [hunter2"
         )
         self.assertEqual(
             "the release's manifest can't be read: ParserError", str(error)

@@ -11,9 +11,9 @@ from typing import Any
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.features import shared_storage
 from magnum_capi_helm.helm import mirroring
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 
 CALICO = mirroring.Addon("tigera-operator", "v3.31.5", "https://calico")
@@ -80,7 +80,7 @@ class Helm:
     ) -> None:
         self.pulled.append((chart, version, repository))
         if chart in self.missing:
-            raise exceptions.ChartUnavailable(f"helm pull: no {chart}")
+            raise errors.ChartUnavailable(f"helm pull: no {chart}")
         name = chart.rsplit("/", 1)[-1]
         file = pathlib.Path(directory, f"{name}-{version}.tgz")
         file.write_bytes(fake_chart.package(name, version))
@@ -103,7 +103,7 @@ class Helm:
         for name, manifest in self.manifests.items():
             if pathlib.Path(chart).name.startswith(name):
                 if self.picky and values:
-                    raise exceptions.HelmError("helm template: wrong type")
+                    raise errors.HelmError("helm template: wrong type")
                 return manifest
         network = values["addons"]["cni"]["type"]
         addon = {"calico": CALICO, "cilium": CILIUM}[network]
@@ -214,7 +214,7 @@ class ContentsTest(MirroringTestCase):
 
     def test_a_chart_that_makes_no_yaml_is_an_error(self) -> None:
         self.helm.manifests["chart"] = "{"
-        self.assertRaises(exceptions.HelmError, self.contents)
+        self.assertRaises(errors.HelmError, self.contents)
 
 
 class FetchTest(MirroringTestCase):
@@ -242,7 +242,7 @@ class FetchTest(MirroringTestCase):
     def test_a_failure_leaves_nothing(self) -> None:
         self.helm.missing = {"tigera-operator"}
         self.assertRaises(
-            exceptions.ChartUnavailable,
+            errors.ChartUnavailable,
             mirroring.fetch,
             self.helm,
             CALICO,

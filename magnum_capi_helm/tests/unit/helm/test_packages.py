@@ -10,8 +10,8 @@ from typing import Any
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import packages
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart
 
 #: As the public chart is packaged: the sub-chart has an alias.
@@ -117,7 +117,7 @@ class PackagesTest(base.BaseTestCase):
         for what, content in wrong.items():
             self.file.write_bytes(content)
             error = self.assertRaises(
-                exceptions.ChartUnavailable, packages.read, self.file
+                errors.ChartUnavailable, packages.read, self.file
             )
             self.assertIn(
                 f"{self.file} is no packaged helm chart", str(error), what
@@ -125,7 +125,7 @@ class PackagesTest(base.BaseTestCase):
 
     def test_a_missing_file_is_no_chart(self) -> None:
         self.assertRaises(
-            exceptions.ChartUnavailable, packages.read, self.home / "no.tgz"
+            errors.ChartUnavailable, packages.read, self.home / "no.tgz"
         )
 
     def test_a_directory_says_its_name_and_version(self) -> None:
@@ -134,7 +134,7 @@ class PackagesTest(base.BaseTestCase):
 
     def test_a_directory_without_a_chart_is_refused(self) -> None:
         error = self.assertRaises(
-            exceptions.ChartUnavailable, packages.of_directory, self.home
+            errors.ChartUnavailable, packages.of_directory, self.home
         )
         self.assertIn("is no directory of a helm chart", str(error))
 

@@ -11,8 +11,8 @@ import shutil
 import time
 from unittest import mock
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.unit.helm import program
 
 
@@ -24,7 +24,7 @@ class ProcessTest(program.HelmTestCase):
         self.stub("sleep 60 & echo $! > child; wait")
         began = time.monotonic()
         error = self.assertRaises(
-            exceptions.HelmUnreachable,
+            errors.HelmUnreachable,
             self.upgrade,
             self.helm(self.HALF_A_SECOND),
         )
@@ -34,7 +34,7 @@ class ProcessTest(program.HelmTestCase):
 
     def test_a_helm_that_was_killed_is_tried_again(self) -> None:
         self.stub("kill -KILL $$")
-        error = self.assertRaises(exceptions.HelmUnreachable, self.upgrade)
+        error = self.assertRaises(errors.HelmUnreachable, self.upgrade)
         self.assertEqual("helm upgrade was killed (SIGKILL)", str(error))
         self.assertTrue(error.retriable)
 
@@ -50,10 +50,10 @@ class ProcessTest(program.HelmTestCase):
         self.stub("touch started")
 
         def refuse() -> None:
-            raise exceptions.LeaseLost("demo-1")
+            raise errors.LeaseLost("demo-1")
 
-        with fence.around(refuse):
-            self.assertRaises(exceptions.LeaseLost, self.upgrade)
+        with lease_guard.around(refuse):
+            self.assertRaises(errors.LeaseLost, self.upgrade)
         self.assertFalse((self.home / "started").exists())
 
     def test_it_is_told_to_end_once_the_lease_is_lost(self) -> None:
@@ -67,11 +67,11 @@ class ProcessTest(program.HelmTestCase):
 
         def confirm() -> None:
             if lost():
-                raise exceptions.LeaseLost("demo-1", "two/1")
+                raise errors.LeaseLost("demo-1", "two/1")
 
         began = time.monotonic()
-        with fence.around(confirm, lost):
-            error = self.assertRaises(exceptions.LeaseLost, self.upgrade)
+        with lease_guard.around(confirm, lost):
+            error = self.assertRaises(errors.LeaseLost, self.upgrade)
         self.assertLess(time.monotonic() - began, 10)
         self.assertEqual(
             "the Lease of demo-1 was taken over by two/1", str(error)
@@ -81,12 +81,12 @@ class ProcessTest(program.HelmTestCase):
 
     def test_while_the_lease_is_held_it_has_its_time(self) -> None:
         self.stub(f"sleep 0.7; printf '%s' {shlex.quote(program.RELEASE)}")
-        with fence.around(lambda: None, lambda: False):
+        with lease_guard.around(lambda: None, lambda: False):
             self.upgrade()
 
     def test_a_missing_helm_says_what_to_install(self) -> None:
         with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
-            error = self.assertRaises(exceptions.NotConfigured, self.upgrade)
+            error = self.assertRaises(errors.NotConfigured, self.upgrade)
         self.assertIn("install helm", str(error))
 
     def test_a_missing_helm_beside_setpriv_says_so_as_well(self) -> None:
@@ -95,8 +95,8 @@ class ProcessTest(program.HelmTestCase):
             self.skipTest("no setpriv here")
         (self.bin / "setpriv").symlink_to(str(setpriv))
         with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
-            error = self.assertRaises(exceptions.CapiHelmError, self.upgrade)
-        self.assertIsInstance(error, exceptions.NotConfigured)
+            error = self.assertRaises(errors.CapiHelmError, self.upgrade)
+        self.assertIsInstance(error, errors.NotConfigured)
 
 
 def _ends(pid: int) -> bool:

@@ -8,8 +8,8 @@ import base64
 import gzip
 import json
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import releases
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.helm import records
 
 
@@ -107,7 +107,7 @@ class RewriteTest(records.RecordsTestCase):
         found = self._manifest()
         self.record(3, "uninstalling", records.packed(records.BODY))
         self.assertRaises(
-            exceptions.Conflict,
+            errors.Conflict,
             releases.rewrite,
             self.management,
             found,
@@ -136,7 +136,7 @@ class RewriteTest(records.RecordsTestCase):
             )
         )
         self.record(3, "deployed", records.packed([]))
-        error = self.assertRaises(exceptions.HelmError, self._manifest)
+        error = self.assertRaises(errors.HelmError, self._manifest)
         self.assertEqual(
             f"revision 3 of release {records.RELEASE} can't be read: "
             "TypeError",

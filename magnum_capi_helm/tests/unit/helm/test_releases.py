@@ -9,9 +9,9 @@ import gzip
 import json
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import releases
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.helm import records
 
@@ -109,7 +109,7 @@ class ReadTest(records.RecordsTestCase):
             self.record(3, "deployed", content)
             try:
                 wrong[what] = repr(self.read())
-            except exceptions.HelmError as error:
+            except errors.HelmError as error:
                 if "hunter2" in str(error) or "revision 3" not in str(error):
                     wrong[what] = str(error)
             except Exception as error:
@@ -122,4 +122,4 @@ class ReadTest(records.RecordsTestCase):
         damaged: list[Any] = [{}, {"data": None}, {"data": {}}]
         for rest in damaged:
             self.api.put("secrets", {"metadata": dict(meta), **rest})
-            self.assertRaises(exceptions.HelmError, self.read)
+            self.assertRaises(errors.HelmError, self.read)

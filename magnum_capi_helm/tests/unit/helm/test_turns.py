@@ -11,8 +11,8 @@ import time
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import turns
+from magnum_capi_helm.model import errors
 
 
 class TurnsTest(base.BaseTestCase):
@@ -61,7 +61,7 @@ class TurnsTest(base.BaseTestCase):
         with two.turn():
             pass
         self._held(two)
-        error = self.assertRaises(exceptions.NoTurn, two.turn().__enter__)
+        error = self.assertRaises(errors.NoTurn, two.turn().__enter__)
         self.assertEqual("waiting for helm: 0 before it", str(error))
 
     def test_who_has_a_turn_may_ask_again(self) -> None:
@@ -96,7 +96,7 @@ class TurnsTest(base.BaseTestCase):
         ends = self._held(one)
         self._later(one, "a", "b")
         self._end(ends)
-        error = self.assertRaises(exceptions.NoTurn, one.turn().__enter__)
+        error = self.assertRaises(errors.NoTurn, one.turn().__enter__)
         self.assertEqual("waiting for helm: 1 before it", str(error))
 
     def test_with_a_free_turn_the_line_does_not_wait(self) -> None:
@@ -162,14 +162,14 @@ class TurnsTest(base.BaseTestCase):
         # The one that waits is told, and can't move yet.
         with one._changed:
             one._hand_on()
-            self.assertRaises(exceptions.NoTurn, one.turn().__enter__)
+            self.assertRaises(errors.NoTurn, one.turn().__enter__)
         self.assertTrue(had.wait(10))
 
     def test_patience_ends(self) -> None:
         one = self._turns(1)
         ends = self._held(one)
         self._later(one, "a")
-        self.assertRaises(exceptions.NoTurn, one.turn(0.05).__enter__)
+        self.assertRaises(errors.NoTurn, one.turn(0.05).__enter__)
         self._end(ends)
         self._work_off()
         self.assertEqual(["a"], self.done)

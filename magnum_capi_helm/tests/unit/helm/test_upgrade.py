@@ -12,17 +12,17 @@ import os
 import time
 from unittest import mock
 
-from magnum_capi_helm import actor
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import client
-from magnum_capi_helm.operations import spent
+from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import timing
 from magnum_capi_helm.tests.unit.helm import program
 
 
 class UpgradeTest(program.HelmTestCase):
     def test_its_time_is_measured(self) -> None:
         self.answers(program.RELEASE)
-        with spent.measured() as measured:
+        with timing.measured() as measured:
             self.upgrade()
         self.assertIn("(1 processes)", str(measured))
 
@@ -33,7 +33,7 @@ class UpgradeTest(program.HelmTestCase):
         def timed(command: str) -> Iterator[None]:
             try:
                 yield
-            except exceptions.HelmError as error:
+            except errors.HelmError as error:
                 told.append((command, type(error).__name__))
                 raise
             told.append((command, "ok"))
@@ -46,7 +46,7 @@ class UpgradeTest(program.HelmTestCase):
         )
         helm.uninstall("demo-1", "magnum-p1")
         self.complains("Error: Kubernetes cluster unreachable")
-        self.assertRaises(exceptions.HelmUnreachable, self.upgrade, helm)
+        self.assertRaises(errors.HelmUnreachable, self.upgrade, helm)
         self.assertEqual(
             [
                 ("upgrade", "ok"),
@@ -79,7 +79,7 @@ class UpgradeTest(program.HelmTestCase):
         self.answers(program.RELEASE)
         self.upgrade()
         self.assertNotIn("--description", self.noted("argv"))
-        with actor.acting(actor.Actor("resize", "--set=a=b")):
+        with audit.acting(audit.Actor("resize", "--set=a=b")):
             self.upgrade()
         pairs = itertools.pairwise(self.noted("argv").splitlines())
         self.assertIn(("--description", "resize, user --set=a=b"), pairs)

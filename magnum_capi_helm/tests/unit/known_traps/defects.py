@@ -7,7 +7,7 @@ B are those in what it does, P those in how long it takes.
 
 from __future__ import annotations
 
-_FLOWS = "unit.flows"
+_LIFECYCLE = "unit.lifecycle"
 _FEATURES = "unit.features"
 
 DEFECTS: dict[str, tuple[str, ...]] = {
@@ -18,27 +18,27 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_charts_that_would_leave_the_api_open_are_refused",
     ),
     "B2 a nodegroup that is being deleted comes back": (
-        f"{_FLOWS}.test_nodegroups_deletion.DeleteTest."
+        f"{_LIFECYCLE}.test_nodegroups_deletion.DeleteTest."
         "test_it_does_not_come_back_with_a_resize_of_another",
-        f"{_FLOWS}.test_legacy_oddities.OddGroupTest."
+        f"{_LIFECYCLE}.test_legacy_oddities.OddGroupTest."
         "test_it_is_deleted_and_does_not_come_back",
     ),
     "B3 of two changes at once the older one wins": (
-        f"{_FLOWS}.test_nodegroups_pending.UnfinishedAddTest."
+        f"{_LIFECYCLE}.test_nodegroups_pending.UnfinishedAddTest."
         "test_two_adds_at_once_both_succeed",
-        f"{_FLOWS}.test_resizing.ResizeTest."
+        f"{_LIFECYCLE}.test_resizing.ResizeTest."
         "test_two_resizes_at_once_end_at_the_last_one",
     ),
     "B3 a busy release fails the operation": (
-        f"{_FLOWS}.test_resizing.ResizeTest."
+        f"{_LIFECYCLE}.test_resizing.ResizeTest."
         "test_a_busy_lease_does_not_fail_it",
     ),
     "B3 a helm that died leaves the release pending for ever": (
-        f"{_FLOWS}.test_polling_apply.ApplyTest."
+        f"{_LIFECYCLE}.test_polling_apply.ApplyTest."
         "test_a_pending_upgrade_is_given_up_and_applied_again",
     ),
     "B4 complete before the controllers have looked": (
-        f"{_FLOWS}.test_polling.ProgressTest."
+        f"{_LIFECYCLE}.test_polling.ProgressTest."
         "test_a_spec_that_no_controller_has_seen_is_not_complete",
         "unit.status.test_cluster_conditions.StaleClusterTest."
         "test_a_cluster_of_a_stale_generation_is_not_available",
@@ -46,75 +46,75 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     "B4 complete in the middle of a rollout": (
         "unit.status.test_cluster_conditions.NewConditionsTest."
         "test_a_group_that_moves_is_not_done_whatever_it_counts",
-        f"{_FLOWS}.test_upgrade.WholeTest."
+        f"{_LIFECYCLE}.test_upgrade.WholeTest."
         "test_it_is_not_complete_while_status_is_that_of_before",
     ),
     "B5 an update of the node count is complete at once": (
-        f"{_FLOWS}.test_resizing.ResizeTest."
+        f"{_LIFECYCLE}.test_resizing.ResizeTest."
         "test_an_update_of_the_node_count_is_a_resize",
-        f"{_FLOWS}.test_resizing.ResizeTest."
+        f"{_LIFECYCLE}.test_resizing.ResizeTest."
         "test_it_is_in_progress_until_the_machines_are_there",
     ),
     "B6 an addon that fails once fails the cluster for good": (
-        f"{_FLOWS}.test_polling.ProgressTest."
+        f"{_LIFECYCLE}.test_polling.ProgressTest."
         "test_a_failed_addon_is_named_until_it_recovers",
-        f"{_FLOWS}.test_health.RecoveryTest.test_a_failed_create_recovers",
+        f"{_LIFECYCLE}.test_health.RecoveryTest.test_a_failed_create_recovers",
     ),
     "B7 no reason in words": (
-        f"{_FLOWS}.test_polling.ProgressTest."
+        f"{_LIFECYCLE}.test_polling.ProgressTest."
         "test_a_machine_without_a_host_is_named_with_its_reason",
-        f"{_FLOWS}.test_rows.SaveTest."
+        f"{_LIFECYCLE}.test_rows.SaveTest."
         "test_failed_tells_each_group_its_own_reason",
     ),
     "B8 in progress for ever": (
-        f"{_FLOWS}.test_polling_timeout.TimeoutTest."
+        f"{_LIFECYCLE}.test_polling_timeout.TimeoutTest."
         "test_an_overdue_create_fails_with_the_lowest_reason",
-        f"{_FLOWS}.test_polling_timeout.TimeoutTest.test_an_overdue_update_fails",
-        f"{_FLOWS}.test_polling_timeout.TimeoutTest."
+        f"{_LIFECYCLE}.test_polling_timeout.TimeoutTest.test_an_overdue_update_fails",
+        f"{_LIFECYCLE}.test_polling_timeout.TimeoutTest."
         "test_a_create_that_is_ready_too_late_is_complete",
     ),
     "B9 nobody looks which versions an upgrade leads to": (
-        "unit.upgrade.test_upgrade_rules.RulesTest.test_steps_of_kubernetes",
-        "unit.upgrade.test_upgrade_rules.RulesTest.test_kubelets_that_stay",
+        "unit.chart.test_upgrade_rules.RulesTest.test_steps_of_kubernetes",
+        "unit.chart.test_upgrade_rules.RulesTest.test_kubelets_that_stay",
     ),
     "B9 an upgrade that is refused has changed rows": (
         "unit.known_traps.test_traps.UpgradeTest."
         "test_an_upgrade_that_is_refused_has_changed_no_row",
-        f"{_FLOWS}.test_upgrade_refusals.RefusalTest."
+        f"{_LIFECYCLE}.test_upgrade_refusals.RefusalTest."
         "test_templates_that_do_not_fit",
-        f"{_FLOWS}.test_upgrade_refusals.RefusalTest."
+        f"{_LIFECYCLE}.test_upgrade_refusals.RefusalTest."
         "test_a_webhook_that_refuses",
     ),
     "B10 another default moves the chart of a living cluster": (
-        f"{_FLOWS}.test_polling_apply.ApplyTest."
+        f"{_LIFECYCLE}.test_polling_apply.ApplyTest."
         "test_a_changed_default_reaches_no_cluster_by_a_resize",
-        f"{_FLOWS}.test_legacy.LegacyTest."
+        f"{_LIFECYCLE}.test_legacy.LegacyTest."
         "test_a_resize_keeps_its_chart_and_its_values",
-        "unit.upgrade.test_upgrade_rules.RulesTest.test_versions_of_the_chart",
+        "unit.chart.test_upgrade_rules.RulesTest.test_versions_of_the_chart",
     ),
     "B11 a credential is leaked when Keystone fails at the deletion": (
-        f"{_FLOWS}.test_deletion_hindered.HinderedDeleteTest."
+        f"{_LIFECYCLE}.test_deletion_hindered.HinderedDeleteTest."
         "test_for_keystone_that_refuses",
-        f"{_FLOWS}.test_deletion.DeleteTest.test_things_go_in_order",
+        f"{_LIFECYCLE}.test_deletion.DeleteTest.test_things_go_in_order",
     ),
     "B11 a credential is looked for at the wrong user": (
-        f"{_FLOWS}.test_rotation.RotateTest."
+        f"{_LIFECYCLE}.test_rotation.RotateTest."
         "test_another_user_becomes_the_owner",
-        f"{_FLOWS}.test_rotation.RotateTest."
+        f"{_LIFECYCLE}.test_rotation.RotateTest."
         "test_delete_leaves_none_of_any_user",
     ),
     "B11 controllers keep a credential that is gone": (
-        f"{_FLOWS}.test_rotation_handover.HandOverTest."
+        f"{_LIFECYCLE}.test_rotation_handover.HandOverTest."
         "test_not_before_its_copy_in_the_cluster_is_deployed_again",
-        f"{_FLOWS}.test_rotation_handover.HandOverTest."
+        f"{_LIFECYCLE}.test_rotation_handover.HandOverTest."
         "test_without_a_reloader_people_need_longer",
     ),
     "B11 a credential has the role admin": (
-        f"{_FLOWS}.test_creation.CreateTest."
+        f"{_LIFECYCLE}.test_creation.CreateTest."
         "test_the_credential_is_the_users_own_and_never_admin",
     ),
     "B11 machines get an address of Keystone that they don't reach": (
-        f"{_FLOWS}.test_cloud.CloudTest.test_keystone_as_machines_reach_it",
+        f"{_LIFECYCLE}.test_cloud.CloudTest.test_keystone_as_machines_reach_it",
     ),
     "B12 the Keystone webhook has the caller's project": (
         f"{_FEATURES}.test_authentication.KeystoneTest."
@@ -125,7 +125,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_zero_is_sent_to_charts_that_can_do_it",
     ),
     "B13 the count that the autoscaler chose is not shown": (
-        f"{_FLOWS}.test_autoscaled.FollowTest."
+        f"{_LIFECYCLE}.test_autoscaled.FollowTest."
         "test_the_count_follows_the_autoscaler",
     ),
     "B13 one autoscaler for all versions of Kubernetes": (
@@ -133,22 +133,22 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_its_version_fits_kubernetes",
     ),
     "B14 two nodegroups share their machines": (
-        f"{_FLOWS}.test_nodegroups.NamesTest."
+        f"{_LIFECYCLE}.test_nodegroups.NamesTest."
         "test_names_that_1_4_0_took_for_one_are_two_groups",
     ),
     "B14 a name that nobody checked fails in helm": (
-        f"{_FLOWS}.test_bad_inputs.NamesTest."
+        f"{_LIFECYCLE}.test_bad_inputs.NamesTest."
         "test_any_name_of_a_cluster_gives_a_valid_release",
-        f"{_FLOWS}.test_bad_inputs.NamesTest."
+        f"{_LIFECYCLE}.test_bad_inputs.NamesTest."
         "test_any_name_of_a_nodegroup_gives_a_valid_group",
     ),
     "B15 a label with a wrong value is changed and not refused": (
-        f"{_FLOWS}.test_bad_inputs.ClusterTest.test_a_value_of_the_wrong_type",
-        "unit.test_labels.ParseTest."
+        f"{_LIFECYCLE}.test_bad_inputs.ClusterTest.test_a_value_of_the_wrong_type",
+        "unit.model.test_labels.ParseTest."
         "test_an_error_has_label_value_and_what_is_allowed",
     ),
     "B15 most of the chart is out of reach": (
-        f"{_FLOWS}.test_resolve_overlays.OverlayFilesTest."
+        f"{_LIFECYCLE}.test_resolve_overlays.OverlayFilesTest."
         "test_files_come_in_order_and_profiles_on_top",
     ),
     "B16 an arbitrary volume type is the default class": (
@@ -162,12 +162,12 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_a_cloud_without_any_type_has_no_class",
     ),
     "B17 a flavor that is not there has too little memory": (
-        f"{_FLOWS}.test_creation_refusals.RefusedCreateTest.test_an_unknown_flavor",
-        f"{_FLOWS}.test_creation_refusals.RefusedCreateTest."
+        f"{_LIFECYCLE}.test_creation_refusals.RefusedCreateTest.test_an_unknown_flavor",
+        f"{_LIFECYCLE}.test_creation_refusals.RefusedCreateTest."
         "test_a_flavor_that_is_too_small",
     ),
     "B17 an image that is gone is a crash": (
-        f"{_FLOWS}.test_creation_refusals.RefusedCreateTest.test_an_image_that_is_gone",
+        f"{_LIFECYCLE}.test_creation_refusals.RefusedCreateTest.test_an_image_that_is_gone",
     ),
     "B17 a condition that is well when false reads as an illness": (
         "unit.status.test_health.HealthTest."
@@ -198,7 +198,7 @@ PACE: dict[str, tuple[str, ...]] = {
         "test_no_cause_carries_what_helm_printed",
     ),
     "P3 each poll connects anew, and asks for each object": (
-        f"{_FLOWS}.test_polling.CostTest."
+        f"{_LIFECYCLE}.test_polling.CostTest."
         "test_a_poll_takes_at_most_eight_requests_and_saves_nothing",
         "unit.management.test_client_threads.ThreadsTest."
         "test_all_threads_share_one_connection",
@@ -215,10 +215,10 @@ PACE: dict[str, tuple[str, ...]] = {
         "unit.management.test_client_lists.ListTest.test_all_pages_are_read",
     ),
     "P5 OpenStack is asked the same thing again and again": (
-        f"{_FLOWS}.test_cloud.CloudTest.test_flavors_are_asked_for_once",
-        f"{_FLOWS}.test_resolve_network.GivenTest."
+        f"{_LIFECYCLE}.test_cloud.CloudTest.test_flavors_are_asked_for_once",
+        f"{_LIFECYCLE}.test_resolve_network.GivenTest."
         "test_extra_networks_are_asked_for_once",
-        f"{_FLOWS}.test_resizing.ResizeTest."
+        f"{_LIFECYCLE}.test_resizing.ResizeTest."
         "test_no_question_goes_to_openstack",
     ),
 }

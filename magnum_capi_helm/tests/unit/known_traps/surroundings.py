@@ -8,12 +8,12 @@ Magnum that reach a driver.
 
 from __future__ import annotations
 
-_FLOWS = "unit.flows"
+_LIFECYCLE = "unit.lifecycle"
 _FEATURES = "unit.features"
 
 CHART: dict[str, tuple[str, ...]] = {
     "C1 Magnum's default network driver makes a cluster without network": (
-        f"{_FLOWS}.test_resolve.ResolveTest."
+        f"{_LIFECYCLE}.test_resolve.ResolveTest."
         "test_only_cnis_that_the_chart_knows_are_passed_on",
     ),
     "C2 metadata of one group reaches the next": (
@@ -25,22 +25,22 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_a_group_says_only_what_differs_from_the_cluster",
     ),
     "C4 a nodegroup has a name that the chart refuses or has itself": (
-        "unit.test_names.NodeGroupTest."
+        "unit.model.test_names.NodeGroupTest."
         "test_every_name_is_valid_for_the_chart_and_not_cut",
-        "unit.test_names.NodeGroupTest."
+        "unit.model.test_names.NodeGroupTest."
         "test_no_group_is_named_like_the_control_plane",
     ),
     "C5 an object is looked for under a name that the chart has cut": (
-        "unit.test_names.ObjectsTest."
+        "unit.model.test_names.ObjectsTest."
         "test_a_long_name_is_cut_as_the_chart_cuts_it",
     ),
     "C6 a flavor's UUID is sent where a name is wanted": (
-        f"{_FLOWS}.test_cloud.CloudTest.test_a_flavor_by_name_and_by_id",
+        f"{_LIFECYCLE}.test_cloud.CloudTest.test_a_flavor_by_name_and_by_id",
     ),
     "C7 values that can't change follow labels and options": (
-        f"{_FLOWS}.test_preview.PreviewTest."
+        f"{_LIFECYCLE}.test_preview.PreviewTest."
         "test_changed_defaults_differ_in_nothing",
-        f"{_FLOWS}.test_upgrade.FrozenTest."
+        f"{_LIFECYCLE}.test_upgrade.FrozenTest."
         "test_paths_of_the_infrastructure_keep_their_values",
     ),
     "C8 name servers are where the chart does not look": (
@@ -48,7 +48,7 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_each_chart_version_has_its_place_for_name_servers",
     ),
     "C9 no addon is there yet, so all are deployed": (
-        f"{_FLOWS}.test_polling.ProgressTest."
+        f"{_LIFECYCLE}.test_polling.ProgressTest."
         "test_an_addon_of_the_manifest_that_does_not_exist_yet_is_waited_for",
     ),
     "C10 a HelmChartProxy has no phase, and is waited for for ever": (
@@ -73,76 +73,76 @@ CHART: dict[str, tuple[str, ...]] = {
 
 MAGNUM: dict[str, tuple[str, ...]] = {
     "M1 a nodegroup operation brings a deleted cluster back": (
-        f"{_FLOWS}.test_nodegroups_deletion.DoomedTest."
+        f"{_LIFECYCLE}.test_nodegroups_deletion.DoomedTest."
         "test_a_group_that_is_added_does_not_bring_it_back",
-        f"{_FLOWS}.test_nodegroups_deletion.DoomedTest."
+        f"{_LIFECYCLE}.test_nodegroups_deletion.DoomedTest."
         "test_a_group_that_is_deleted_does_not_bring_it_back",
-        f"{_FLOWS}.test_nodegroups_deletion.DoomedTest."
+        f"{_LIFECYCLE}.test_nodegroups_deletion.DoomedTest."
         "test_a_group_that_is_changed_does_not_bring_it_back",
     ),
     "M2 a failed cluster is not polled any more": (
-        f"{_FLOWS}.test_health.RecoveryTest.test_a_failed_create_recovers",
-        f"{_FLOWS}.test_health.RecoveryTest.test_a_refused_update_recovers",
+        f"{_LIFECYCLE}.test_health.RecoveryTest.test_a_failed_create_recovers",
+        f"{_LIFECYCLE}.test_health.RecoveryTest.test_a_refused_update_recovers",
     ),
     "M3 a refused rotation of the CA loses the references": (
-        f"{_FLOWS}.test_certificates.RotationTest."
+        f"{_LIFECYCLE}.test_certificates.RotationTest."
         "test_the_old_references_and_certificates_are_kept",
     ),
     "M4 two of four certificates are left behind": (
-        f"{_FLOWS}.test_certificates.CertificatesTest."
+        f"{_LIFECYCLE}.test_certificates.CertificatesTest."
         "test_the_two_that_magnum_forgets_are_deleted",
     ),
     "M5 a poll between two steps of a request": (
-        f"{_FLOWS}.test_nodegroups_pending.UnfinishedAddTest."
+        f"{_LIFECYCLE}.test_nodegroups_pending.UnfinishedAddTest."
         "test_a_poll_between_two_steps_does_not_end_the_polls",
-        f"{_FLOWS}.test_polling.ProgressTest."
+        f"{_LIFECYCLE}.test_polling.ProgressTest."
         "test_another_fingerprint_is_not_complete",
     ),
     "M6 two polls at once, on two hosts": (
-        f"{_FLOWS}.test_polling.LeaseTest."
+        f"{_LIFECYCLE}.test_polling.LeaseTest."
         "test_a_held_lease_gives_no_verdict_and_no_warning",
-        f"{_FLOWS}.test_deletion_hindered.HinderedDeleteTest."
+        f"{_LIFECYCLE}.test_deletion_hindered.HinderedDeleteTest."
         "test_for_another_conductor_at_work",
     ),
     "M7 a create that ended half way": (
         "unit.known_traps.test_traps.HalfMadeTest."
         "test_a_cluster_without_workers_is_deleted",
-        f"{_FLOWS}.test_deletion.DeleteTest."
+        f"{_LIFECYCLE}.test_deletion.DeleteTest."
         "test_without_a_release_no_management_cluster_is_needed",
     ),
     "M9 an admin's context finds nothing": (
-        f"{_FLOWS}.test_nodegroups.AddTest."
+        f"{_LIFECYCLE}.test_nodegroups.AddTest."
         "test_a_group_that_an_admin_of_another_project_added",
     ),
     "M10 names and labels are free text": (
         "unit.test_properties.NamesTest."
         "test_every_name_is_valid_and_nothing_is_cut",
-        f"{_FLOWS}.test_bad_inputs.ClusterTest."
+        f"{_LIFECYCLE}.test_bad_inputs.ClusterTest."
         "test_text_that_is_more_than_text",
     ),
     "M11 labels are strings": (
-        "unit.test_labels.ParseTest.test_a_value_has_the_type_of_its_label",
+        "unit.model.test_labels.ParseTest.test_a_value_has_the_type_of_its_label",
     ),
     "M13 users read texts of exceptions": (
-        f"{_FLOWS}.test_driver.FaultTest.test_no_secret_is_told_or_logged",
-        "unit.test_faults.TranslatedTest."
+        f"{_LIFECYCLE}.test_driver.FaultTest.test_no_secret_is_told_or_logged",
+        "unit.operations.test_faults.TranslatedTest."
         "test_users_see_no_trace_of_what_was_behind_it",
     ),
     "M14 another driver serves the same images": (
-        f"{_FLOWS}.test_driver.DriverTest.test_magnum_loads_it_by_its_name",
+        f"{_LIFECYCLE}.test_driver.DriverTest.test_magnum_loads_it_by_its_name",
     ),
     "M15 rollback arrives as the scale manager": (
-        f"{_FLOWS}.test_upgrade_refusals.RefusalTest.test_magnums_rollback",
-        f"{_FLOWS}.test_upgrade.BatchTest.test_none_is_one",
+        f"{_LIFECYCLE}.test_upgrade_refusals.RefusalTest.test_magnums_rollback",
+        f"{_LIFECYCLE}.test_upgrade.BatchTest.test_none_is_one",
     ),
     "M17 columns are short": (
-        "unit.test_names.ReleaseTest."
+        "unit.model.test_names.ReleaseTest."
         "test_every_release_leaves_room_for_what_the_chart_appends",
     ),
     "M18 nobody resumes what a conductor began": (
-        f"{_FLOWS}.test_creation_interrupted.InterruptedCreateTest."
+        f"{_LIFECYCLE}.test_creation_interrupted.InterruptedCreateTest."
         "test_killed_after_the_intent_the_poll_installs",
-        f"{_FLOWS}.test_nodegroups_pending.UnfinishedAddTest."
+        f"{_LIFECYCLE}.test_nodegroups_pending.UnfinishedAddTest."
         "test_the_conductor_dies_once_the_group_is_parked",
     ),
 }

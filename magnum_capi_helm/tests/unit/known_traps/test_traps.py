@@ -7,7 +7,7 @@ from __future__ import annotations
 from magnum.common import exception
 
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class UpgradeTest(base.FlowTestCase):

@@ -8,8 +8,8 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import api
 
 NAMESPACE = "magnum-p1"
@@ -62,6 +62,6 @@ class LeaseTestCase(base.BaseTestCase):
 
     def refused(self, leases: lease.Leases) -> None:
         error = self.assertRaises(
-            exceptions.LeaseHeld, self.hold(leases).__enter__
+            errors.LeaseHeld, self.hold(leases).__enter__
         )
         self.assertEqual(f"another conductor works on {RELEASE}", str(error))

@@ -10,10 +10,10 @@ from typing import cast
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import anchor
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import management
 
@@ -77,7 +77,7 @@ class AnchorTest(base.BaseTestCase):
 
     def test_frozen_it_refuses_with_the_reason(self) -> None:
         self.anchor.freeze("etcd moves", "op@host", 1000.0)
-        error = self.assertRaises(exceptions.Frozen, self.anchor.check)
+        error = self.assertRaises(errors.Frozen, self.anchor.check)
         self.assertEqual(
             "the management cluster east is frozen for maintenance, try "
             "again when that is over. The operator says: etcd moves",
@@ -95,7 +95,7 @@ class AnchorTest(base.BaseTestCase):
     def test_a_reason_is_one_that_says_something(self) -> None:
         for wrong in ("", "  ", "x" * 201):
             error = self.assertRaises(
-                exceptions.InvalidInput, self.anchor.freeze, wrong, "a", 1.0
+                errors.InvalidInput, self.anchor.freeze, wrong, "a", 1.0
             )
             self.assertIn("give 1 to 200 characters", str(error))
         self.assertEqual([], self.management.requests)
@@ -124,20 +124,20 @@ class AnchorTest(base.BaseTestCase):
             "kube-system",
             {"metadata": {"annotations": {anchor.FROZEN: "by hand"}}},
         )
-        self.assertRaises(exceptions.Frozen, self.anchor.check)
+        self.assertRaises(errors.Frozen, self.anchor.check)
         self.anchor.thaw(1000.0)
         self.anchor.check()
         self.assertEqual((), self.anchor.read().before)
 
     def test_who_does_not_answer_is_frozen_if_it_was(self) -> None:
         self.management.unreachable()
-        self.assertRaises(exceptions.ManagementUnreachable, self.anchor.check)
+        self.assertRaises(errors.ManagementUnreachable, self.anchor.check)
         self.management.recover()
         self.anchor.freeze("x", "a", 1000.0)
         self.management.unreachable()
         self.now += 60
-        self.assertRaises(exceptions.Frozen, self.anchor.check)
-        self.assertRaises(exceptions.ManagementUnreachable, self.anchor.read)
+        self.assertRaises(errors.Frozen, self.anchor.check)
+        self.assertRaises(errors.ManagementUnreachable, self.anchor.read)
 
     def test_other_annotations_stay(self) -> None:
         change = {"metadata": {"annotations": {"theirs": "1"}}}

@@ -9,10 +9,10 @@ from typing import Any
 from oslotest import base
 import requests
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import answers
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import api
 
 
@@ -37,7 +37,7 @@ class GetTest(base.BaseTestCase):
             transport = api.Scripted(answer)
             named = client.Client(lambda: transport, {}, "east")  # noqa: B023
             error = self.assertRaises(
-                exceptions.ManagementError, named.get, kinds.SECRET, "ns", "s"
+                errors.ManagementError, named.get, kinds.SECRET, "ns", "s"
             )
             self.assertEqual(expected, str(error))
 
@@ -54,17 +54,17 @@ class GetTest(base.BaseTestCase):
 
     def test_every_other_refusal_is_an_exception_of_its_class(self) -> None:
         rows = {
-            400: exceptions.ManagementError,
+            400: errors.ManagementError,
             401: answers.UnauthorizedError,
             403: answers.ForbiddenError,
-            409: exceptions.Conflict,
+            409: errors.Conflict,
             410: answers.ExpiredError,
-            422: exceptions.ManagementError,
-            429: exceptions.ManagementUnreachable,
-            500: exceptions.ManagementUnreachable,
-            502: exceptions.ManagementUnreachable,
-            503: exceptions.ManagementUnreachable,
-            504: exceptions.ManagementUnreachable,
+            422: errors.ManagementError,
+            429: errors.ManagementUnreachable,
+            500: errors.ManagementUnreachable,
+            502: errors.ManagementUnreachable,
+            503: errors.ManagementUnreachable,
+            504: errors.ManagementUnreachable,
         }
         found = {}
         for code in rows:
@@ -72,7 +72,7 @@ class GetTest(base.BaseTestCase):
             answer = api.status(code, "words of the server")
             management, _ = api.over(*[answer] * 3)
             error = self.assertRaises(
-                exceptions.CapiHelmError,
+                errors.CapiHelmError,
                 management.get,
                 kinds.SECRET,
                 "ns",
@@ -87,7 +87,7 @@ class GetTest(base.BaseTestCase):
         for code in (401, 403):
             management, _ = api.over(api.status(code, "no"))
             error = self.assertRaises(
-                exceptions.ManagementError,
+                errors.ManagementError,
                 management.get,
                 kinds.SECRET,
                 "ns",
@@ -102,7 +102,7 @@ class GetTest(base.BaseTestCase):
     def test_a_refused_list_names_the_kind(self) -> None:
         management, _ = api.over(api.status(403, "no"))
         error = self.assertRaises(
-            exceptions.ManagementError, management.list, kinds.SECRET, "ns"
+            errors.ManagementError, management.list, kinds.SECRET, "ns"
         )
         self.assertIn("refused GET Secret (403)", str(error))
 
@@ -113,7 +113,7 @@ class GetTest(base.BaseTestCase):
                 *[api.Answer(502, body, "Bad Gateway")] * 3
             )
             error = self.assertRaises(
-                exceptions.ManagementUnreachable,
+                errors.ManagementUnreachable,
                 management.get,
                 kinds.SECRET,
                 "ns",
@@ -124,7 +124,7 @@ class GetTest(base.BaseTestCase):
     def test_an_answer_that_was_cut_short_is_no_absence(self) -> None:
         management, _ = api.over(api.Answer(200, '{"kind": "Sec'))
         self.assertRaises(
-            exceptions.ManagementUnreachable,
+            errors.ManagementUnreachable,
             management.get,
             kinds.SECRET,
             "ns",
@@ -136,7 +136,7 @@ class GetTest(base.BaseTestCase):
             requests.ConnectTimeout("https://user:secret@host/api")
         )
         error = self.assertRaises(
-            exceptions.ManagementUnreachable,
+            errors.ManagementUnreachable,
             management.get,
             kinds.SECRET,
             "ns",

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import api
 
 CAPI = "/apis/cluster.x-k8s.io"
@@ -73,7 +73,7 @@ class ListTest(base.BaseTestCase):
             *[api.status(503)] * 3,
         )
         self.assertRaises(
-            exceptions.ManagementUnreachable,
+            errors.ManagementUnreachable,
             management.list,
             kinds.SECRET,
             "ns",

@@ -9,9 +9,9 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import api
 
 
@@ -43,7 +43,7 @@ class ThreadsTest(base.BaseTestCase):
 
     def test_a_connection_that_can_t_be_made_is_tried_again(self) -> None:
         outcomes: list[Any] = [
-            exceptions.NotConfigured("no kubeconfig"),
+            errors.NotConfigured("no kubeconfig"),
             api.Memory(),
         ]
 
@@ -55,6 +55,6 @@ class ThreadsTest(base.BaseTestCase):
 
         management = client.Client(connect)
         self.assertRaises(
-            exceptions.NotConfigured, management.get, kinds.SECRET, "ns", "s"
+            errors.NotConfigured, management.get, kinds.SECRET, "ns", "s"
         )
         self.assertIsNone(management.get(kinds.SECRET, "ns", "s"))

@@ -9,8 +9,8 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import api
 
 
@@ -29,13 +29,13 @@ class WriteTest(base.BaseTestCase):
     def test_create_of_what_exists_is_a_conflict(self) -> None:
         management, _ = api.over(api.status(409, "already exists"))
         self.assertRaises(
-            exceptions.Conflict, management.create, kinds.SECRET, self.OBJECT
+            errors.Conflict, management.create, kinds.SECRET, self.OBJECT
         )
 
     def test_create_without_its_namespace_says_so(self) -> None:
         management, _ = api.over(api.status(404))
         error = self.assertRaises(
-            exceptions.ManagementError,
+            errors.ManagementError,
             management.create,
             kinds.SECRET,
             self.OBJECT,
@@ -94,7 +94,7 @@ class WriteTest(base.BaseTestCase):
         management.delete(kinds.SECRET, "ns", "s")
         self.assertEqual(("DELETE", "v1 in ns secrets/s"), transport.asked[0])
         self.assertRaises(
-            exceptions.ManagementError,
+            errors.ManagementError,
             management.delete,
             kinds.SECRET,
             "ns",

@@ -11,11 +11,11 @@ from unittest import mock
 
 import requests
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import kinds
-from magnum_capi_helm.operations import spent
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import timing
 from magnum_capi_helm.tests.unit.management import server
 
 SHORT = (0.2, 0.2)
@@ -48,7 +48,7 @@ class RequestTest(server.ServerTest):
 
     def test_its_time_is_measured(self) -> None:
         connected = self.connect()
-        with spent.measured() as measured:
+        with timing.measured() as measured:
             connected.request("GET", "v1", "secrets")
         self.assertIn("(1 requests)", str(measured))
 
@@ -136,7 +136,7 @@ class AuthenticationTest(server.ServerTest):
         connected = self.connect(user={"tokenFile": "token"})
         management = client.Client(lambda: connected)
         self.assertRaises(
-            exceptions.CapiHelmError, management.get, kinds.SECRET, "ns", "s"
+            errors.CapiHelmError, management.get, kinds.SECRET, "ns", "s"
         )
 
     def test_a_token_that_no_header_can_hold_is_not_quoted(self) -> None:
@@ -146,7 +146,7 @@ class AuthenticationTest(server.ServerTest):
         for content in (b"canary\ntwo", b"canary\xe2\x82\xac", b"canary\xff"):
             token.write_bytes(content)
             error = self.assertRaises(
-                exceptions.CapiHelmError,
+                errors.CapiHelmError,
                 management.get,
                 kinds.SECRET,
                 "ns",
@@ -162,7 +162,7 @@ class AuthenticationTest(server.ServerTest):
         )
         management = client.Client(lambda: connection.Connection(path, SHORT))
         self.assertRaises(
-            exceptions.CapiHelmError, management.get, kinds.SECRET, "ns", "s"
+            errors.CapiHelmError, management.get, kinds.SECRET, "ns", "s"
         )
 
 

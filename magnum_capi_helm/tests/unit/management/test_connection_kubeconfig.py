@@ -11,9 +11,9 @@ import tempfile
 from cryptography import x509
 import yaml
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import endings
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.management import server
 
@@ -30,13 +30,13 @@ class KubeconfigTest(server.ServerTest):
             document["current-context"] = context
             pathlib.Path(path).write_text(yaml.safe_dump(document))
             self.assertRaises(
-                exceptions.NotConfigured, connection.Connection, path, SHORT
+                errors.NotConfigured, connection.Connection, path, SHORT
             )
         nowhere = [{"name": "x", "context": None}]
         document.update({"current-context": "x", "contexts": nowhere})
         pathlib.Path(path).write_text(yaml.safe_dump(document))
         self.assertRaises(
-            exceptions.NotConfigured, connection.Connection, path, SHORT
+            errors.NotConfigured, connection.Connection, path, SHORT
         )
 
     def test_keys_are_in_no_directory_and_go_with_the_connection(self) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import connection
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import server
 
 _CA = "certificate-authority"
@@ -20,7 +20,7 @@ class CurrentTest(server.ServerTest):
         """What is said of a kubeconfig, without its path; empty: nothing."""
         try:
             self.connect(**changes).ends()
-        except exceptions.NotConfigured as error:
+        except errors.NotConfigured as error:
             said = str(error)
             self.assertIn(f"the kubeconfig {self.home}/kubeconfig: ", said)
             return said.partition(": ")[2].replace(str(self.home), "HERE")

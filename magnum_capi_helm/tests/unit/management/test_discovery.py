@@ -6,8 +6,8 @@ from __future__ import annotations
 from oslotest import base
 import requests
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import api
 
 CAPI = "/apis/cluster.x-k8s.io"
@@ -91,7 +91,7 @@ class DiscoveryTest(base.BaseTestCase):
             lambda: management.get(kinds.CLUSTER, "ns", "c"),
             lambda: management.expect(kinds.CLUSTER),
         ):
-            error = self.assertRaises(exceptions.ManagementUnserved, ask)
+            error = self.assertRaises(errors.ManagementUnserved, ask)
             self.assertEqual(
                 "the management cluster serves no Cluster: the provider that "
                 "has it is not installed there, or this is not the "
@@ -112,7 +112,7 @@ class DiscoveryTest(base.BaseTestCase):
     def test_versions_that_the_driver_does_not_know_are_not_used(self) -> None:
         management, _ = api.over(api.group("v1beta9"))
         self.assertRaises(
-            exceptions.ManagementUnreachable,
+            errors.ManagementUnreachable,
             management.list,
             kinds.CLUSTER,
             "ns",
@@ -123,7 +123,7 @@ class DiscoveryTest(base.BaseTestCase):
         for answer in (api.status(503), api.status(403), requests.Timeout()):
             management, _ = api.over(*[answer] * 3)
             self.assertRaises(
-                exceptions.ManagementError,
+                errors.ManagementError,
                 management.list,
                 kinds.CLUSTER,
                 "ns",
@@ -215,9 +215,9 @@ class ServedTest(base.BaseTestCase):
 
     def test_no_answer_is_no_absence(self) -> None:
         rows: list[tuple[api.Answer | Exception, type[Exception]]] = [
-            (api.status(503), exceptions.ManagementUnreachable),
-            (requests.ConnectTimeout(), exceptions.ManagementUnreachable),
-            (api.status(403), exceptions.ManagementError),
+            (api.status(503), errors.ManagementUnreachable),
+            (requests.ConnectTimeout(), errors.ManagementUnreachable),
+            (api.status(403), errors.ManagementError),
         ]
         api.no_pauses(self)
         for answer, kind in rows:

@@ -13,11 +13,11 @@ import pathlib
 import stat
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import exec_plugin
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import server
 
 V1 = "client.authentication.k8s.io/v1"
@@ -179,7 +179,7 @@ class FailureTest(_Plugin):
         connected = self.with_plugin()
         management = client.Client(lambda: connected)
         error = self.assertRaises(
-            exceptions.ManagementUnreachable,
+            errors.ManagementUnreachable,
             management.get,
             kinds.SECRET,
             "ns",
@@ -252,6 +252,6 @@ class FailureTest(_Plugin):
         ]
         for changes, expected in table:
             error = self.assertRaises(
-                exceptions.NotConfigured, self.with_plugin, **changes
+                errors.NotConfigured, self.with_plugin, **changes
             )
             self.assertEqual(expected, str(error))

@@ -9,11 +9,11 @@ from typing import Any
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import following
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import listing
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import api
 
 LABEL = "cluster.x-k8s.io/cluster-name"
@@ -176,7 +176,7 @@ class FollowerTest(base.BaseTestCase):
                 watched(("MODIFIED", machine("a", 9))),
             )
             follower.look()
-            self.assertRaises(exceptions.ManagementUnreachable, follower.look)
+            self.assertRaises(errors.ManagementUnreachable, follower.look)
             self.assertEqual(
                 {"demo-1": [("a", "9")]}, self._names(follower.look())
             )
@@ -189,7 +189,7 @@ class FollowerTest(base.BaseTestCase):
             *[api.status(503)] * 3,
             listed(9, machine("b", 8)),
         )
-        self.assertRaises(exceptions.ManagementUnreachable, follower.look)
+        self.assertRaises(errors.ManagementUnreachable, follower.look)
         self.assertEqual(
             {"demo-1": [("b", "8")]}, self._names(follower.look())
         )

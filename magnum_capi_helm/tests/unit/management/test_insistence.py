@@ -11,11 +11,11 @@ from typing import Any
 from oslotest import base
 import requests
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
 from magnum_capi_helm.management import client
 from magnum_capi_helm.management import insistence
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.unit.management import api
 from magnum_capi_helm.tests.unit.management import server
 
@@ -165,12 +165,12 @@ class CountTest(server.ServerTest):
         for call, code in rows:
             for _ in range(20):
                 self.server.says(code)
-            found = self._count(call, exceptions.ManagementUnreachable)
+            found = self._count(call, errors.ManagementUnreachable)
             self.assertEqual(3, found, f"{call} {code}")
         for call in _CALLS:
             for _ in range(20):
                 self.server.cuts()
-            found = self._count(call, exceptions.ManagementUnreachable)
+            found = self._count(call, errors.ManagementUnreachable)
             self.assertEqual(3, found, call)
 
     def test_one_request_where_the_answer_is_final(self) -> None:
@@ -178,13 +178,13 @@ class CountTest(server.ServerTest):
         rows += [("get", code) for code in (400, 401, 409, 422)]
         for call, code in rows:
             self.server.says(code)
-            found = self._count(call, exceptions.CapiHelmError)
+            found = self._count(call, errors.CapiHelmError)
             self.assertEqual(1, found, f"{call} {code}")
 
     def test_one_request_where_the_server_is_slow(self) -> None:
         for call in ("get", "list", "patch"):
             self.server.hangs()
-            found = self._count(call, exceptions.ManagementUnreachable)
+            found = self._count(call, errors.ManagementUnreachable)
             self.assertEqual(1, found, call)
 
     def test_the_second_answer_counts(self) -> None:
@@ -198,10 +198,10 @@ class CountTest(server.ServerTest):
     def test_a_write_is_not_repeated_once_the_lease_is_lost(self) -> None:
         def confirm() -> None:
             if self.server.requests:
-                raise exceptions.LeaseLost("demo-1")
+                raise errors.LeaseLost("demo-1")
 
         for call in ("create", "replace", "apply", "patch", "delete"):
             self.server.says(503)
-            with fence.around(confirm):
-                found = self._count(call, exceptions.LeaseLost)
+            with lease_guard.around(confirm):
+                found = self._count(call, errors.LeaseLost)
             self.assertEqual(1, found, call)

@@ -7,9 +7,9 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import items
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 
 MACHINE: dict[str, Any] = {
     "apiVersion": "cluster.x-k8s.io/v1beta2",
@@ -78,15 +78,15 @@ class PageTest(base.BaseTestCase):
     def test_what_is_no_list_of_objects_is_no_answer(self) -> None:
         for content in (b"", b"{", b"[]", b'{"items":[', b'{"items":7}'):
             self.assertRaises(
-                exceptions.ManagementUnreachable, items.Page, content
+                errors.ManagementUnreachable, items.Page, content
             )
 
     def test_an_item_that_is_no_object_is_no_answer(self) -> None:
         for wrong in (7, {}, {"metadata": {"name": "a"}}):
-            self.assertRaises(exceptions.ManagementUnreachable, _page, wrong)
+            self.assertRaises(errors.ManagementUnreachable, _page, wrong)
 
     def test_an_error_shows_nothing_of_the_answer(self) -> None:
         error = self.assertRaises(
-            exceptions.ManagementUnreachable, items.Page, b'{"items": secret'
+            errors.ManagementUnreachable, items.Page, b'{"items": secret'
         )
         self.assertNotIn("secret", str(error))

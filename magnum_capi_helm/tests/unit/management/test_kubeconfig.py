@@ -14,9 +14,9 @@ import fixtures
 from oslotest import base
 import yaml
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kubeconfig
 from magnum_capi_helm.management import memory_files
+from magnum_capi_helm.model import errors
 
 KEY = "-----BEGIN PRIVATE KEY-----hunter2"
 ENCODED = base64.b64encode(KEY.encode()).decode()
@@ -96,7 +96,7 @@ class LoadTest(_KubeconfigTest):
 
     def test_a_missing_file_says_which_option_to_set(self) -> None:
         error = self.assertRaises(
-            exceptions.NotConfigured, kubeconfig.load, "/nowhere/kubeconfig"
+            errors.NotConfigured, kubeconfig.load, "/nowhere/kubeconfig"
         )
         self.assertEqual(
             "no kubeconfig at /nowhere/kubeconfig: set [capi_helm] "
@@ -117,18 +117,16 @@ class LoadTest(_KubeconfigTest):
             "expires: 2026-02-30",
         ):
             self.assertRaises(
-                exceptions.NotConfigured, kubeconfig.load, self._write(text)
+                errors.NotConfigured, kubeconfig.load, self._write(text)
             )
 
     def test_a_directory_or_binary_file_is_refused(self) -> None:
         self.assertRaises(
-            exceptions.NotConfigured, kubeconfig.load, str(self.home)
+            errors.NotConfigured, kubeconfig.load, str(self.home)
         )
         binary = self.home / "binary"
         binary.write_bytes(b"\xff\xfe\x00")
-        self.assertRaises(
-            exceptions.NotConfigured, kubeconfig.load, str(binary)
-        )
+        self.assertRaises(errors.NotConfigured, kubeconfig.load, str(binary))
 
     def test_errors_never_quote_the_file(self) -> None:
         for text in (
@@ -138,7 +136,7 @@ class LoadTest(_KubeconfigTest):
             f"token: !!int {KEY}",
         ):
             error = self.assertRaises(
-                exceptions.NotConfigured, kubeconfig.load, self._write(text)
+                errors.NotConfigured, kubeconfig.load, self._write(text)
             )
             told = "".join(traceback.format_exception(error))
             self.assertNotIn("hunter2", told)
@@ -162,7 +160,7 @@ class LoadTest(_KubeconfigTest):
         ):
             path = self._write(yaml.safe_dump({**document(), **changes}))
             error = self.assertRaises(
-                exceptions.NotConfigured, kubeconfig.load, path
+                errors.NotConfigured, kubeconfig.load, path
             )
             self.assertIn(f"the kubeconfig {path}: {words}", str(error))
             self.assertNotIn("hunter2", str(error))
@@ -207,7 +205,7 @@ class ExternaliseTest(_KubeconfigTest):
     def test_data_that_is_no_base64_names_the_key_alone(self) -> None:
         before = document(**{"client-key-data": "hunter2"})
         error = self.assertRaises(
-            exceptions.NotConfigured,
+            errors.NotConfigured,
             kubeconfig.externalise,
             before,
             self.files,

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import api
 from magnum_capi_helm.tests.unit.management import lease_case
 
@@ -40,7 +40,7 @@ class HoldTest(lease_case.LeaseTestCase):
                 lease_case.LABELS,
                 new=True,
             )
-            self.assertRaises(exceptions.LeaseHeld, again.__enter__)
+            self.assertRaises(errors.LeaseHeld, again.__enter__)
 
     def test_nobody_else_gets_it_meanwhile(self) -> None:
         mine, other = self.leases(), self.leases("two")
@@ -59,9 +59,9 @@ class HoldTest(lease_case.LeaseTestCase):
     def test_it_is_given_back_when_the_work_fails(self) -> None:
         def work() -> None:
             with self.hold(self.leases()):
-                raise exceptions.HelmBusy("busy")
+                raise errors.HelmBusy("busy")
 
-        self.assertRaises(exceptions.HelmBusy, work)
+        self.assertRaises(errors.HelmBusy, work)
         self.assertEqual("", self.live()["spec"]["holderIdentity"])
 
     def test_of_two_that_take_it_at_once_one_gets_it(self) -> None:

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm import exceptions
-from magnum_capi_helm import fence
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import lease
-from magnum_capi_helm.operations import spent
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
+from magnum_capi_helm.model import timing
 from magnum_capi_helm.tests.unit.management import lease_case
 
 
@@ -51,7 +51,7 @@ class StandstillTest(lease_case.LeaseTestCase):
 
     def test_nothing_is_written_once_another_has_it(self) -> None:
         error = self.assertRaises(
-            exceptions.LeaseLost, self._hold_and_wake, 31, "two/1"
+            errors.LeaseLost, self._hold_and_wake, 31, "two/1"
         )
         self.assertEqual(
             "the Lease of demo-1 was taken over by two/1", str(error)
@@ -63,19 +63,19 @@ class StandstillTest(lease_case.LeaseTestCase):
         with self.hold(self.leases()):
             self.clock.now += 31
             self.left_behind("two/1")
-            self.assertRaises(exceptions.LeaseLost, self._write)
+            self.assertRaises(errors.LeaseLost, self._write)
             self.asked.clear()
-            self.assertRaises(exceptions.LeaseLost, self._write)
+            self.assertRaises(errors.LeaseLost, self._write)
             self.assertEqual([], self.asked)
 
     def test_who_cannot_ask_does_not_write(self) -> None:
         def broken(method: str, path: str) -> None:
-            raise exceptions.ManagementUnreachable("no answer")
+            raise errors.ManagementUnreachable("no answer")
 
         with self.hold(self.leases()):
             self.clock.now += 31
             self.api.before = broken
-            self.assertRaises(exceptions.ManagementUnreachable, self._write)
+            self.assertRaises(errors.ManagementUnreachable, self._write)
 
     def test_reads_go_on(self) -> None:
         with self.hold(self.leases()):
@@ -84,25 +84,25 @@ class StandstillTest(lease_case.LeaseTestCase):
             self.client.get(kinds.SECRET, "n", "demo-1-intent")
 
     def test_threads_of_the_block_are_held_back_as_well(self) -> None:
-        with self.hold(self.leases()), spent.Threads(1) as pool:
+        with self.hold(self.leases()), timing.Threads(1) as pool:
             self.clock.now += 31
             self.left_behind("two/1")
             written = pool.submit(self._write)
-            self.assertRaises(exceptions.LeaseLost, written.result)
+            self.assertRaises(errors.LeaseLost, written.result)
 
     def test_programs_of_the_block_learn_that_it_is_lost(self) -> None:
         with self.hold(self.leases()) as hold:
-            lost = fence.lost()
+            lost = lease_guard.lost()
             self.assertFalse(lost())
             self.clock.now += 31
             self.left_behind("two/1")
-            self.assertRaises(exceptions.LeaseLost, hold.confirm)
+            self.assertRaises(errors.LeaseLost, hold.confirm)
             self.assertTrue(lost())
-        self.assertFalse(fence.lost()())
+        self.assertFalse(lease_guard.lost()())
 
     def test_without_a_lease_everybody_writes(self) -> None:
         with self.hold(self.leases()):
             self.clock.now += 31
             self.left_behind("two/1")
         self._write()
-        fence.check()
+        lease_guard.check()

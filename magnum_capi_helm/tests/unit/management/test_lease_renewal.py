@@ -7,8 +7,8 @@ from __future__ import annotations
 import threading
 from unittest import mock
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import lease
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.management import lease_case
 
 
@@ -82,7 +82,7 @@ class RenewalTest(lease_case.LeaseTestCase):
         def broken(method: str, path: str) -> None:
             if method == "PUT" and not failed.is_set():
                 failed.set()
-                raise exceptions.ManagementUnreachable("no answer")
+                raise errors.ManagementUnreachable("no answer")
             silent(method, path)
 
         with self.hold(self.leases()) as hold:

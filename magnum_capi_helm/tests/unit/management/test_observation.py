@@ -8,8 +8,8 @@ from typing import Any
 
 import fixtures
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import observation
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.management import api
 from magnum_capi_helm.tests.unit.management import observation_case
@@ -161,7 +161,7 @@ class ReadTest(observation_case.ObservationTestCase):
     def test_one_list_that_fails_fails_the_view(self) -> None:
         def refuse(method: str, path: str) -> None:
             if path == "manifests":
-                raise exceptions.ManagementUnreachable("no answer")
+                raise errors.ManagementUnreachable("no answer")
 
         self.api.before = refuse
-        self.assertRaises(exceptions.ManagementUnreachable, self.read)
+        self.assertRaises(errors.ManagementUnreachable, self.read)

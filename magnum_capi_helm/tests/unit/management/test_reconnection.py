@@ -7,11 +7,11 @@ import os
 import pathlib
 from typing import Any
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import connection
 from magnum_capi_helm.management import kinds
 from magnum_capi_helm.management import reconnection
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.planes import homes
 from magnum_capi_helm.tests.unit.management import server
 
@@ -118,7 +118,7 @@ class ReplacedTest(server.ServerTest):
 
     def test_a_kubeconfig_that_was_never_good_is_refused(self) -> None:
         pathlib.Path(self.path).write_text("{")
-        self.assertRaises(exceptions.NotConfigured, self.through)
+        self.assertRaises(errors.NotConfigured, self.through)
 
     def test_what_ends_is_what_is_used_now(self) -> None:
         through = self.through()

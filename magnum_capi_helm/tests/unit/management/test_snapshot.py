@@ -9,8 +9,8 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.model import errors
 
 SCOPE = ("magnum-p1", "demo-1")
 OTHER = ("magnum-p1", "demo-2")
@@ -73,7 +73,7 @@ class _SnapshotTest(base.BaseTestCase):
         def run() -> None:
             try:
                 outcomes.append(work())
-            except exceptions.CapiHelmError as error:
+            except errors.CapiHelmError as error:
                 outcomes.append(str(error))
 
         threads = [
@@ -188,7 +188,7 @@ class ThreadsTest(_SnapshotTest):
 
     def test_a_reading_that_fails_fails_once_for_all(self) -> None:
         self.source.free = False
-        self.source.errors = [exceptions.ManagementUnreachable("no answer")]
+        self.source.errors = [errors.ManagementUnreachable("no answer")]
         threads, outcomes = self._in_threads(self._get, 20)
         self.assertTrue(self.source.begun.acquire(timeout=5))
         self.source.go_on.release()
@@ -260,8 +260,8 @@ class TideTest(_SnapshotTest):
     def test_what_was_seen_before_an_outage_is_still_known(self) -> None:
         self._get()
         self.source.now += 60
-        self.source.errors = [exceptions.ManagementUnreachable("no answer")]
-        self.assertRaises(exceptions.ManagementUnreachable, self._get)
+        self.source.errors = [errors.ManagementUnreachable("no answer")]
+        self.assertRaises(errors.ManagementUnreachable, self._get)
         self.source.now += 10
         self._get()
         self.assertEqual({SCOPE: "demo-1 #1"}, self.source.known[-1])
@@ -271,13 +271,13 @@ class FailureTest(_SnapshotTest):
     def test_an_old_view_is_never_taken_for_a_failed_one(self) -> None:
         self._get()
         self.source.now += 3
-        self.source.errors = [exceptions.ManagementUnreachable("no answer")]
-        self.assertRaises(exceptions.ManagementUnreachable, self._get)
+        self.source.errors = [errors.ManagementUnreachable("no answer")]
+        self.assertRaises(errors.ManagementUnreachable, self._get)
 
     def test_a_failure_is_remembered_for_a_moment_only(self) -> None:
-        self.source.errors = [exceptions.ManagementUnreachable("no answer")]
+        self.source.errors = [errors.ManagementUnreachable("no answer")]
         for _ in range(3):
-            self.assertRaises(exceptions.ManagementUnreachable, self._get)
+            self.assertRaises(errors.ManagementUnreachable, self._get)
         self.assertEqual(1, self.source.readings)
         self.source.now += 2.1
         self.assertEqual("demo-1 #2", self._get())

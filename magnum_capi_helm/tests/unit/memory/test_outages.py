@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.memory import outages
+from magnum_capi_helm.model import errors
 
 
 class OutagesTest(base.BaseTestCase):
@@ -42,7 +42,7 @@ class OutagesTest(base.BaseTestCase):
             self.assertRaises(type(error), self.read, [], False, {})
 
     def test_from_the_first_failure_to_the_first_answer(self) -> None:
-        away = exceptions.ManagementUnreachable("away")
+        away = errors.ManagementUnreachable("away")
         self.at(100)
         self.assertEqual((), self.outages.spans(110))
         self.at(200, away)
@@ -54,7 +54,7 @@ class OutagesTest(base.BaseTestCase):
         self.assertEqual(((200, 410), (600, 700)), self.outages.spans(700))
 
     def test_a_refusal_is_an_answer(self) -> None:
-        self.at(100, exceptions.ManagementError("forbidden"))
+        self.at(100, errors.ManagementError("forbidden"))
         self.assertEqual((), self.outages.spans(200))
 
     def test_fifty_are_remembered(self) -> None:
@@ -76,7 +76,7 @@ class OutagesTest(base.BaseTestCase):
             (100, 60, -40),
             (700, 3600, -100),
         )
-        self.at(100, exceptions.ManagementUnreachable("away"))
+        self.at(100, errors.ManagementUnreachable("away"))
         self.steady += 900
         self.at(200)
         for seconds, limit, left in rows:

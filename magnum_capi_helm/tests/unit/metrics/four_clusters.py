@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from magnum_capi_helm.database import inventory
 from magnum_capi_helm.metrics import cloud
-from magnum_capi_helm.records import inventory
 from magnum_capi_helm.status import view
 
 SHOP = ("magnum-p1", "shop-111111111111")

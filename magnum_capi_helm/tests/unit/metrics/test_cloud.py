@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from oslotest import base
 
+from magnum_capi_helm.database import inventory
 from magnum_capi_helm.metrics import cloud
 from magnum_capi_helm.metrics import exposition
 from magnum_capi_helm.metrics import families
-from magnum_capi_helm.records import inventory
 from magnum_capi_helm.tests.unit.metrics import four_clusters
 from magnum_capi_helm.tests.unit.metrics import promtool
 

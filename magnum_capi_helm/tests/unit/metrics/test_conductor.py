@@ -9,13 +9,13 @@ from typing import cast
 
 import fixtures
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.management import client
 from magnum_capi_helm.metrics import families
 from magnum_capi_helm.metrics import meter
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.planes import homes
-from magnum_capi_helm.tests.unit.flows import base
+from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class ConductorTest(base.FlowTestCase):
@@ -102,7 +102,7 @@ class ConductorTest(base.FlowTestCase):
     def test_runs_of_helm_are_counted(self) -> None:
         self.useFixture(fixtures.EnvironmentVariable("PATH", "/nowhere"))
         rt = self.built()
-        self.assertRaises(exceptions.NotConfigured, rt.helm.version)
+        self.assertRaises(errors.NotConfigured, rt.helm.version)
         self.assertEqual({"version stopped": 1}, self.counted())
 
     def test_a_process_that_was_forked_measures_anew(self) -> None:

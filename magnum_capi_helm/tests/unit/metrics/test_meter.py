@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import threading
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm.helm import turns
 from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.metrics import families
 from magnum_capi_helm.metrics import meter
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.metrics import meter_case
 from magnum_capi_helm.tests.unit.metrics import promtool
 
@@ -102,7 +102,7 @@ class MeasuresTest(meter_case.MeterCase):
         clock = [0.0]
         answers: list[Exception | None] = [
             None,
-            exceptions.ManagementUnreachable("away"),
+            errors.ManagementUnreachable("away"),
         ]
 
         def read(
@@ -122,9 +122,7 @@ class MeasuresTest(meter_case.MeterCase):
         clock[0] = 5.0
         health.get(("n", "r"))
         clock[0] = 700.0
-        self.assertRaises(
-            exceptions.ManagementUnreachable, health.get, ("n", "r")
-        )
+        self.assertRaises(errors.ManagementUnreachable, health.get, ("n", "r"))
 
     def test_one_of_everything(self) -> None:
         self.measured()
@@ -141,12 +139,12 @@ class MeasuresTest(meter_case.MeterCase):
 
     def test_how_helm_ends(self) -> None:
         for error, word in (
-            (exceptions.HelmBusy("x"), "busy"),
-            (exceptions.HelmUnreachable("x"), "unreachable"),
-            (exceptions.ReleaseAbsent("x"), "absent"),
-            (exceptions.HelmError("x"), "refused"),
-            (exceptions.ChartUnavailable("x"), "refused"),
-            (exceptions.NotConfigured("x"), "stopped"),
+            (errors.HelmBusy("x"), "busy"),
+            (errors.HelmUnreachable("x"), "unreachable"),
+            (errors.ReleaseAbsent("x"), "absent"),
+            (errors.HelmError("x"), "refused"),
+            (errors.ChartUnavailable("x"), "refused"),
+            (errors.NotConfigured("x"), "stopped"),
         ):
             self.meter = self.made(str(self.directory))
             with (

@@ -9,7 +9,7 @@ import dataclasses
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.planes import homes
 
 A = homes.Home("a", "/a", "[capi_helm_management_a] kubeconfig_file")
@@ -125,7 +125,7 @@ class RankedTest(base.BaseTestCase):
             with self.subTest(case):
                 asked = dataclasses.replace(ASKED, **fields)  # type: ignore[arg-type]
                 error = self.assertRaises(
-                    exceptions.InvalidInput, homes.ranked, there, asked
+                    errors.InvalidInput, homes.ranked, there, asked
                 )
                 self.assertEqual(expected, str(error))
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.planes import origin
 from magnum_capi_helm.planes import places
 
-DOWN = exceptions.ManagementUnreachable("no answer")
+DOWN = errors.ManagementUnreachable("no answer")
 
 #: Record, answers, the name.
 FOUND: list[tuple[str, tuple[str, str], dict[str, Any], str]] = [

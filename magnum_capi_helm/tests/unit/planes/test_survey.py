@@ -8,9 +8,9 @@ import threading
 
 from oslotest import base
 
-from magnum_capi_helm import exceptions
 from magnum_capi_helm import runtime
 from magnum_capi_helm.memory import atlas
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.planes import homes
 from magnum_capi_helm.planes import origin
 from magnum_capi_helm.planes import survey
@@ -38,7 +38,7 @@ class SurveyTest(base.BaseTestCase):
         self.planes["b"].management.unreachable()
         found = survey.ask(["a", "b"], origin.identity)
         self.assertEqual(self.planes["a"].management.identity(), found["a"])
-        self.assertIsInstance(found["b"], exceptions.ManagementUnreachable)
+        self.assertIsInstance(found["b"], errors.ManagementUnreachable)
 
     def test_who_was_silent_is_left_alone_for_a_while(self) -> None:
         self.planes["b"].management.unreachable()
@@ -52,7 +52,7 @@ class SurveyTest(base.BaseTestCase):
         self.assertIsInstance(survey.ask(["b"], origin.identity)["b"], str)
 
     def test_who_refused_is_asked_again_at_once(self) -> None:
-        self.planes["b"].management.fail(exceptions.ManagementError("no"))
+        self.planes["b"].management.fail(errors.ManagementError("no"))
         for _ in range(2):
             found = survey.ask(["b"], origin.identity)
             self.assertEqual("no", str(found["b"]))

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm import wanted
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
@@ -60,14 +60,16 @@ def names() -> list[str]:
     return sorted(each for each in found if not each.startswith("_"))
 
 
-def rows(workers: int) -> wanted.Rows:
+def rows(workers: int) -> requested_groups.Rows:
     """What Magnum's rows want: one control plane, so many workers."""
-    return wanted.Rows(
+    return requested_groups.Rows(
         uuid="68a11c1d-7c76-4056-bf03-0d864f219217",
         release=RELEASE,
         groups=(
-            wanted.Group("u-m", "default-master", "default-master", True, 1),
-            wanted.Group(
+            requested_groups.Group(
+                "u-m", "default-master", "default-master", True, 1
+            ),
+            requested_groups.Group(
                 "u-w", "default-worker", "default-worker", False, workers
             ),
         ),

@@ -7,8 +7,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import values
-from magnum_capi_helm import wanted
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
@@ -48,7 +48,7 @@ def complete(shape: str, **changes: Any) -> view.View:
     return view.View(release=shapes.RELEASE, **{**found, **changes})
 
 
-def rows(count: int) -> wanted.Rows:
+def rows(count: int) -> requested_groups.Rows:
     """The rows of all shapes, with so many machines in each group."""
     groups = tuple(
         dataclasses.replace(each, count=count) for each in shapes.ROWS.groups
@@ -57,7 +57,7 @@ def rows(count: int) -> wanted.Rows:
 
 
 def verdict(
-    seen: view.View, rows: wanted.Rows = shapes.ROWS, **options: Any
+    seen: view.View, rows: requested_groups.Rows = shapes.ROWS, **options: Any
 ) -> cluster_status.Verdict:
     """On the release that the rows of all shapes are of.
 

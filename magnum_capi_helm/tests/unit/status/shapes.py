@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from magnum_capi_helm import wanted
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import view
 
 V1BETA1 = "v1beta1"
@@ -27,12 +27,16 @@ Conditions: TypeAlias = Mapping[str, tuple[str, str, str]]
 NOW = 1795287000.0
 RELEASE = "demo-45f11a8de301"
 NAMESPACE = "magnum-p1"
-ROWS = wanted.Rows(
+ROWS = requested_groups.Rows(
     uuid="9d0c3f7a-1b2c-4d5e-8f90-45f11a8de301",
     release=RELEASE,
     groups=(
-        wanted.Group("u-m", "default-master", "default-master", True, 1),
-        wanted.Group("u-w", "default-worker", "default-worker", False, 2),
+        requested_groups.Group(
+            "u-m", "default-master", "default-master", True, 1
+        ),
+        requested_groups.Group(
+            "u-w", "default-worker", "default-worker", False, 2
+        ),
     ),
 )
 ADDONS = frozenset({f"{RELEASE}-ccm-openstack", f"{RELEASE}-cni-calico"})

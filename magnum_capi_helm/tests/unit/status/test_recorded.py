@@ -13,7 +13,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm import wanted
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
@@ -41,12 +41,16 @@ def seen(what: str, version: str) -> view.View:
 
 
 def verdict(view_: view.View) -> cluster_status.Verdict:
-    rows = wanted.Rows(
+    rows = requested_groups.Rows(
         uuid="u",
         release=view_.release,
         groups=(
-            wanted.Group("u-m", "default-master", "default-master", True, 1),
-            wanted.Group("u-w", "default-worker", "default-worker", False, 1),
+            requested_groups.Group(
+                "u-m", "default-master", "default-master", True, 1
+            ),
+            requested_groups.Group(
+                "u-w", "default-worker", "default-worker", False, 1
+            ),
         ),
     )
     return cluster_status.verdict(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import spec
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.swap import case
 from magnum_capi_helm.swap import evidence
 
@@ -24,7 +24,7 @@ GPU = evidence.Group("gpu", "gpu", default=False, flavor="m1.gpu", minimum=1)
 TEMPLATE = evidence.Template(
     "prod", image="ubuntu-1.34", network_driver="calico"
 )
-IMAGE = spec.Image("i-1", "ubuntu-1.34", "1.34.2", "ubuntu")
+IMAGE = cluster_spec.Image("i-1", "ubuntu-1.34", "1.34.2", "ubuntu")
 
 #: What 1.4.0 sent, and what it would send again.
 VALUES: dict[str, Any] = {
@@ -133,7 +133,7 @@ def around(**fields: Any) -> evidence.Surroundings:
 
 def going_back(
     options: evidence.Options = OPTIONS,
-    image: spec.Image | None = IMAGE,
+    image: cluster_spec.Image | None = IMAGE,
     known: bool = True,
     chart: str = "0.16.0",
     **changed: Any,

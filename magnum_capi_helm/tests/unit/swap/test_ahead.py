@@ -9,10 +9,10 @@ from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm.model import stranded
 from magnum_capi_helm.swap import ahead
 from magnum_capi_helm.swap import finding
 from magnum_capi_helm.tests.unit.swap import subjects
-from magnum_capi_helm.versions import stranded
 
 
 def _outlook(state: str) -> stranded.Outlook:

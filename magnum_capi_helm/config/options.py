@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The options of ``[capi_helm]``.
+
+All of magnum-capi-helm 1.4.0's are here under their names, so its
+configuration file goes on working; the one default that changed is the
+chart's version.
+"""
+
+from __future__ import annotations
+
+from magnum.conf import paths
+from oslo_config import cfg
+
+from magnum_capi_helm.model import option_types
+
+OPTIONS: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "kubeconfig_file",
+        default="",
+        help="Kubeconfig of the management cluster. Empty: the environment "
+        "variable KUBECONFIG, then ~/.kube/config.",
+    ),
+    cfg.ListOpt(
+        "management_clusters",
+        default=[],
+        help="Names of the management clusters, where there are several: "
+        "each has a group [capi_helm_management_<name>], and "
+        "kubeconfig_file above is not used. Add to it at will, and leave a "
+        "name in it as long as the management cluster has clusters. Empty: "
+        "the one of kubeconfig_file.",
+    ),
+    cfg.StrOpt(
+        "namespace_prefix",
+        default="magnum",
+        help="Prefix of the namespace that each project gets on the "
+        "management cluster: <prefix>-<project id>. Two clouds that share "
+        "one management cluster need different prefixes.",
+    ),
+    cfg.StrOpt(
+        "helm_chart_repo",
+        default="https://azimuth-cloud.github.io/capi-helm-charts",
+        help="Repository of the helm chart. Empty when helm_chart_name is a "
+        "path or an oci:// reference.",
+    ),
+    cfg.StrOpt(
+        "helm_chart_name",
+        default="openstack-cluster",
+        help="Name of the helm chart, or an oci:// reference, or the path "
+        "of a chart on the conductor, a directory or an archive. A path "
+        "gives the version that its chart has, and no other.",
+    ),
+    cfg.StrOpt(
+        "default_helm_chart_version",
+        default="0.27.0",
+        help="Version of the chart for new clusters whose template has no "
+        "label capi_helm_chart_version. Existing clusters keep theirs.",
+    ),
+    cfg.StrOpt(
+        "chart_store",
+        default=paths.state_path_def("capi_helm", "charts"),
+        help="Directory where charts are kept, one <name>-<version>.tgz for "
+        "each version. A chart that is here is never downloaded: fill it by "
+        "hand where conductors can't reach the repository. If it is not set "
+        "and magnum-conductor can't write the default, which without "
+        "state_path is in Magnum's Python package, new charts go to a "
+        "directory of magnum-conductor's user in temporary space.",
+    ),
+    cfg.IntOpt(
+        "minimum_flavor_ram",
+        default=2048,
+        min=0,
+        help="Least memory of a flavor for nodes, in MiB.",
+    ),
+    cfg.IntOpt(
+        "minimum_flavor_vcpus",
+        default=2,
+        min=0,
+        help="Least number of VCPUs of a flavor for nodes.",
+    ),
+    cfg.StrOpt(
+        "csi_cinder_default_volume_type",
+        help="Cinder volume type of the default StorageClass. Unset: "
+        "Cinder's own default type.",
+    ),
+    cfg.ListOpt(
+        "csi_cinder_allowed_topologies",
+        default=[],
+        help="Zones in which volumes of the StorageClasses may be made; "
+        "empty for all.",
+    ),
+    cfg.Opt(
+        "api_resources",
+        type=option_types.ApiResources(),
+        default={},
+        help="JSON object that pins API versions of the management cluster: "
+        'kind -> {"api_version": ..., "plural_name": ...}. What is not in '
+        "it is discovered.",
+    ),
+    cfg.ListOpt(
+        "k8s_control_plane_resource_conditions",
+        default=[
+            "MachinesReady",
+            "Ready",
+            "EtcdClusterHealthy",
+            "ControlPlaneComponentsHealthy",
+        ],
+        help="Conditions of the control plane that must be true, where it "
+        "has them, before a cluster is complete.",
+    ),
+    cfg.IntOpt(
+        "helm_timeout",
+        default=300,
+        min=10,
+        help="Seconds that one run of helm may take.",
+    ),
+    cfg.IntOpt(
+        "max_helm_processes",
+        default=0,
+        min=0,
+        help="How many helm processes one process of magnum-conductor runs "
+        "at once; what is more waits in line. 0: as many as the host has "
+        "processors for each of the [conductor] workers, at least 2.",
+    ),
+    cfg.FloatOpt(
+        "api_connect_timeout",
+        default=3.05,
+        min=0.1,
+        help="Seconds to wait for a connection to the management cluster.",
+    ),
+    cfg.FloatOpt(
+        "api_read_timeout",
+        default=15.0,
+        min=0.1,
+        help="Seconds to wait for an answer of the management cluster.",
+    ),
+    cfg.IntOpt(
+        "operation_timeout",
+        default=60,
+        min=0,
+        help="Minutes after which an update without progress, a delete, or "
+        "a create without a time-out of its own has failed. 0: never. An "
+        "update makes progress when it has more new machines with a ready "
+        "node, or fewer old ones, than ever before. What has failed and "
+        "gets there after all is complete all the same.",
+    ),
+    cfg.StrOpt(
+        "cleanup",
+        default="auto",
+        choices=["auto", "driver", "none"],
+        help="Who deletes the load balancers, floating IPs, security groups "
+        "and volumes that Kubernetes made, when a cluster is deleted: auto, "
+        "the driver, unless cluster-api-janitor-openstack takes care of the "
+        "cluster; driver, always the driver; none, never the driver.",
+    ),
+    cfg.IntOpt(
+        "cleanup_timeout",
+        default=10,
+        min=0,
+        help="Minutes for which the deletion of a cluster waits for load "
+        "balancers, floating IPs, security groups or volumes that Kubernetes "
+        "made and of which none goes any more. Then it goes on without them, "
+        "and the log names them.",
+    ),
+    cfg.StrOpt(
+        "unknown_labels",
+        default="warn",
+        choices=["warn", "reject"],
+        help="What to do with a label that has no effect: log a warning, or "
+        "refuse the cluster. It is one that no driver knows, or that asks "
+        "for what clusters of another driver have and these have not.",
+    ),
+    cfg.StrOpt(
+        "api_load_balancer",
+        default="always",
+        choices=["always", "requested"],
+        help="When the Kubernetes API gets an Octavia load balancer: always, "
+        "as with 1.4.0, or only where template or cluster have "
+        "master_lb_enabled. Without one, the floating IP goes to the only "
+        "control plane machine.",
+    ),
+    cfg.DictOpt(
+        "server_metadata",
+        default={},
+        help="Nova metadata of every server of a new cluster, beside the "
+        "cluster's UUID, name and template: for billing.",
+    ),
+    cfg.StrOpt(
+        "quota_check",
+        default="off",
+        choices=["off", "warn", "refuse"],
+        help="Compare what a new cluster or nodegroup, or a larger one, "
+        "needs with the project's free quota of Nova, Cinder and Neutron, "
+        "one more machine for each rollout included, and log or refuse what "
+        "does not fit.",
+    ),
+    cfg.ListOpt(
+        "values_files",
+        default=[],
+        help="YAML files with chart values that are laid over those of every "
+        "cluster that is created or upgraded, the last one on top. Names, "
+        "counts and credentials are out of their reach.",
+    ),
+    cfg.StrOpt(
+        "values_profile_dir",
+        default="",
+        help="Directory of named profiles, NAME.yaml each, with chart "
+        "values. A template picks them with the label "
+        "capi_helm_values_profiles.",
+    ),
+    cfg.StrOpt(
+        "registry_mirror",
+        default="",
+        help="Registry, may be with a path, that mirrors every registry "
+        "below the name of each: MIRROR/docker.io, MIRROR/quay.io and so "
+        "on. Machines and addons pull from it alone.",
+    ),
+    cfg.StrOpt(
+        "registry_auth_file",
+        default="",
+        help="YAML file with passwords of registries: host -> {username, "
+        "password}. They reach the machines through a Secret.",
+    ),
+    cfg.ListOpt(
+        "trusted_ca_files",
+        default=[],
+        help="PEM files with CAs that the machines of new clusters trust, "
+        "beside those of [drivers] openstack_ca_file: of a registry, a "
+        "proxy and the like. 16 KiB together.",
+    ),
+    cfg.StrOpt(
+        "audit_policy_file",
+        default="",
+        help="YAML file with the audit policy (audit.k8s.io) of clusters "
+        "that have an audit log. Empty: the driver's own, with the level "
+        "that the label audit_log_policy_level chooses.",
+    ),
+    cfg.StrOpt(
+        "addon_repository",
+        default="",
+        help="Helm repository that has the charts of all addons. Empty: each "
+        "addon's own. `magnum-capi-helm chart mirror` fills one.",
+    ),
+]

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The key that encrypts a cluster's data in etcd.
+
+One Secret for each cluster that wants it, beside its release and owned by no
+release: with another key everything that is encrypted is lost. So it is made
+once and never written again. It goes with the cluster's other Secrets when
+the cluster is deleted.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+
+from oslo_log import log
+
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+
+LOG = log.getLogger(__name__)
+
+#: What secretbox takes, and AES-256 for the others.
+_BYTES = 32
+
+
+def ensure(
+    management: client.Client,
+    namespace: str,
+    release: str,
+    labels: dict[str, str],
+) -> None:
+    """Make the key, unless the cluster has one.
+
+    The chart takes the Secret's data as it is for the API server's file:
+    both have the raw bytes in base64, once.
+    """
+    key = base64.b64encode(secrets.token_bytes(_BYTES)).decode()
+    name = names.etcd_key(release)
+    try:
+        management.create(
+            kinds.SECRET,
+            {
+                "metadata": {
+                    "name": name,
+                    "namespace": namespace,
+                    "labels": labels,
+                },
+                "type": "Opaque",
+                # Even a client that may write Secrets can't change it.
+                "immutable": True,
+                "data": {"key": key},
+            },
+        )
+    except errors.Conflict:
+        LOG.info("release %s has its etcd key already", release)

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What was last wanted of a release: chart, values and fingerprint.
+
+Kept in a Secret beside the release and written *before* helm runs, so that
+any conductor can finish what another began, and a changed default, image
+name or driver version never reaches a cluster through a mere resize. Keys that
+this version does not know are a newer one's, and stay when it writes again.
+
+The same Secret holds what requests about single nodegroups parked there for
+whoever applies next: each in a key of its own, so that writing one needs no
+Lease and never undoes another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import dataclasses
+import re
+from typing import Any
+
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import requested_groups
+
+_FORMAT = "1"
+_HEAD = "intent.json"
+_VALUES = "values.json.gz"
+_BEFORE = "before.json"
+_BEFORE_VALUES = "before-values.json.gz"
+
+_PLACE = "the Secret with what is wanted of the cluster, <release>-intent"
+
+#: Parked, takes away what the last upgrade can be taken back to.
+NO_WAY_BACK = {_BEFORE: None, _BEFORE_VALUES: None}
+
+#: What an upgrade still has to write into Magnum's rows.
+MOVES = "moves.json"
+_HEAD_KEYS = frozenset(
+    {"format", "chart", "digest", "fingerprint", "since", "labels"}
+)
+_BEFORE_KEYS = frozenset({"chart", "labels", "moves"})
+_CHART_KEYS = frozenset(
+    each.name for each in dataclasses.fields(cluster_spec.Chart)
+)
+_MOVES_KEYS = frozenset({"template", "groups"})
+
+
+class NewerError(errors.ManagementError):
+    """This version can't read it, and must not write over it."""
+
+    retriable = True
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"{_PLACE}, was written by a newer version of the driver, which "
+            "goes on with it"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Moves:
+    """What Magnum's rows say once an upgrade is accepted.
+
+    :param template: UUID of the cluster's template
+    :param groups: UUID of a nodegroup -> its fields
+    """
+
+    template: str
+    groups: Mapping[str, Mapping[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Before:
+    """What a release was before its last upgrade.
+
+    :param labels: as :attr:`Intent.labels`
+    :param moves: what takes the rows back
+    """
+
+    chart: cluster_spec.Chart
+    values: dict[str, Any]
+    labels: Mapping[str, str] | None
+    moves: Moves
+
+
+@dataclasses.dataclass(frozen=True)
+class Intent:
+    """One intent.
+
+    :param fingerprint: of the rows it was made from (``wanted.Rows``)
+    :param since: when it was written, seconds since 1970
+    :param labels: those that the cluster's user gave, once the row has some
+        of a former template beside them; None: as in the row
+    :param moves: what an upgrade still has to write into the rows
+    :param before: what the last upgrade can be taken back to
+    :param digest: SHA-256 of the packaged chart that the cluster was made
+        from, or upgraded to; empty: not known
+    :param more: keys of a newer version, by where they stand
+    """
+
+    chart: cluster_spec.Chart
+    values: dict[str, Any]
+    fingerprint: str
+    since: float
+    labels: Mapping[str, str] | None = None
+    moves: Moves | None = None
+    before: Before | None = None
+    digest: str = ""
+    more: Mapping[str, Mapping[str, Any]] = dataclasses.field(
+        default_factory=dict
+    )
+
+    def to_secret(self) -> dict[str, str]:
+        """The ``data`` of its Secret."""
+        head = {
+            "format": _FORMAT,
+            "chart": self._with("chart", dataclasses.asdict(self.chart)),
+            "fingerprint": self.fingerprint,
+            "since": self.since,
+        }
+        if self.digest:
+            head["digest"] = self.digest
+        if self.labels is not None:
+            head["labels"] = dict(self.labels)
+        found = {
+            _HEAD: encoding.plain(self._with("head", head)),
+            _VALUES: encoding.pack(self.values),
+        }
+        if self.moves:
+            moves = dataclasses.asdict(self.moves)
+            found[MOVES] = encoding.plain(self._with("moves", moves))
+        if self.before:
+            found |= self._before_to_secret(self.before)
+        return found
+
+    def _before_to_secret(self, before: Before) -> dict[str, str]:
+        chart, moves = before.chart, before.moves
+        head = {
+            "chart": self._with("before.chart", dataclasses.asdict(chart)),
+            "moves": self._with("before.moves", dataclasses.asdict(moves)),
+            "labels": before.labels,
+        }
+        return {
+            _BEFORE: encoding.plain(self._with("before", head)),
+            _BEFORE_VALUES: encoding.pack(before.values),
+        }
+
+    def _with(self, where: str, known: dict[str, Any]) -> dict[str, Any]:
+        return {**self.more.get(where, {}), **known}
+
+
+def from_secret(data: dict[str, str]) -> Intent:
+    """The intent that a Secret holds.
+
+    :raises NewerError: in a format of a newer version
+    :raises ManagementError: it holds none that can be read
+    """
+    try:
+        head = encoding.read_plain(data[_HEAD])
+        if int(head["format"]) > int(_FORMAT):
+            raise NewerError
+        if head["format"] != _FORMAT:
+            raise ValueError(head["format"])
+        more: encoding.More = {}
+        encoding.known(more, "head", head, _HEAD_KEYS)
+        return Intent(
+            chart=_chart(more, "chart", head),
+            values=encoding.unpack(data[_VALUES]),
+            fingerprint=head["fingerprint"],
+            since=float(head["since"]),
+            labels=head.get("labels"),
+            moves=_moves(more, data),
+            before=_before(more, data),
+            digest=head.get("digest", ""),
+            more=more,
+        )
+    except encoding.DAMAGED as error:
+        raise errors.ManagementError(
+            f"{_PLACE}, is damaged ({type(error).__name__})"
+        ) from error
+
+
+def _chart(
+    more: encoding.More, where: str, head: dict[str, Any]
+) -> cluster_spec.Chart:
+    return cluster_spec.Chart(
+        **encoding.known(more, where, head["chart"], _CHART_KEYS)
+    )
+
+
+def _moves(more: encoding.More, data: Mapping[str, str]) -> Moves | None:
+    if MOVES not in data:
+        return None
+    found = encoding.read_plain(data[MOVES])
+    return Moves(**encoding.known(more, "moves", found, _MOVES_KEYS))
+
+
+def _before(more: encoding.More, data: Mapping[str, str]) -> Before | None:
+    if _BEFORE not in data:
+        return None
+    head = encoding.read_plain(data[_BEFORE])
+    encoding.known(more, "before", head, _BEFORE_KEYS)
+    moves = encoding.known(more, "before.moves", head["moves"], _MOVES_KEYS)
+    return Before(
+        chart=_chart(more, "before.chart", head),
+        values=encoding.unpack(data[_BEFORE_VALUES]),
+        labels=head["labels"],
+        moves=Moves(**moves),
+    )
+
+
+def has_intent(data: Mapping[str, str]) -> bool:
+    """Whether a Secret holds an intent, and not parked requests alone."""
+    return _HEAD in data or _VALUES in data
+
+
+#: ``group-<uuid>`` and what is parked: an item of ``nodeGroups`` (nothing
+#: more), the delete mark, or a change for the settings of that name.
+_KEY = re.compile(r"group-([0-9a-f-]{36})(?:\.([0-9a-z]+))?")
+_DELETED = "deleted"
+
+
+@dataclasses.dataclass(frozen=True)
+class Parked:
+    """What requests about nodegroups left for whoever applies next.
+
+    :param items: by UUID: the item of a new group
+    :param changes: by UUID and ``Group.settings_id``: keys of the group's
+        item that those settings want; a key that is None has to go
+    :param deleted: UUIDs of groups that are to be deleted, whatever their
+        rows say by now
+    :param keys: all keys, with the UUID of the group of each
+    """
+
+    items: Mapping[str, dict[str, Any]] = dataclasses.field(
+        default_factory=dict
+    )
+    changes: Mapping[tuple[str, str], dict[str, Any]] = dataclasses.field(
+        default_factory=dict
+    )
+    deleted: frozenset[str] = frozenset()
+    keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def change_of(self, group: requested_groups.Group) -> dict[str, Any]:
+        """What the group's present settings change in its item."""
+        return self.changes.get((group.uuid, group.settings_id), {})
+
+    def keys_of(self, uuids: Iterable[str]) -> frozenset[str]:
+        """All keys of some groups."""
+        wanted_uuids = frozenset(uuids)
+        return frozenset(
+            key for key, uuid in self.keys.items() if uuid in wanted_uuids
+        )
+
+
+def item_key(uuid: str) -> str:
+    """Where the item of a new group is parked."""
+    return f"group-{uuid}"
+
+
+def change_key(group: requested_groups.Group) -> str:
+    """Where the change is parked that the group's settings want."""
+    return f"group-{group.uuid}.{group.settings_id}"
+
+
+def deleted_key(uuid: str) -> str:
+    """Where it is said that a group is to be deleted."""
+    return f"group-{uuid}.{_DELETED}"
+
+
+def parked(data: Mapping[str, str]) -> Parked:
+    """What is parked in a Secret.
+
+    :raises ManagementError: something that can't be read
+    """
+    found = {
+        key: match
+        for key in data
+        if (match := _KEY.fullmatch(key)) is not None
+    }
+    try:
+        contents = {key: encoding.read_plain(data[key]) for key in found}
+    except encoding.DAMAGED as error:
+        raise errors.ManagementError(
+            f"a nodegroup in {_PLACE}, is damaged ({type(error).__name__})"
+        ) from error
+    return Parked(
+        items={
+            match[1]: contents[key]
+            for key, match in found.items()
+            if match[2] is None
+        },
+        changes={
+            (match[1], match[2]): contents[key]
+            for key, match in found.items()
+            if match[2] not in (None, _DELETED)
+        },
+        deleted=frozenset(
+            match[1] for match in found.values() if match[2] == _DELETED
+        ),
+        keys={key: match[1] for key, match in found.items()},
+    )

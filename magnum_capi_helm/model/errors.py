@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What can go wrong, as the driver's own exceptions.
+
+The text of each is one line that says what is wrong and what to do about it.
+Its first sentence names the field and the rule; values, names and examples,
+which may have full stops, follow. Magnum's API cuts the title of an error at
+the first full stop (``magnum.api.middleware.parsable_error``), and ``openstack
+coe`` prints the title alone.
+
+The text may be shown to a tenant, so it never holds a secret, a manifest or a
+path of a credential. :mod:`magnum_capi_helm.operations.faults` maps them to
+exceptions of Magnum, in one place.
+"""
+
+from __future__ import annotations
+
+#: Characters of one value that a text shows at most.
+_SHOWN = 100
+#: Characters of a whole text: names that are not quoted may be long as well.
+_LONGEST = 2000
+
+
+def shown(value: object) -> str:
+    """What a user typed, for a text: quoted, in one line and not too long."""
+    quoted = repr(value)
+    if len(quoted) <= _SHOWN:
+        return quoted
+    return f"{quoted[: _SHOWN - 4]}...{quoted[-1]}"
+
+
+def _one_line(text: str) -> str:
+    """The text without what a log or a terminal would take for more of it."""
+    cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    if cut.isprintable():
+        return cut
+    return "".join(
+        each
+        if each.isprintable()
+        else each.encode("unicode_escape").decode("ascii")
+        for each in cut
+    )
+
+
+class CapiHelmError(Exception):
+    """Base of all. ``retriable``: the same call may succeed later.
+
+    :param text: becomes one line, whatever names of a user's are in it
+    """
+
+    retriable = False
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(_one_line(text))
+
+
+class InvalidInput(CapiHelmError):
+    """The request can't be served as it stands; the user can correct it."""
+
+
+class LabelError(InvalidInput):
+    """A label's value is not allowed.
+
+    :param name: the label
+    :param value: what the user gave
+    :param allowed: what is allowed, in words without a full stop
+    :param details: what else to say, such as an example
+    """
+
+    def __init__(
+        self, name: str, value: object, allowed: str, details: str = ""
+    ) -> None:
+        more = f"; {details}" if details else ""
+        super().__init__(
+            f"label {name}: give {allowed}. It is {shown(value)}{more}"
+        )
+        self.name = name
+        self.value = value
+        self.allowed = allowed
+
+
+class NotSupported(CapiHelmError):
+    """A request this driver does not serve."""
+
+
+class Frozen(NotSupported):
+    """The management cluster is frozen: nothing begins on it for now.
+
+    :param called: the management cluster
+    :param reason: the operator's
+    """
+
+    retriable = True
+
+    def __init__(self, called: str, reason: str) -> None:
+        super().__init__(
+            f"{called} is frozen for maintenance, try again when that is "
+            f"over. The operator says: {reason}"
+        )
+
+
+class WouldReplace(NotSupported):
+    """helm would give machines that nobody asked to replace another template.
+
+    Retriable: it works again once the chart is what it was.
+    """
+
+    retriable = True
+
+
+class NotConfigured(CapiHelmError):
+    """The operator has to change the configuration of the conductor."""
+
+
+class CloudError(CapiHelmError):
+    """An OpenStack service refused a request or did not answer."""
+
+
+class CloudUnreachable(CloudError):
+    """An OpenStack service did not answer; it may later."""
+
+    retriable = True
+
+
+class ManagementError(CapiHelmError):
+    """The Kubernetes API of the management cluster refused a request."""
+
+
+class ManagementUnreachable(ManagementError):
+    """The management cluster did not answer in time, or with a 5xx."""
+
+    retriable = True
+
+
+class ManagementUnserved(ManagementUnreachable):
+    """The management cluster serves no such kind, at least for now."""
+
+
+class Conflict(ManagementError):
+    """Somebody else changed the object first (409)."""
+
+    retriable = True
+
+
+class HelmError(CapiHelmError):
+    """helm refused the release."""
+
+
+class HelmBusy(HelmError):
+    """Another helm works on the release, or died while it did."""
+
+    retriable = True
+
+
+class NoTurn(HelmError):
+    """As many helm processes run as may.
+
+    :param before: how many wait for one already
+    """
+
+    retriable = True
+
+    def __init__(self, before: int) -> None:
+        super().__init__(f"waiting for helm: {before} before it")
+
+
+class HelmUnreachable(HelmError):
+    """helm could not reach the management cluster, or ran out of time."""
+
+    retriable = True
+
+
+class ReleaseStranded(HelmError):
+    """helm did not find the objects of its own record, as they are named.
+
+    It may be that their API versions are not served any more. To uninstall,
+    helm does not say whether that is it.
+    """
+
+
+class ReleaseAbsent(HelmError):
+    """There is no such release."""
+
+
+class ChartUnavailable(HelmError):
+    """The chart is neither in the chart store nor in the repository."""
+
+
+class ChartUnstorable(ChartUnavailable):
+    """A disk of the conductor does not take the chart; nobody else errs."""
+
+
+class LeaseHeld(CapiHelmError):
+    """Another conductor works on the cluster at this moment."""
+
+    retriable = True
+
+
+class LeaseLost(LeaseHeld):
+    """This conductor stood still so long that another one took over.
+
+    It must write nothing more: not to the management cluster, and no status.
+
+    :param holder: who has the Lease now, where that is known
+    """
+
+    def __init__(self, release: str, holder: str | None = None) -> None:
+        self.holder = holder
+        by = f" by {holder}" if holder else ""
+        super().__init__(f"the Lease of {release} was taken over{by}")

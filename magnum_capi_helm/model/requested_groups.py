@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What Magnum's rows want, as plain data, and its fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+import dataclasses
+import hashlib
+import json
+
+from magnum_capi_helm.model import names
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """One nodegroup row.
+
+    :param name: Magnum's name of the group
+    :param chart_name: the chart's name of the group; empty: it has none
+    :param control_plane: whether it is the group of role master
+    :param count: wanted machines
+    :param minimum: the row's lower bound for the autoscaler
+    :param maximum: the row's upper bound; None: not set
+    :param node_labels: the row's labels of Kubernetes nodes, by key
+    :param node_taints: the row's taints: key, value and effect of each
+    :param made: whether the driver ever took it on
+    """
+
+    uuid: str
+    name: str
+    chart_name: str
+    control_plane: bool
+    count: int
+    flavor_id: str | None = None
+    image_id: str | None = None
+    minimum: int = 0
+    maximum: int | None = None
+    node_labels: tuple[tuple[str, str], ...] = ()
+    node_taints: tuple[tuple[str, str, str], ...] = ()
+    made: bool = True
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What a nodegroup update may change, as far as it is set."""
+        found = {
+            "minimum": self.minimum,
+            "maximum": self.maximum,
+            "node_labels": dict(self.node_labels),
+            "node_taints": list(self.node_taints),
+        }
+        return {key: value for key, value in found.items() if value}
+
+    @property
+    def settings_id(self) -> str:
+        """A short name of :attr:`settings`: lowercase letters and digits."""
+        text = json.dumps(self.settings, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """A cluster's rows.
+
+    :param groups: those that ought to exist
+    :param leaving: those that are being deleted
+    :param refused: those that are neither: not taken on, or not yet
+    """
+
+    uuid: str
+    release: str
+    groups: tuple[Group, ...]
+    leaving: tuple[Group, ...] = ()
+    refused: tuple[Group, ...] = ()
+
+    @property
+    def workers(self) -> tuple[Group, ...]:
+        """All groups that ought to exist, but the control plane."""
+        return tuple(each for each in self.groups if not each.control_plane)
+
+    @property
+    def master(self) -> Group | None:
+        """The control plane's group."""
+        for each in self.groups:
+            if each.control_plane:
+                return each
+        return None
+
+    @property
+    def doomed(self) -> bool:
+        """Whether the whole cluster is being deleted.
+
+        A group operation puts UPDATE_IN_PROGRESS over the cluster's own
+        DELETE_IN_PROGRESS, but not over that of the control plane's row.
+        """
+        return any(each.control_plane for each in self.leaving)
+
+    def with_group(self, group: Group) -> Rows:
+        """With a group as it ought to exist, instead of its present one."""
+        left = self._without(group.uuid)
+        return dataclasses.replace(left, groups=(*left.groups, group))
+
+    def with_leaving(self, group: Group) -> Rows:
+        """With a group that is being deleted, instead of its present one."""
+        left = self._without(group.uuid)
+        return dataclasses.replace(left, leaving=(*left.leaving, group))
+
+    def _without(self, uuid: str) -> Rows:
+        def others(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+            return tuple(each for each in groups if each.uuid != uuid)
+
+        return dataclasses.replace(
+            self,
+            groups=others(self.groups),
+            leaving=others(self.leaving),
+            refused=others(self.refused),
+        )
+
+    def counted(self, counts: Mapping[str, int]) -> Rows:
+        """With other counts, by the UUIDs of groups."""
+        return dataclasses.replace(
+            self,
+            groups=tuple(
+                dataclasses.replace(
+                    each, count=counts.get(each.uuid, each.count)
+                )
+                for each in self.groups
+            ),
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Wanted machines by the chart's name of each worker group."""
+        return {each.chart_name: each.count for each in self.workers}
+
+    def known_as(self, existing: Collection[str]) -> Rows:
+        """With the names that the groups of a release go by.
+
+        1.4.0 made other names, and a group of its own keeps its name for
+        life. Each name has one owner: whose it is by today's rule goes
+        before whom 1.4.0 may have given it to, and groups that were taken
+        on go before the others. One of those others may end with no name.
+
+        :param existing: chart names of the groups that a release has
+        """
+        owners = self._owners(existing)
+
+        def named(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+            return tuple(
+                dataclasses.replace(
+                    each,
+                    chart_name=owners.get(
+                        each.uuid, each.chart_name if each.made else ""
+                    ),
+                )
+                for each in groups
+            )
+
+        return dataclasses.replace(
+            self,
+            groups=named(self.groups),
+            leaving=named(self.leaving),
+            refused=named(self.refused),
+        )
+
+    def _owners(self, existing: Collection[str]) -> dict[str, str]:
+        """UUID of a group -> its name among the existing ones."""
+        others = (*self.leaving, *self.refused)
+        taken_on = (*self.groups, *(each for each in others if each.made))
+        free = set(existing)
+        found: dict[str, str] = {}
+        for groups in (taken_on, others):
+            for naming in (_own_name, _legacy_name):
+                for each in groups:
+                    name = naming(each)
+                    if each.uuid not in found and name in free:
+                        found[each.uuid] = name
+                        free.discard(name)
+        return found
+
+    def fingerprint(self) -> str:
+        """Changes when, and only when, the rows want something else."""
+        wanted = sorted(json.dumps(_wanted_of(each)) for each in self.groups)
+        digest = hashlib.sha256("\n".join(wanted).encode()).hexdigest()
+        return f"v1-{digest[:24]}"
+
+
+def _wanted_of(group: Group) -> list[object]:
+    found: list[object] = [
+        group.uuid,
+        group.count,
+        group.flavor_id,
+        group.image_id,
+    ]
+    # Only where there are some: fingerprints are kept in living clusters.
+    if group.settings:
+        found.append(group.settings_id)
+    return found
+
+
+def _own_name(group: Group) -> str:
+    return group.chart_name
+
+
+def _legacy_name(group: Group) -> str:
+    return names.legacy_node_group(group.name)

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which machines go when a release changes."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.chart import diff
+
+DEPLOYMENT: dict[str, Any] = {
+    "kind": "MachineDeployment",
+    "metadata": {"name": "web-workers", "labels": {"helm.sh/chart": "a-1"}},
+    "spec": {
+        "replicas": 3,
+        "strategy": {"rollingUpdate": {"maxSurge": 0}},
+        "template": {
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {
+                "version": "v1.34.2",
+                "failureDomain": "az1",
+                "bootstrap": {
+                    "configRef": {
+                        "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1",
+                        "name": "web-workers-1111",
+                    }
+                },
+                "infrastructureRef": {
+                    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+                    "name": "web-workers-2222",
+                },
+                "nodeDrainTimeout": "5m0s",
+            },
+        },
+    },
+}
+PLANE: dict[str, Any] = {
+    "kind": "KubeadmControlPlane",
+    "metadata": {"name": "web-control-plane"},
+    "spec": {
+        "replicas": 3,
+        "version": "v1.34.2",
+        "machineTemplate": {
+            "metadata": {"labels": {"a": "b"}},
+            "infrastructureRef": {
+                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+                "name": "web-control-plane-1111",
+            },
+            "nodeDrainTimeout": "5m0s",
+        },
+        "kubeadmConfigSpec": {"files": []},
+        "rolloutStrategy": {"rollingUpdate": {"maxSurge": 1}},
+    },
+}
+
+
+def _with(item: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    changed = copy.deepcopy(item)
+    *parents, last = path.split(".")
+    target = changed
+    for each in parents:
+        target = target[each]
+    target[last] = value
+    return changed
+
+
+def _change(item: dict[str, Any], path: str, value: Any) -> Any:
+    (found,) = diff.changes([item], [_with(item, path, value)])
+    return found
+
+
+class MachinesTest(base.BaseTestCase):
+    def test_what_replaces_the_machines_of_a_group(self) -> None:
+        for path, value, replaced in (
+            ("spec.template.spec.version", "v1.35.1", 3),
+            ("spec.template.spec.failureDomain", "az2", 3),
+            ("spec.template.spec.infrastructureRef.name", "other", 3),
+            ("spec.template.spec.bootstrap.configRef.name", "other", 3),
+            ("spec.template.spec.nodeDrainTimeout", "1m", 0),
+            ("spec.template.metadata.labels", {"c": "d"}, 0),
+            ("spec.strategy.rollingUpdate.maxSurge", 1, 0),
+            ("spec.replicas", 5, 0),
+        ):
+            self.assertEqual(
+                replaced, _change(DEPLOYMENT, path, value).replaced, path
+            )
+
+    def test_a_change_names_the_paths(self) -> None:
+        self.assertEqual(
+            diff.Change(
+                "MachineDeployment",
+                "web-workers",
+                "changed",
+                ("spec.template.metadata.labels.c",),
+            ),
+            _change(
+                DEPLOYMENT,
+                "spec.template.metadata.labels",
+                {"a": "b", "c": "d"},
+            ),
+        )
+
+    def test_what_replaces_the_control_plane(self) -> None:
+        for path, value, replaced in (
+            ("spec.version", "v1.35.1", 3),
+            ("spec.machineTemplate.infrastructureRef.name", "other", 3),
+            ("spec.kubeadmConfigSpec.files", [{"path": "/a"}], 3),
+            ("spec.machineTemplate.nodeDrainTimeout", "1m", 0),
+            ("spec.rolloutStrategy.rollingUpdate.maxSurge", 0, 0),
+            ("spec.replicas", 5, 0),
+        ):
+            self.assertEqual(
+                replaced, _change(PLANE, path, value).replaced, path
+            )
+
+    def test_machines_that_come_or_go_are_not_replaced(self) -> None:
+        other = _with(DEPLOYMENT, "spec.template.spec.version", "v1.35.1")
+        for before, after, replaced in ((3, 1, 1), (1, 3, 1), (0, 3, 0)):
+            (found,) = diff.changes(
+                [_with(DEPLOYMENT, "spec.replicas", before)],
+                [_with(other, "spec.replicas", after)],
+            )
+            self.assertEqual(replaced, found.replaced)
+
+    def test_a_group_that_the_autoscaler_owns_has_one_machine_or_more(
+        self,
+    ) -> None:
+        scaled = copy.deepcopy(DEPLOYMENT)
+        del scaled["spec"]["replicas"]
+        found = _change(scaled, "spec.template.spec.version", "v1.35.1")
+        self.assertEqual(1, found.replaced)
+
+    def test_a_group_that_goes_takes_its_machines_along(self) -> None:
+        (found,) = diff.changes([DEPLOYMENT], [])
+        self.assertEqual(
+            diff.Change(
+                "MachineDeployment", "web-workers", "removed", replaced=3
+            ),
+            found,
+        )
+
+
+#: Object, path, new value, and whether its machines are made anew.
+_REMADE: tuple[tuple[dict[str, Any], str, Any, bool], ...] = (
+    (DEPLOYMENT, "spec.template.spec.version", "v1.35.1", True),
+    (DEPLOYMENT, "spec.template.spec.failureDomain", "az2", True),
+    (
+        DEPLOYMENT,
+        "spec.template.spec.infrastructureRef.name",
+        "other",
+        True,
+    ),
+    (
+        DEPLOYMENT,
+        "spec.template.spec.bootstrap.configRef.name",
+        "other",
+        True,
+    ),
+    (
+        DEPLOYMENT,
+        "spec.template.spec.infrastructureRef.apiVersion",
+        "infrastructure.cluster.x-k8s.io/v1alpha7",
+        False,
+    ),
+    (
+        DEPLOYMENT,
+        "spec.template.spec.bootstrap.configRef.apiVersion",
+        "bootstrap.cluster.x-k8s.io/v1beta2",
+        False,
+    ),
+    (
+        PLANE,
+        "spec.machineTemplate.infrastructureRef.apiVersion",
+        "infrastructure.cluster.x-k8s.io/v1alpha7",
+        False,
+    ),
+    (
+        PLANE,
+        "spec.machineTemplate.infrastructureRef.apiVersion",
+        "other.example.org/v1beta1",
+        True,
+    ),
+    (DEPLOYMENT, "spec.template.spec.nodeDrainTimeout", "1m", False),
+    (DEPLOYMENT, "spec.template.metadata.labels", {}, False),
+    (DEPLOYMENT, "spec.replicas", 0, False),
+    (DEPLOYMENT, "metadata.labels", {"helm.sh/chart": "b"}, False),
+    (DEPLOYMENT, "metadata.name", "web-others", True),
+    (PLANE, "spec.version", "v1.35.1", True),
+    (PLANE, "spec.machineTemplate.infrastructureRef.name", "o", True),
+    (PLANE, "spec.kubeadmConfigSpec.files", [{"path": "/a"}], True),
+    (PLANE, "spec.machineTemplate.nodeDrainTimeout", "1m", False),
+    (PLANE, "spec.replicas", 5, False),
+)
+
+
+class RemadeTest(base.BaseTestCase):
+    """Objects whose machines are made from something else."""
+
+    def test_what_counts(self) -> None:
+        for item, path, value, remade in _REMADE:
+            changed = _with(item, path, value)
+            self.assertEqual(
+                (item["metadata"]["name"],) if remade else (),
+                diff.remade([item], [changed]),
+                path,
+            )
+
+    def test_a_group_without_machines_counts(self) -> None:
+        empty = _with(DEPLOYMENT, "spec.replicas", 0)
+        other = _with(empty, "spec.template.spec.version", "v1.35.1")
+        self.assertEqual(("web-workers",), diff.remade([empty], [other]))
+
+    def test_what_is_new_does_not(self) -> None:
+        self.assertEqual((), diff.remade([], [DEPLOYMENT, PLANE]))
+
+
+class ChangesTest(base.BaseTestCase):
+    def test_nothing_changed(self) -> None:
+        both = [DEPLOYMENT, PLANE]
+        self.assertEqual((), diff.changes(both, reversed(both)))
+
+    def test_the_stamp_and_the_charts_name_are_no_change(self) -> None:
+        for path in ("labels", "annotations"):
+            stamp = {
+                "labels": {"helm.sh/chart": "a-2"},
+                "annotations": {"magnum.openstack.org/intent": "v1-2"},
+            }[path]
+            changed = _with(DEPLOYMENT, f"metadata.{path}", stamp)
+            old = _with(DEPLOYMENT, f"metadata.{path}", {})
+            self.assertEqual((), diff.changes([old], [changed]))
+
+    def test_the_stamp_on_an_object_that_had_no_annotations(self) -> None:
+        # A Cluster of 1.4.0.
+        stamp = {"magnum.openstack.org/intent": "v1-2"}
+        stamped = _with(DEPLOYMENT, "metadata.annotations", stamp)
+        self.assertEqual((), diff.changes([DEPLOYMENT], [stamped]))
+
+    def test_what_replaces_machines_comes_first(self) -> None:
+        secret = {"kind": "Config", "metadata": {"name": "a"}, "data": {}}
+        found = diff.changes(
+            [secret, PLANE],
+            [{**secret, "data": {"b": 1}}, _with(PLANE, "spec.version", "v2")],
+        )
+        self.assertEqual(
+            [("KubeadmControlPlane", "changed"), ("Config", "changed")],
+            [(each.kind, each.what) for each in found],
+        )
+
+    def test_a_new_object(self) -> None:
+        (found,) = diff.changes([], [PLANE])
+        self.assertEqual(("added", 0), (found.what, found.replaced))

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rules of upgrades, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.chart import upgrade_rules as rules
+from magnum_capi_helm.model import errors
+
+
+class RulesTest(base.BaseTestCase):
+    def refuses(self, rule: Callable[..., Any], *args: Any) -> bool:
+        """Whether a rule refuses."""
+        try:
+            rule(*args)
+        except errors.CapiHelmError:
+            return True
+        return False
+
+    def test_steps_of_kubernetes(self) -> None:
+        for old, new, refused in (
+            ("1.34.2", "1.34.2", False),
+            ("1.34.2", "1.34.3", False),
+            ("v1.34.2", "1.35.0", False),
+            ("1.34.2", "1.36.0", True),
+            ("1.34.2", "1.34.1", True),
+            ("1.34.2", "1.33.9", True),
+            ("1.9.0", "1.10.0", False),
+            ("1.34.2", "2.0.0", True),
+            ("", "1.30.0", False),
+        ):
+            self.assertEqual(
+                refused,
+                self.refuses(rules.check_kubernetes, old, new),
+                f"{old} {new}",
+            )
+
+    def test_kubelets_that_stay(self) -> None:
+        for kubelet, control_plane, refused in (
+            ("1.35.0", "1.35.1", False),
+            ("1.32.9", "1.35.0", False),
+            ("1.31.0", "1.35.0", True),
+            ("1.36.0", "1.35.0", True),
+            ("", "1.35.0", False),
+        ):
+            self.assertEqual(
+                refused,
+                self.refuses(rules.check_kept, "g", kubelet, control_plane),
+                f"{kubelet} {control_plane}",
+            )
+
+    def test_pairs_of_chart_and_kubernetes(self) -> None:
+        for chart, version, refused in (
+            ("0.27.0", "1.36.0", False),
+            ("0.27.0", "1.37.0", True),
+            ("0.27.0", "1.32.0", True),
+            ("0.10.1", "1.31.0", False),
+            # Nobody knows.
+            ("0.99.0", "1.50.0", False),
+        ):
+            self.assertEqual(
+                refused,
+                self.refuses(rules.check_pair, chart, version),
+                f"{chart} {version}",
+            )
+
+    def test_versions_of_the_chart(self) -> None:
+        self.assertTrue(self.refuses(rules.check_chart, "0.27.0", "0.9.0"))
+        self.assertFalse(self.refuses(rules.check_chart, "0.9.0", "0.27.0"))
+        self.assertEqual("0.27.0", rules.newer_chart("0.27.0", "0.9.0"))
+        self.assertEqual("0.27.0", rules.newer_chart("0.9.0", "0.27.0"))
+
+    def test_batches(self) -> None:
+        rolling = {"rolloutStrategy": {"rollingUpdate": {"maxUnavailable": 2}}}
+        for item, size, expected in (
+            ({"machineCount": 3}, 2, {"machineCount": 3, **rolling}),
+            ({"machineCount": 2}, 9, {"machineCount": 2, **rolling}),
+            ({"machineCount": 1}, 9, {"machineCount": 1}),
+            ({"machineCount": 0}, 9, {"machineCount": 0}),
+            ({"machineCount": 3, **rolling}, 1, {"machineCount": 3}),
+            ({"machineCount": 3, **rolling}, None, {"machineCount": 3}),
+            ({"machineCountMax": 2}, 9, {"machineCountMax": 2, **rolling}),
+        ):
+            self.assertEqual(expected, rules.batched(item, size))
+        for wrong in (0, -1, "2", 1.5):
+            self.assertTrue(self.refuses(rules.check_batch, wrong), wrong)
+
+    def test_groups_of_1_4_0_are_pinned_to_what_all_had(self) -> None:
+        values = {"kubernetesVersion": "1.30.0", "machineImageId": "i-1"}
+        for item, expected in (
+            ({"name": "a"}, {"name": "a", **values}),
+            (
+                {"machineImageId": "i-2"},
+                {"kubernetesVersion": "1.30.0", "machineImageId": "i-2"},
+            ),
+            (
+                {"kubernetesVersion": "1.29.0"},
+                {**values, "kubernetesVersion": "1.29.0"},
+            ),
+        ):
+            self.assertEqual(expected, rules.pinned(item, values))

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values: every leaf has one writer, and the whole is a literal."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any, ClassVar
+
+from oslotest import base
+
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.tests.unit.features import specs
+
+
+class MergeTest(base.BaseTestCase):
+    def test_dictionaries_merge(self) -> None:
+        target: dict[str, Any] = {"a": {"b": 1}}
+        values.merge(target, {"a": {"c": {"d": 2}}, "e": 3})
+        self.assertEqual({"a": {"b": 1, "c": {"d": 2}}, "e": 3}, target)
+
+    def test_two_writers_of_one_leaf_are_an_error(self) -> None:
+        rows: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+            ({"a": {"b": 1}}, {"a": {"b": 2}}, "a.b"),
+            ({"a": {"b": 1}}, {"a": {"b": 1}}, "a.b"),
+            ({"a": [1]}, {"a": [2]}, "a"),
+            ({"a": {"b": {}}}, {"a": {"b": None}}, "a.b"),
+            ({"a": 1}, {"a": {"b": 2}}, "a"),
+        ]
+        for target, source, path in rows:
+            error = self.assertRaises(
+                values.TwoWritersError, values.merge, target, source
+            )
+            self.assertEqual(path, str(error))
+
+    def test_what_was_merged_is_a_copy(self) -> None:
+        source = {"a": {"b": [1]}}
+        target: dict[str, Any] = {}
+        values.merge(target, source)
+        target["a"]["b"].append(2)
+        self.assertEqual({"a": {"b": [1]}}, source)
+
+
+_IMAGE = specs.IMAGE.id
+_HEALING: dict[str, Any] = {"healthCheck": {"enabled": True}}
+#: What the smallest cluster comes to.
+SMALL: dict[str, Any] = {
+    "kubernetesVersion": "1.34.2",
+    "machineImageId": _IMAGE,
+    "osDistro": "ubuntu",
+    "cloudCredentialsSecretName": "demo-45f11a8de301-cloud-credentials",
+    "controlPlane": _HEALING
+    | {
+        "machineFlavor": "m1.large",
+        "machineImageId": _IMAGE,
+        "kubernetesVersion": "1.34.2",
+        "machineCount": 3,
+        "nodeLabels": {"magnum.openstack.org/role": "master"},
+    },
+    "nodeGroupDefaults": _HEALING,
+    "nodeGroups": [
+        {
+            "name": "default-worker",
+            "machineFlavor": "m1.small",
+            "machineImageId": _IMAGE,
+            "kubernetesVersion": "1.34.2",
+            "machineCount": 2,
+            "nodeLabels": {
+                "magnum.openstack.org/role": "worker",
+                "magnum.openstack.org/nodegroup": "default-worker",
+            },
+        }
+    ],
+    "clusterNetworking": {"internalNetwork": {"nodeCidr": "10.0.0.0/24"}},
+    "apiServer": {
+        "enableLoadBalancer": True,
+        "loadBalancerProvider": "amphora",
+        "associateFloatingIP": True,
+    },
+    "addons": {
+        "cni": {"type": "calico"},
+        "monitoring": {"enabled": False},
+        "reloader": {"enabled": True},
+        "ingress": {"enabled": False},
+        "openstack": {
+            "cloudConfig": {
+                "LoadBalancer": {
+                    "lb-provider": "amphora",
+                    "lb-method": "ROUND_ROBIN",
+                    "create-monitor": True,
+                }
+            },
+            "csiCinder": {"defaultStorageClass": {"enabled": False}},
+        },
+    },
+}
+
+
+class BuildTest(base.BaseTestCase):
+    def test_a_small_cluster_whole(self) -> None:
+        self.assertEqual(
+            SMALL,
+            values.build(specs.cluster()),
+        )
+
+    def test_a_cluster_without_workers_has_an_empty_list(self) -> None:
+        built = values.build(specs.cluster(node_groups=()))
+        self.assertEqual([], built["nodeGroups"])
+
+
+class GroupNamesTest(base.BaseTestCase):
+    def test_names_of_all_groups(self) -> None:
+        groups = [{"name": "a"}, {"name": "b", "machineCount": 2}]
+        self.assertEqual(
+            {"a", "b"}, values.group_names({"nodeGroups": groups})
+        )
+
+    def test_values_without_groups(self) -> None:
+        self.assertEqual(frozenset(), values.group_names({}))
+        self.assertEqual(frozenset(), values.group_names({"nodeGroups": None}))
+
+
+class StampTest(base.BaseTestCase):
+    def test_the_live_cluster_shows_the_fingerprint(self) -> None:
+        before: dict[str, Any] = {"clusterAnnotations": {"owner": "me"}}
+        self.assertEqual(
+            {
+                "clusterAnnotations": {
+                    "owner": "me",
+                    "magnum.openstack.org/intent": "v1-abc",
+                }
+            },
+            values.stamped(before, "v1-abc"),
+        )
+        self.assertEqual({"clusterAnnotations": {"owner": "me"}}, before)
+
+    def test_a_new_stamp_replaces_the_old_one(self) -> None:
+        once = values.stamped({}, "v1-old")
+        self.assertEqual(
+            {"clusterAnnotations": {"magnum.openstack.org/intent": "v1-new"}},
+            values.stamped(once, "v1-new"),
+        )
+
+
+def group(name: str, count: int = 1, **fields: Any) -> requested_groups.Group:
+    """A row, whose UUID is its name."""
+    return requested_groups.Group(
+        uuid=name,
+        name=name,
+        chart_name=name,
+        control_plane=False,
+        count=count,
+        **fields,
+    )
+
+
+def rows(
+    *groups: requested_groups.Group, **others: Any
+) -> requested_groups.Rows:
+    return requested_groups.Rows(
+        uuid="u", release="demo", groups=groups, **others
+    )
+
+
+class GroupsTest(base.BaseTestCase):
+    BEFORE: ClassVar[dict[str, Any]] = {
+        "kubernetesVersion": "1.34.2",
+        "nodeGroups": [
+            {"name": "a", "machineCount": 1, "machineFlavor": "m1"},
+            {"name": "b", "machineCount": 2},
+        ],
+    }
+
+    def changed(
+        self, whole: requested_groups.Rows, **parked: Any
+    ) -> list[dict[str, Any]]:
+        """The groups afterwards; the rest, and BEFORE, must not change."""
+        before = copy.deepcopy(self.BEFORE)
+        found = values.with_groups(
+            before, whole, desired_state.Parked(**parked)
+        )
+        self.assertEqual(self.BEFORE, before)
+        self.assertEqual("1.34.2", found["kubernetesVersion"])
+        groups: list[dict[str, Any]] = found["nodeGroups"]
+        return groups
+
+    def test_counts_are_those_of_the_rows(self) -> None:
+        self.assertEqual(
+            [
+                {"name": "a", "machineCount": 0, "machineFlavor": "m1"},
+                {"name": "b", "machineCount": 2},
+            ],
+            self.changed(rows(group("b", 2), group("a", 0))),
+        )
+
+    def test_of_the_control_plane_the_count_alone_changes(self) -> None:
+        before = {"controlPlane": {"machineCount": 1, "machineFlavor": "m1"}}
+        master = dataclasses.replace(group("m", 3), control_plane=True)
+        self.assertEqual(
+            {"controlPlane": {"machineCount": 3, "machineFlavor": "m1"}},
+            values.with_groups(before, rows(master), desired_state.Parked()),
+        )
+
+    def test_new_groups_come_last_with_what_is_parked(self) -> None:
+        parked = {
+            "c": {"name": "c", "machineCount": 1},
+            "d": {"name": "d", "autoscale": True},
+            "e": {"name": "e", "machineCount": 1},
+        }
+        whole = rows(group("a"), group("b", 2), group("d"), group("c", 3))
+        self.assertEqual(
+            [
+                *self.BEFORE["nodeGroups"],
+                {"name": "d", "autoscale": True},
+                {"name": "c", "machineCount": 3},
+            ],
+            self.changed(whole, items=parked),
+        )
+
+    def test_a_new_group_of_which_nothing_is_parked_is_left_out(self) -> None:
+        whole = rows(group("a"), group("b", 2), group("c"))
+        self.assertEqual(self.BEFORE["nodeGroups"], self.changed(whole))
+
+    def test_a_group_that_nobody_wants_goes(self) -> None:
+        whole = rows(group("b", 2), leaving=(group("a"),))
+        self.assertEqual(self.BEFORE["nodeGroups"][1:], self.changed(whole))
+        self.assertEqual(
+            self.BEFORE["nodeGroups"][1:], self.changed(rows(group("b", 2)))
+        )
+
+    def test_a_group_that_was_refused_but_has_machines_stays(self) -> None:
+        whole = rows(group("b", 2), refused=(group("a", 9),))
+        self.assertEqual(self.BEFORE["nodeGroups"], self.changed(whole))
+
+    def test_the_change_for_the_settings_of_the_row_is_made(self) -> None:
+        labelled = group("a", node_labels=(("x", "y"),))
+        changes = {
+            ("a", labelled.settings_id): {
+                "machineFlavor": None,
+                "nodeLabels": {"x": "y", "gone": None},
+            },
+            ("a", group("a", maximum=9).settings_id): {"machineCount": None},
+        }
+        self.assertEqual(
+            [
+                {"name": "a", "machineCount": 1, "nodeLabels": {"x": "y"}},
+                {"name": "b", "machineCount": 2},
+            ],
+            self.changed(rows(labelled, group("b", 2)), changes=changes),
+        )
+
+    def test_values_of_foreign_clusters_may_have_no_groups(self) -> None:
+        table: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+            ({}, {}),
+            ({"nodeGroups": None}, {"nodeGroups": []}),
+        )
+        for foreign, expected in table:
+            self.assertEqual(
+                expected,
+                values.with_groups(
+                    foreign, rows(group("a")), desired_state.Parked()
+                ),
+            )
+
+
+class OverlayTest(base.BaseTestCase):
+    def test_a_dictionary_of_which_nothing_is_left_goes(self) -> None:
+        target: dict[str, Any] = {"a": {"b": {"c": 1}}, "d": 2}
+        values.overlay(target, {"a": {"b": {"c": None}}, "e": {"f": None}})
+        self.assertEqual({"d": 2}, target)
+
+    def test_lists_are_replaced(self) -> None:
+        target = {"a": [1, 2]}
+        values.overlay(target, {"a": [3]})
+        self.assertEqual({"a": [3]}, target)

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rows beside what there is of them: which state each line has."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.database import inventory
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.database import one_cluster
+
+SCOPE = one_cluster.SCOPE
+ROW = one_cluster.ROW
+FOUND = one_cluster.FOUND
+A = one_cluster.A
+EMPTY_A = one_cluster.EMPTY_A
+SILENT_A = one_cluster.SILENT_A
+B = one_cluster.B
+EMPTY_B = one_cluster.EMPTY_B
+SILENT_B = one_cluster.SILENT_B
+ONE = one_cluster.ONE
+LINE = one_cluster.LINE
+ABSENT = "not on its management cluster"
+
+#: What differs in the release -> the state.
+RELEASES: dict[str, tuple[dict[str, Any], str]] = {
+    "all is as wanted": ({}, "ok"),
+    "1.4.0 left no fingerprint": (
+        {"cluster": one_cluster.cluster(None)},
+        "ok",
+    ),
+    "the rows want something else": (
+        {"cluster": one_cluster.cluster("v1-old")},
+        "drift: the rows want something else than was last applied",
+    ),
+    "helm failed": (
+        {"newest": view.Revision(3, "failed")},
+        "drift: revision 3 is failed",
+    ),
+    "helm is at work or died": (
+        {"newest": view.Revision(3, "pending-upgrade")},
+        "drift: revision 3 is pending-upgrade",
+    ),
+    "helm's records are gone": (
+        {"newest": None},
+        "drift: there is a Cluster, but no helm release",
+    ),
+    "the Cluster is gone": (
+        {"cluster": None},
+        "drift: the Cluster object does not exist",
+    ),
+    "somebody deletes the Cluster": (
+        {
+            "cluster": one_cluster.cluster(
+                deletionTimestamp="2026-01-01T00:00:00Z"
+            )
+        },
+        "drift: the Cluster object is being deleted",
+    ),
+}
+
+_REFUSED = (
+    "warning: credential refused, or gone: magnum-capi-helm credentials "
+    "replace gives the cluster another one"
+)
+_STALE = "stale: the cloud's endpoint, region, interface or CA has changed"
+_EXPIRES = "warning: certificates: they expire"
+_FAILED = {"newest": view.Revision(3, "failed")}
+
+#: What differs in the row and in the release -> the one state that is told.
+GRAVEST: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "its credential works": ({"refused": False}, {}, "ok"),
+    "its credential is refused": ({"refused": True}, {}, _REFUSED),
+    "a drift is graver": (
+        {"refused": True},
+        _FAILED,
+        "drift: revision 3 is failed",
+    ),
+    "the way to the cloud matters less": (
+        {"refused": True},
+        {"stale": True},
+        _REFUSED,
+    ),
+    "certificates matter less": (
+        {"refused": True, "warning": "certificates: they expire"},
+        {},
+        _REFUSED,
+    ),
+    "certificates matter less than the way to the cloud": (
+        {"warning": "certificates: they expire"},
+        {"stale": True},
+        _STALE,
+    ),
+    "its machines lag": (
+        {"warning": "certificates: they expire"},
+        {"behind": "nodes are old"},
+        "stale: nodes are old",
+    ),
+    "its machines lag, and so does its Secret": (
+        {},
+        {"behind": "nodes are old", "stale": True},
+        _STALE,
+    ),
+    "certificates expire": (
+        {"warning": "certificates: they expire"},
+        {},
+        _EXPIRES,
+    ),
+    "it is being deleted": ({"refused": True, "leaving": True}, {}, "ok"),
+}
+
+#: What differs in the row, and all management clusters -> for each line, the
+#: management cluster and the state.
+PLACES: dict[
+    str,
+    tuple[dict[str, Any], list[inventory.Plane], list[tuple[str, str]]],
+] = {
+    "it is where its record says": ({}, [A, EMPTY_B], [("a", "ok")]),
+    "its management cluster has another name now": (
+        {"home": "old"},
+        [EMPTY_B, A],
+        [("a", "ok")],
+    ),
+    "two names of one management cluster: the recorded one": (
+        {"home": "b"},
+        [A, dataclasses.replace(A, name="b")],
+        [("b", "ok")],
+    ),
+    "its management cluster has nothing of it": (
+        {},
+        [EMPTY_A, EMPTY_B],
+        [("a", ABSENT)],
+    ),
+    "its management cluster was rebuilt": (
+        {"identity": "id-old"},
+        [EMPTY_A, EMPTY_B],
+        [("a", ABSENT)],
+    ),
+    "its management cluster was rebuilt and it was restored": (
+        {"identity": "id-old"},
+        [A],
+        [
+            ("a", ABSENT),
+            ("a", "drift: the cluster is on another management cluster"),
+        ],
+    ),
+    "its management cluster does not answer": (
+        {},
+        [SILENT_A, EMPTY_B],
+        [("a", "unreachable: no answer")],
+    ),
+    "its identity is known, its lists are not": (
+        {"home": "b"},
+        [dataclasses.replace(EMPTY_A, silence="cut off"), SILENT_B],
+        [("a", "unreachable: cut off")],
+    ),
+    "one that does not answer may be its management cluster": (
+        {"home": "old"},
+        [EMPTY_B, SILENT_A],
+        [("a", "unreachable: no answer")],
+    ),
+    "another management cluster that does not answer does no harm": (
+        {},
+        [A, SILENT_B],
+        [("a", "ok")],
+    ),
+    "it is on two management clusters": (
+        {},
+        [A, B],
+        [("a", "ok"), ("b", "drift: the cluster is on a")],
+    ),
+    "without a record it is where something of it is": (
+        {"identity": "", "home": ""},
+        [EMPTY_A, B],
+        [("b", "ok")],
+    ),
+    "without a record it may be where nobody answers": (
+        {"identity": "", "home": ""},
+        [EMPTY_A, SILENT_B],
+        [("b", "unreachable: no answer")],
+    ),
+    "without a record and without a trace": (
+        {"identity": "", "home": ""},
+        [EMPTY_A, EMPTY_B],
+        [("", ABSENT)],
+    ),
+    "a single management cluster without a name": (
+        {"home": ""},
+        [ONE],
+        [("", "ok")],
+    ),
+    "a single one and no record": (
+        {"identity": "", "home": "", "status": "CREATE_IN_PROGRESS"},
+        [dataclasses.replace(ONE, found={})],
+        [("", "drift: still to be installed")],
+    ),
+    "a create that did not get to helm yet": (
+        {"status": "CREATE_IN_PROGRESS"},
+        [EMPTY_A],
+        [("a", "drift: still to be installed")],
+    ),
+    "a deletion of which all but the row is gone": (
+        {"leaving": True},
+        [EMPTY_A],
+        [("a", "ok")],
+    ),
+    "a deletion that waits for its management cluster": (
+        {"leaving": True},
+        [SILENT_A],
+        [("a", "unreachable: no answer")],
+    ),
+    "nothing was ever made for it": (
+        {"scope": ("magnum-p1", "")},
+        [EMPTY_A, SILENT_B],
+        [("", "ok")],
+    ),
+}
+
+
+class InventoryTest(base.BaseTestCase):
+    def compare(
+        self, row: inventory.Row, *planes: inventory.Plane
+    ) -> list[inventory.Line]:
+        return inventory.compare([row], planes, "magnum")
+
+    def test_a_line_says_all_that_is_known(self) -> None:
+        self.assertEqual([LINE], self.compare(ROW, A))
+
+    def test_a_release_is_compared_with_its_row(self) -> None:
+        for case, (change, state) in RELEASES.items():
+            with self.subTest(case):
+                found = dataclasses.replace(FOUND, **change)
+                plane = dataclasses.replace(A, found={SCOPE: found})
+                (line,) = self.compare(ROW, plane)
+                self.assertEqual(state, line.state)
+
+    def test_of_several_troubles_the_gravest_is_told(self) -> None:
+        for case, (row, found, state) in GRAVEST.items():
+            with self.subTest(case):
+                there = {SCOPE: dataclasses.replace(FOUND, **found)}
+                (line,) = self.compare(
+                    dataclasses.replace(ROW, **row),
+                    dataclasses.replace(A, found=there),
+                )
+                self.assertEqual(state, line.state)
+
+    def test_a_row_is_looked_for_where_its_cluster_was_made(self) -> None:
+        for case, (change, planes, expected) in PLACES.items():
+            with self.subTest(case):
+                row = dataclasses.replace(ROW, **change)
+                lines = self.compare(row, *planes)
+                self.assertEqual(
+                    expected, [(each.plane, each.state) for each in lines]
+                )
+                self.assertEqual({"u-1"}, {each.uuid for each in lines})
+
+    def test_one_that_does_not_answer_is_told_of_once(self) -> None:
+        alone = inventory.Line(plane="b", state="unreachable: no answer")
+        lines = self.compare(ROW, A, SILENT_B)
+        self.assertEqual([alone], inventory.silent([A, SILENT_B], lines))
+        lines = self.compare(ROW, SILENT_A, EMPTY_B)
+        self.assertEqual([], inventory.silent([SILENT_A, EMPTY_B], lines))
+
+    def test_lines_are_in_the_order_of_names(self) -> None:
+        rows = [
+            dataclasses.replace(ROW, name="b", scope=("magnum-p1", "")),
+            dataclasses.replace(ROW, name="c"),
+            dataclasses.replace(ROW, name="a", scope=("magnum-p1", "")),
+        ]
+        lines = inventory.compare(rows, [A], "magnum")
+        self.assertEqual(["a", "b", "c"], [each.name for each in lines])

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What there is and no row of Magnum's: which of it is this cloud's orphan."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from oslotest import base
+
+from magnum_capi_helm.database import inventory
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.database import one_cluster
+
+SCOPE = one_cluster.SCOPE
+FOUND = one_cluster.FOUND
+
+#: Namespace, release, what there is of it -> project of the orphan; None: it
+#: is not this cloud's.
+STRANGERS: dict[str, tuple[str, str, inventory.Found, str | None]] = {
+    "a cluster that Magnum forgot": ("magnum-p2", SCOPE[1], FOUND, "p2"),
+    "a Cluster without a release": (
+        "magnum-p2",
+        "any",
+        inventory.Found(cluster=one_cluster.cluster()),
+        "p2",
+    ),
+    "a release without a Cluster": (
+        "magnum-p2",
+        SCOPE[1],
+        inventory.Found(newest=view.Revision(1, "failed")),
+        "p2",
+    ),
+    "a release that this driver did not name": (
+        "magnum-p2",
+        "some-operator",
+        inventory.Found(newest=view.Revision(1, "deployed")),
+        None,
+    ),
+    "another cloud's, whose prefix begins alike": (
+        "magnum-east-p2",
+        SCOPE[1],
+        FOUND,
+        None,
+    ),
+    "another namespace": ("default", SCOPE[1], FOUND, None),
+    "the bare prefix": ("magnum-", SCOPE[1], FOUND, None),
+}
+
+
+class OrphansTest(base.BaseTestCase):
+    def test_it_may_be_anothers_where_nothing_marks_its_namespace(
+        self,
+    ) -> None:
+        scope = ("magnum-p2", SCOPE[1])
+        for unmarked, state in (
+            (False, "orphan"),
+            (
+                True,
+                "orphan, or another Magnum's: its namespace is not marked, "
+                "set [capi_helm] region_name in each",
+            ),
+        ):
+            found = dataclasses.replace(FOUND, unmarked=unmarked)
+            plane = dataclasses.replace(one_cluster.A, found={scope: found})
+            (line,) = inventory.compare([], [plane], "magnum")
+            self.assertEqual((state, True), (line.state, line.orphan))
+
+    def test_what_has_no_row_is_an_orphan_in_this_clouds_namespaces(
+        self,
+    ) -> None:
+        for case, (namespace, release, found, project) in STRANGERS.items():
+            with self.subTest(case):
+                there = {SCOPE: FOUND, (namespace, release): found}
+                plane = dataclasses.replace(one_cluster.A, found=there)
+                expected = [one_cluster.LINE]
+                if project is not None:
+                    expected += [
+                        inventory.Line(
+                            project=project,
+                            plane="a",
+                            release=release,
+                            chart=found.chart,
+                            revision=found.newest.status
+                            if found.newest
+                            else "",
+                            state="orphan",
+                        )
+                    ]
+                self.assertEqual(
+                    expected,
+                    inventory.compare([one_cluster.ROW], [plane], "magnum"),
+                )

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What tests of flows start with: a context, fakes, a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import importlib.util
+import logging
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+import fixtures
+from keystoneauth1 import loading
+from magnum.common import context as magnum_context
+from magnum.common import short_id
+from magnum.common.x509 import operations
+from magnum.conductor.handlers import cluster_conductor
+from magnum.db.sqlalchemy import api as db_api
+from requests_mock.contrib import fixture as requests_fixture
+
+from magnum_capi_helm import driver
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.credentials import making
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.lifecycle import complete
+from magnum_capi_helm.tests.unit.lifecycle import conductor
+from magnum_capi_helm.tests.unit.lifecycle import shortcuts
+
+UUID = "5d12f6fd-a196-4bf0-ae4c-1f639a523a52"
+RELEASE = names.release("web", UUID)
+NAMESPACE = "magnum-fakeproject"
+#: Secrets of the cluster: the credential, and what is wanted.
+CREDENTIALS = f"{RELEASE}-cloud-credentials"
+INTENT = f"{RELEASE}-intent"
+
+
+def configure(case: Any) -> openstack.FakeOpenStack:
+    """Magnum's configuration for the fakes; the OpenStack behind it."""
+    options = conf.CONF
+    plugin = loading.get_auth_plugin_conf_options("password")
+    options.register_opts(plugin, "keystone_auth")
+    # One of them is required: it must not outlive this test.
+    case.addCleanup(options.unregister_opts, plugin, "keystone_auth")
+    case.addCleanup(options.reset)
+    case.useFixture(
+        fixtures.MockPatchObject(
+            rsa, "generate_private_key", shortcuts.private_key
+        )
+    )
+    case.useFixture(fixtures.MockPatchObject(making, "PAUSES", (0.0, 0.0)))
+    store = case.useFixture(fixtures.TempDir()).path
+    overrides: dict[str, dict[str, Any]] = {
+        "keystone_auth": {
+            "auth_type": "password",
+            "auth_url": "http://keystone.test",
+            "username": "magnum",
+            "password": "secret",
+            "project_name": "service",
+            "user_domain_name": "Default",
+            "project_domain_name": "Default",
+        },
+        "certificates": {"cert_manager_type": "x509keypair"},
+        "capi_helm": {"chart_store": store},
+    }
+    for group, values in overrides.items():
+        for name, value in values.items():
+            options.set_override(name, value, group)
+    mocker = case.useFixture(requests_fixture.Fixture())  # type: ignore[no-untyped-call]
+    return openstack.FakeOpenStack(mocker)
+
+
+def install(case: Any, made: runtime.Runtime) -> None:
+    """Let the driver use ``made`` for the rest of a test."""
+    runtime.use(made)
+    case.addCleanup(runtime.reset)
+
+
+def _enable_loggers() -> None:
+    """Magnum's migrations switch off the loggers that exist by then."""
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("magnum_capi_helm") and isinstance(
+            logger, logging.Logger
+        ):
+            logger.disabled = False
+
+
+class FlowTestCase(conductor.ConductorTestCase):
+    """Magnum's rows in SQLite, everything else from the fakes."""
+
+    uuid = UUID
+
+    #: Ask OpenStack's catalogue by HTTP, where a test is about that.
+    by_http = False
+
+    #: Make certificates anew, where a test is about those.
+    own_certificates = False
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack = configure(self)
+        self.useFixture(
+            fixtures.MockPatch(
+                "magnum.conductor.utils.notify_about_cluster_operation"
+            )
+        )
+        self.useFixture(
+            fixtures.MockPatchObject(
+                db_api.Connection,
+                "get_cluster_template_by_uuid",
+                shortcuts.template_by_uuid,
+            )
+        )
+        self._without_trusts()
+        _enable_loggers()
+        self.log = self.useFixture(
+            fixtures.FakeLogger(
+                "magnum_capi_helm", format="%(levelname)s %(message)s"
+            )
+        )
+        self.plane = plane.Plane(conf.CONF.capi_helm.chart_store)
+        self.server = self.plane.server
+        self.management = self.plane.management
+        self.helm = self.plane.helm
+        self.capi = self.plane.cluster_api(NAMESPACE, RELEASE)
+        install(self, self.plane.runtime())
+        if not self.own_certificates:
+            self._share_certificates()
+        if not self.by_http:
+            self.useFixture(
+                fixtures.MockPatchObject(catalogue, "Cloud", self.catalogue)
+            )
+        self.admin = magnum_context.make_admin_context(all_tenants=True)
+        self.login()
+        self.driver = driver.Driver()
+        self.handler = cluster_conductor.Handler()
+
+    def _share_certificates(self) -> None:
+        """The same certificates for every cluster and CA."""
+        for name, cached in shortcuts.OPERATIONS.items():
+            self.useFixture(fixtures.MockPatchObject(operations, name, cached))
+        self.useFixture(
+            fixtures.MockPatchObject(short_id, "generate_id", lambda: "pass")
+        )
+
+    def _without_trusts(self) -> None:
+        """Magnum 2026.1 and older make a trust for each cluster."""
+        module = "magnum.conductor.handlers.common.trust_manager"
+        if importlib.util.find_spec(module) is None:
+            return
+        for name in ("create_trustee_and_trust", "delete_trustee_and_trust"):
+            self.useFixture(fixtures.MockPatch(f"{module}.{name}"))
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        """What the user sees of OpenStack."""
+        image = cluster_spec.Image("i-1", "ubuntu-1.34", "1.34.2", "ubuntu")
+        return fake_cloud.FakeCloud(
+            images={image.name: image},
+            flavors={"m1.medium": "m1.medium"},
+            networks={"public": "net-1"},
+            types=("slow", "fast"),
+        )
+
+    def login(self, **token: Any) -> None:
+        """Requests from now on carry such a token."""
+        self.context = magnum_context.RequestContext(
+            auth_token="user-token",
+            auth_token_info=openstack.token_info(**token),
+            project_id=openstack.PROJECT,
+            user_id=token.get("user", openstack.USER),
+            is_admin=False,
+        )
+
+    def created(
+        self, template: dict[str, Any] | None = None, **fields: Any
+    ) -> Any:
+        """A cluster that is CREATE_COMPLETE."""
+        self.create(template, **fields)
+        self.capi.settle()
+        self.poll()
+        assert self.row().status == "CREATE_COMPLETE", self.row().status_reason
+        return self.row()
+
+    def complete(
+        self, template: dict[str, Any] | None = None, **fields: Any
+    ) -> Any:
+        """What ``created`` makes, copied: the first thing that a test does.
+
+        A test that changes options, or puts anything in another's place,
+        before the cluster is made, says ``created``.
+        """
+        if self.by_http or self.own_certificates:
+            return self.created(template, **fields)
+        key = (type(self).catalogue, repr((template, sorted(fields.items()))))
+        complete.restore(self, key, lambda: self.created(template, **fields))
+        return self.row()
+
+    # What tests look at
+
+    def warnings(self) -> list[str]:
+        """Lines of level WARNING and above that the driver logged."""
+        return [
+            line
+            for line in self.log.output.splitlines()
+            if not line.startswith(("INFO", "DEBUG"))
+        ]
+
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """Another conductor holds the Lease inside the block."""
+        lease = (kinds.LEASE, NAMESPACE, RELEASE)
+        held = {"holderIdentity": "other", "renewTime": "now"}
+        self.server.patch(*lease, {"spec": held})
+        yield
+        self.server.patch(*lease, {"spec": {"holderIdentity": ""}})
+
+    def node_groups(self) -> list[dict[str, Any]]:
+        """The groups that helm was last told of."""
+        found: list[dict[str, Any]] = self.helm.upgrades[-1].values[
+            "nodeGroups"
+        ]
+        return found
+
+    def intent_keys(self) -> set[str]:
+        """Keys of the Secret of the intent."""
+        found = self.server.get(kinds.SECRET, NAMESPACE, names.intent(RELEASE))
+        return set((found or {}).get("data") or {})
+
+    def replicas(self, group: str = "default-worker") -> int:
+        """Wanted machines of the live MachineDeployment."""
+        name = names.machine_deployment(RELEASE, group)
+        found = self.server.get(kinds.MACHINE_DEPLOYMENT, NAMESPACE, name)
+        assert found is not None
+        return int(found["spec"]["replicas"])
+
+
+#: Keys of the Secret of an intent when nothing is parked there.
+INTENT_KEYS = {"intent.json", "keypair.json", "values.json.gz"}
+
+
+class NodegroupTestCase(FlowTestCase):
+    """A cluster that is complete."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+
+    def names(self) -> list[str]:
+        """The chart's names of the groups that helm was last told of."""
+        return [each["name"] for each in self.node_groups()]
+
+    def settle(self) -> None:
+        """Machines come up, and a poll sees it."""
+        self.capi.settle()
+        self.poll()

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A cluster whose kubeconfig is delivered to a real HTTPS server."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pathlib
+import re
+from typing import Any
+
+from cryptography import x509
+import fixtures
+import requests_mock
+import yaml
+
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.delivery import record
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.delivery import endpoint
+from magnum_capi_helm.tests.unit.delivery import pki
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+SECRET = names.delivery(base.RELEASE)
+KEY = base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
+ADDRESS = "https://203.0.113.10:6443"
+
+
+class DeliveryCase(base.FlowTestCase):
+    """Delivery is on, and the receiver is there."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack.mocker.register_uri(
+            requests_mock.ANY,
+            re.compile("^https://127.0.0.1:"),
+            real_http=True,
+        )
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.receiver = self.useFixture(endpoint.Endpoint())
+        self.option("delivery_url", self.receiver.url)
+        self.option("delivery_key_file", self.file("key", KEY))
+        self.option("delivery_ca_file", self.file("ca", pki.trusted().pem))
+
+    def complete(
+        self, template: dict[str, Any] | None = None, **fields: Any
+    ) -> Any:
+        """A cluster from before delivery was on: the copy is shared."""
+        url = conf.CONF.capi_helm.delivery_url
+        self.option("delivery_url", "")
+        row = super().complete(template, **fields)
+        self.option("delivery_url", url)
+        return row
+
+    def option(self, name: str, value: Any) -> None:
+        """Set an option of [capi_helm]."""
+        conf.CONF.set_override(name, value, "capi_helm")
+
+    def file(self, name: str, text: str, mode: int = 0o600) -> str:
+        """A file with a text; its path."""
+        path = self.directory / name
+        path.write_text(text)
+        path.chmod(mode)
+        return str(path)
+
+    def later(self, seconds: float = 3600.0) -> None:
+        """Time passes, then each conductor polls the cluster's health."""
+        self.plane.clock.advance(seconds)
+        self.health_poll()
+
+    def restart(self, holder: str = "conductor-2") -> None:
+        """Another conductor goes on, with nothing in memory."""
+        base.install(self, self.plane.runtime(holder))
+
+    def secret(self) -> dict[str, Any] | None:
+        """The driver's own record."""
+        found: dict[str, Any] | None
+        found = self.server.get(kinds.SECRET, base.NAMESPACE, SECRET)
+        return found
+
+    def keys(self) -> set[str]:
+        """Keys of its data."""
+        found = self.secret()
+        assert found is not None
+        return set(found["data"])
+
+    def record(self) -> record.Record:
+        """What it says."""
+        found = self.secret()
+        assert found is not None
+        return record.from_secret(SECRET, found["data"])
+
+    def move(self, address: str) -> None:
+        """The Kubernetes API has another address."""
+        row = self.row()
+        self.dbapi.update_cluster(row.id, {"api_address": address})
+        host, _, port = address.removeprefix("https://").rpartition(":")
+        self.server.patch(
+            kinds.CLUSTER,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"spec": {"controlPlaneEndpoint": {"host": host, "port": port}}},
+        )
+
+    def authority(self, made: pki.Authority) -> None:
+        """The cluster has another CA."""
+        data = {"tls.crt": _encoded(made.pem), "tls.key": _encoded(made.key)}
+        self.server.patch(
+            kinds.SECRET,
+            base.NAMESPACE,
+            names.certificate(base.RELEASE, "ca"),
+            {"data": data},
+        )
+
+    def administrator(self, certificate: str, key: str, ca: str) -> None:
+        """Cluster API makes a kubeconfig, or another one."""
+        document = {
+            "clusters": [
+                {"cluster": {"certificate-authority-data": _encoded(ca)}}
+            ],
+            "users": [
+                {
+                    "user": {
+                        "client-certificate-data": _encoded(certificate),
+                        "client-key-data": _encoded(key),
+                    }
+                }
+            ],
+        }
+        self.server.apply(
+            kinds.SECRET,
+            {
+                "metadata": {
+                    "name": names.kubeconfig(base.RELEASE),
+                    "namespace": base.NAMESPACE,
+                },
+                "data": {"value": _encoded(json.dumps(document))},
+            },
+        )
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def user_of(body: dict[str, Any]) -> dict[str, str]:
+    """The user in a delivered kubeconfig, decoded."""
+    document = yaml.safe_load(body["kubeconfig"])
+    [found] = document["users"]
+    return {
+        key: base64.b64decode(value).decode()
+        for key, value in found["user"].items()
+    }
+
+
+def certificate_of(body: dict[str, Any]) -> x509.Certificate:
+    """The client certificate in a delivered kubeconfig."""
+    pem = user_of(body)["client-certificate-data"]
+    return x509.load_pem_x509_certificate(pem.encode())

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Two management clusters, each of which can be stopped or renamed."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.planes import home_options
+from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+
+class PlacesTestCase(base.FlowTestCase):
+    """Two management clusters: a for zone az1, b for zone az2."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.configure("a", "b")
+        for name, zone in (("a", "az1"), ("b", "az2")):
+            self.option(name, "availability_zones", [zone])
+        store = conf.CONF.capi_helm.chart_store
+        self.start()
+        self.planes = {
+            home.name: plane.Plane(store, home)
+            for home in runtime.configured()
+        }
+        self.restart()
+
+    def option(self, name: str, option: str, value: Any) -> None:
+        group = f"capi_helm_management_{name}"
+        conf.CONF.register_opts(home_options.OPTIONS, group=group)
+        conf.CONF.set_override(option, value, group)
+
+    def configure(self, *names: str) -> None:
+        """The operator's list."""
+        conf.CONF.set_override("management_clusters", [*names], "capi_helm")
+        for each in names:
+            self.option(each, "kubeconfig_file", f"/kube/{each}")
+
+    def start(self) -> None:
+        """A process that knows nothing yet."""
+        runtime.reset()
+        self.addCleanup(runtime.reset)
+
+    def restart(self, **planes: str) -> None:
+        """The conductor starts again.
+
+        :param planes: name in the configuration -> management cluster; as
+            they were by default
+        """
+        self.start()
+        for name, key in (planes or {"a": "a", "b": "b"}).items():
+            self.planes[key].home = runtime.home_of(name)
+            runtime.use(self.planes[key].runtime())
+
+    def make(self, zone: str = "az2", **fields: Any) -> Any:
+        labels = {"availability_zone": zone} if zone else {}
+        return self.create(labels=labels, **fields)
+
+    def settle(self, name: str = "b") -> None:
+        """Cluster API of one of them makes what is wanted."""
+        self.planes[name].cluster_api(base.NAMESPACE, base.RELEASE).settle()
+
+    def made(self) -> None:
+        """A complete cluster on b, known to the process."""
+        self.make()
+        self.settle()
+        self.poll()
+        self.assertEqual("CREATE_COMPLETE", self.row().status)
+
+    def recorded(self) -> str:
+        """What the row of the control plane says."""
+        return str(self.groups()["default-master"].stack_id)
+
+    def overwrite(self) -> None:
+        """Magnum's handler puts the bare release over the record."""
+        master = self.groups()["default-master"]
+        master.stack_id = base.RELEASE
+        master.save()
+
+    def there(self, name: str) -> bool:
+        """Whether one of them has anything of the cluster."""
+        server = self.planes[name].server
+        return bool(
+            server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
+            or server.get(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        )
+
+    def stop(self, name: str) -> None:
+        """No answer from one of them."""
+        self.planes[name].management.fail(
+            errors.ManagementUnreachable(
+                f"the management cluster {name} does not answer"
+            )
+        )
+
+    def forget_silence(self) -> None:
+        """The time for which one that was silent is not asked is over."""
+        runtime.places().clock = lambda: time.monotonic() + 10
+
+    def requests(self, name: str) -> int:
+        return len(self.planes[name].management.requests)

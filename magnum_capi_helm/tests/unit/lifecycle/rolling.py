@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster on an older chart, and the operator's files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import pathlib
+from typing import Any
+
+import fixtures
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.lifecycle import rollout
+from magnum_capi_helm.lifecycle import rollout_spec as orders
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import state_secret
+from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import upgrading
+
+OLD, NEW = "0.26.1", "0.27.0"
+#: An addon's setting, which replaces no machine; and what replaces some.
+ADDON = "addons: {openstack: {ccm: {values: {replicas: 2}}}}\n"
+MACHINES = "controlPlane: {kubeadmConfigSpec: {postKubeadmCommands: [mine]}}\n"
+
+
+class RolloutTestCase(upgrading.UpgradeTestCase):
+    """A cluster of chart 0.26.1 and profile ``gpu`` that is complete."""
+
+    def setUp(self) -> None:
+        base.FlowTestCase.setUp(self)
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.profile = self.folder / "gpu.yaml"
+        self.profile.write_text("")
+        self.all = self.folder / "all.values"
+        self.all.write_text("")
+        for name, value in (
+            ("values_files", [str(self.all)]),
+            ("values_profile_dir", str(self.folder)),
+        ):
+            conf.CONF.set_override(name, value, "capi_helm")
+        self.created(
+            {
+                "labels": {
+                    "capi_helm_chart_version": OLD,
+                    "capi_helm_values_profiles": "gpu",
+                }
+            }
+        )
+
+    def order(self, **fields: Any) -> orders.Order:
+        """What the operator orders; by default the files."""
+        return orders.Order(**(fields or {"files": True}))
+
+    def look(self, **fields: Any) -> rollout.Found:
+        """What there is to do."""
+        return rollout.look(runtime.get(), self.row(), self.order(**fields))
+
+    def roll_out(self, **fields: Any) -> str:
+        """Do it; what is left to the polls."""
+        return rollout.apply(
+            runtime.get(), self.admin, self.row(), self.order(**fields)
+        )
+
+    def rolled_out(self, **fields: Any) -> None:
+        """It is complete."""
+        self.assertEqual("", self.roll_out(**fields))
+        self.settle()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def no(self, **fields: Any) -> str:
+        """Why it is refused, by a look and under the Lease; nothing moves."""
+        before = self.written()
+        looked = self.assertRaises(errors.CapiHelmError, self.look, **fields)
+        tried = self.assertRaises(
+            errors.CapiHelmError, self.roll_out, **fields
+        )
+        self.assertEqual(before, self.written())
+        self.assertEqual(str(looked), str(tried))
+        return str(tried)
+
+    def written(self) -> tuple[object, ...]:
+        """Rows, what is wanted, and the runs of helm."""
+        return self.snapshot(), self.kept(), len(self.helm.upgrades)
+
+    def kept(self) -> desired_state.Intent:
+        """What is wanted of the release."""
+        scope = (base.NAMESPACE, base.RELEASE)
+        found = state_secret.read(runtime.get(), scope).wanted
+        assert found is not None
+        return found
+
+    def told(self) -> dict[str, Any]:
+        """The values that helm was last given, without the driver's marks."""
+        found = dict(self.helm.upgrades[-1].values)
+        found["clusterAnnotations"] = {
+            key: value
+            for key, value in found["clusterAnnotations"].items()
+            if key not in (values.INTENT_ANNOTATION, values.UPGRADE_ANNOTATION)
+        }
+        return found
+
+    def of_template(self, labels: dict[str, str]) -> None:
+        """The cluster is of another template, and was made with none of it."""
+        row = self.row()
+        row.cluster_template_id = self.template(labels=labels).uuid
+        row.save()
+
+    @contextlib.contextmanager
+    def dies(self) -> Iterator[None]:
+        """The operator's process dies in the block; its Lease runs out."""
+        with contextlib.suppress(management.Killed):
+            yield
+        assert self.management.dead
+        self.management.recover()
+        self.take_lease("")
+
+    def take_lease(self, holder: str) -> None:
+        """Another one has the Lease, or it is free."""
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"spec": {"holderIdentity": holder, "renewTime": holder}},
+        )

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Magnum's rows follow the autoscaler, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import types
+from typing import Any
+
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+GROUP = "default-worker"
+SCALED = {
+    "auto_scaling_enabled": "true",
+    "min_node_count": "1",
+    "max_node_count": "5",
+}
+
+
+class ScaledTestCase(base.FlowTestCase):
+    """A complete cluster, and somebody who scales machines."""
+
+    labels: Mapping[str, str] = types.MappingProxyType(SCALED)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete(labels=dict(self.labels))
+
+    def scale(self, count: int) -> None:
+        self.server.patch(
+            kinds.MACHINE_DEPLOYMENT,
+            base.NAMESPACE,
+            f"{base.RELEASE}-{GROUP}",
+            {"spec": {"replicas": count}},
+        )
+        self.capi.settle()
+
+    def count(self) -> int:
+        return int(self.groups()[GROUP].node_count)
+
+    def fingerprints(self) -> set[str]:
+        """Those of the rows, of the intent and of the live Cluster."""
+        secret: Any = self.server.get(
+            kinds.SECRET, base.NAMESPACE, names.intent(base.RELEASE)
+        )
+        live: Any = self.server.get(
+            kinds.CLUSTER, base.NAMESPACE, base.RELEASE
+        )
+        return {
+            rows.read(self.row())[0].fingerprint(),
+            desired_state.from_secret(secret["data"]).fingerprint,
+            live["metadata"]["annotations"][values.INTENT_ANNOTATION],
+        }
+
+
+class FollowTest(ScaledTestCase):
+    def test_the_count_follows_the_autoscaler(self) -> None:
+        for count in (5, 1):
+            self.scale(count)
+            self.health_poll()
+            self.assertEqual(count, self.count())
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+
+    def test_nothing_looks_unapplied_and_nothing_is_applied(self) -> None:
+        self.scale(5)
+        self.health_poll()
+        self.assertEqual(1, len(self.fingerprints()))
+        self.poll()
+        self.assertEqual(1, len(self.helm.upgrades))
+        self.assertEqual(5, self.replicas())
+
+    def test_the_next_change_goes_on_from_there(self) -> None:
+        self.scale(5)
+        self.health_poll()
+        self.change(GROUP, max_node_count=7)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual(5, self.replicas())
+        self.assertEqual(1, len(self.fingerprints()))
+
+    def test_a_count_that_did_not_change_costs_nothing(self) -> None:
+        self.health_poll()
+        self.management.requests.clear()
+        with self.saves() as saved:
+            self.health_poll()
+        self.assertEqual([], [each for each in saved if "nodegroup" in each])
+        self.assertLessEqual(len(self.management.requests), 4)
+
+    def test_a_poll_that_died_in_between_is_made_up_for(self) -> None:
+        before = self.count()
+        self.scale(5)
+        self.management.fail(
+            errors.ManagementUnreachable("no answer"),
+            verbs=["patch"],
+            kind=kinds.CLUSTER,
+        )
+        # Health was read, and is told all the same.
+        self.assertEqual("HEALTHY", self.health_poll().health_status)
+        self.assertEqual(1, len(self.warnings()), self.warnings())
+        self.assertEqual(before, self.count())
+        self.management.recover()
+        self.health_poll()
+        self.assertEqual(5, self.count())
+        self.assertEqual(1, len(self.fingerprints()))
+
+    def test_a_count_that_magnum_put_back_is_mended(self) -> None:
+        self.scale(5)
+        self.health_poll()
+        group = self.groups()[GROUP]
+        group.node_count = 2
+        group.save()
+        self.health_poll()
+        self.assertEqual(5, self.count())
+        self.assertEqual(1, len(self.fingerprints()))
+
+
+class LeaveTest(ScaledTestCase):
+    """What a user wants is not overwritten."""
+
+    def assert_left(self) -> None:
+        before = self.count()
+        self.scale(5)
+        self.health_poll()
+        self.assertEqual(before, self.count())
+
+    def save(self, row: Any, **fields: Any) -> None:
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.save()
+
+    def test_a_cluster_that_changes(self) -> None:
+        self.save(self.row(), status="UPDATE_IN_PROGRESS")
+        self.assert_left()
+
+    def test_a_group_that_changes(self) -> None:
+        self.save(self.groups()[GROUP], status="UPDATE_IN_PROGRESS")
+        self.assert_left()
+
+    def test_a_change_that_is_still_to_be_applied(self) -> None:
+        self.save(self.groups()[GROUP], node_count=3, max_node_count=9)
+        self.assert_left()
+
+    def test_a_cluster_that_is_being_deleted(self) -> None:
+        self.save(self.row(), status="DELETE_IN_PROGRESS")
+        self.assert_left()
+
+    def test_somebody_else_has_the_lease(self) -> None:
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"spec": {"holderIdentity": "other", "renewTime": "now"}},
+        )
+        self.assert_left()
+        self.assertEqual([], self.warnings())
+
+
+class OfOthersTest(ScaledTestCase):
+    labels = types.MappingProxyType({})
+
+    def test_a_group_of_the_user_keeps_the_count_of_its_row(self) -> None:
+        self.scale(5)
+        self.health_poll()
+        self.assertEqual(2, self.count())
+
+
+class AdoptedTest(ScaledTestCase):
+    def test_a_cluster_of_1_4_0_without_fingerprints_is_followed(self) -> None:
+        self.server.delete(
+            kinds.SECRET, base.NAMESPACE, names.intent(base.RELEASE)
+        )
+        self.server.patch(
+            kinds.CLUSTER,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"metadata": {"annotations": {values.INTENT_ANNOTATION: None}}},
+        )
+        self.scale(5)
+        self.health_poll()
+        self.assertEqual(5, self.count())

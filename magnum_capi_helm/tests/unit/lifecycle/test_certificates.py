@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Magnum's certificates as Cluster API's Secrets."""
+
+from __future__ import annotations
+
+import base64
+import pathlib
+from unittest import mock
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+import fixtures
+from magnum import objects
+from magnum.common import cert_manager as backends
+from magnum.common import exception
+from magnum.conductor.handlers import ca_conductor
+from magnum.conductor.handlers.common import cert_manager
+import magnum.conf as magnum_conf
+from openstack import exceptions as openstack_exceptions
+from oslo_config import fixture as oslo_fixture
+
+from magnum_capi_helm.cloud import certificates
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import rows
+
+
+class CertificatesTest(base.FlowTestCase):
+    """From Magnum's store to the management cluster and away again."""
+
+    own_certificates = True
+
+    def pair(self, purpose: str) -> tuple[bytes, bytes]:
+        """Certificate, or public key, and private key of a Secret."""
+        found = self.server.get(
+            kinds.SECRET, base.NAMESPACE, f"{base.RELEASE}-{purpose}"
+        )
+        assert found is not None
+        self.assertEqual("cluster.x-k8s.io/secret", found["type"])
+        self.assertEqual(
+            base.UUID,
+            found["metadata"]["labels"]["magnum.openstack.org/cluster-uuid"],
+        )
+        data = found["data"]
+        self.assertEqual({"tls.crt", "tls.key"}, set(data))
+        return (
+            base64.b64decode(data["tls.crt"]),
+            base64.b64decode(data["tls.key"]),
+        )
+
+    def test_each_ca_is_magnums_with_its_decrypted_key(self) -> None:
+        row = self.create()
+        for purpose, kind in (
+            ("ca", None),
+            ("etcd", "etcd"),
+            ("proxy", "front_proxy"),
+        ):
+            theirs = cert_manager.get_cluster_ca_certificate(
+                row, context=self.context, ca_cert_type=kind
+            )
+            certificate, key = self.pair(purpose)
+            expected = theirs.get_certificate()
+            if isinstance(expected, str):
+                expected = expected.encode()
+            self.assertEqual(expected, certificate)
+            private = serialization.load_pem_private_key(key, None)
+            parsed = x509.load_pem_x509_certificate(certificate)
+            self.assertEqual(parsed.public_key(), private.public_key())
+
+    def test_the_service_account_has_a_key_pair_of_its_own(self) -> None:
+        self.create()
+        public, private = self.pair("sa")
+        key = serialization.load_pem_private_key(private, None)
+        self.assertEqual(
+            serialization.load_pem_public_key(public), key.public_key()
+        )
+        self.assertNotIn(b"CERTIFICATE", public)
+
+    def test_they_are_written_once(self) -> None:
+        self.created()
+        before = [self.pair(each) for each in ("ca", "etcd", "proxy", "sa")]
+        self.resize(3)
+        self.capi.settle()
+        self.poll()
+        after = [self.pair(each) for each in ("ca", "etcd", "proxy", "sa")]
+        self.assertEqual(before, after)
+
+    def test_a_store_that_has_none_refuses_the_create(self) -> None:
+        row = self.saved()
+        for each in objects.X509KeyPair.list(self.admin):
+            each.destroy()
+        error = self.assertRaises(
+            errors.CloudError,
+            certificates.fetch,
+            self.context,
+            row,
+        )
+        self.assertIn("gave no ca CA. ", str(error))
+
+    def test_a_store_that_fails_at_a_key_refuses_the_create(self) -> None:
+        """Barbican's parts are read when they are asked for."""
+        row = self.saved()
+        manager = backends.get_backend().CertManager
+        found = manager.get_cert(row.ca_cert_ref, context=self.context)
+        error = openstack_exceptions.HttpException("no\nanswer")
+        with (
+            mock.patch.object(found, "get_private_key", side_effect=error),
+            mock.patch.object(manager, "get_cert", return_value=found),
+        ):
+            refused = self.assertRaises(
+                errors.CloudError, certificates.fetch, self.context, row
+            )
+        self.assertEqual(
+            "Magnum's certificate store gave no ca CA. no answer",
+            str(refused),
+        )
+
+    def test_the_two_that_magnum_forgets_are_deleted(self) -> None:
+        row = self.saved()
+        certificates.delete_forgotten(self.admin, row)
+        kept = {each.uuid for each in objects.X509KeyPair.list(self.admin)}
+        self.assertEqual({row.ca_cert_ref, row.magnum_cert_ref}, kept)
+        certificates.delete_forgotten(self.admin, row)
+
+    def test_a_cluster_without_certificates_has_none_to_delete(self) -> None:
+        row = self.cluster()
+        row.create()
+        certificates.delete_forgotten(self.admin, row)
+
+    def test_the_cache_of_client_files_goes_with_the_cluster(self) -> None:
+        cache = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.useFixture(oslo_fixture.Config(magnum_conf.CONF)).config(
+            group="cluster", temp_cache_dir=str(cache)
+        )
+        row = self.saved()
+        cert_manager.create_client_files(row, self.context)
+        self.assertTrue((cache / row.uuid / "client.key").exists())
+        certificates.delete_forgotten(self.admin, row)
+        self.assertEqual([], list(cache.iterdir()))
+
+
+class RotationTest(base.FlowTestCase):
+    """``coe ca rotate``: Magnum replaces the references before it asks."""
+
+    def test_the_old_references_and_certificates_are_kept(self) -> None:
+        self.created()
+        old = rows.references(self.row())
+        kept = {each.uuid for each in objects.X509KeyPair.list(self.admin)}
+        refused = self.assertRaises(
+            exception.NotSupported,
+            ca_conductor.Handler().rotate_ca_certificate,
+            self.context,
+            self.row(),
+        )
+        self.assertEqual(certificates.NO_ROTATION, str(refused))
+        row = self.row()
+        self.assertEqual(old, rows.references(row))
+        self.assertEqual("UPDATE_FAILED", row.status)
+        self.assertEqual(certificates.NO_ROTATION, row.status_reason)
+        found = {each.uuid for each in objects.X509KeyPair.list(self.admin)}
+        self.assertEqual(kept, found)
+
+    def test_the_status_is_what_it_was_after_a_health_poll(self) -> None:
+        self.created()
+        self.assertRaises(
+            exception.NotSupported,
+            ca_conductor.Handler().rotate_ca_certificate,
+            self.context,
+            self.row(),
+        )
+        self.health_poll()
+        row = self.row()
+        self.assertEqual("UPDATE_COMPLETE", row.status)
+        self.assertIsNone(row.status_reason)
+
+    def test_a_cluster_that_is_gone_is_no_surprise(self) -> None:
+        row = self.saved()
+        row.destroy()
+        self.assertRaises(
+            exception.ClusterNotFound,
+            certificates.restore_references,
+            self.context,
+            row,
+        )

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""OpenStack's catalogue, asked over HTTP with real clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslotest import base as oslotest_base
+
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+
+class _Context:
+    auth_token = "user-token"
+
+    def __init__(self, info: dict[str, Any] | None) -> None:
+        self.auth_token_info = info
+
+
+class CloudTest(oslotest_base.BaseTestCase):
+    """What a cluster needs to know of its cloud."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack = base.configure(self)
+        session = sessions.user_session(_Context(openstack.token_info()))
+        self.cloud = catalogue.Cloud(session)
+
+    def test_an_image_by_name_and_by_id(self) -> None:
+        image = self.openstack.images[0]
+        expected = cluster_spec.Image(
+            id=image["id"],
+            name="ubuntu-1.34",
+            kube_version="1.34.2",
+            os_distro="ubuntu",
+        )
+        self.assertEqual(expected, self.cloud.image("ubuntu-1.34"))
+        self.assertEqual(expected, self.cloud.image(image["id"]))
+
+    def test_an_image_that_does_not_say_its_distribution(self) -> None:
+        self.openstack.images = [openstack.image("bare", os_distro=None)]
+        with self.assertRaisesRegex(
+            errors.InvalidInput, "--property os_distro=ubuntu"
+        ):
+            self.cloud.image("bare")
+
+    def test_an_image_that_does_not_say_its_version(self) -> None:
+        self.openstack.images = [openstack.image("bare", kube_version=None)]
+        self.assertEqual("", self.cloud.image("bare").kube_version)
+
+    def test_an_image_may_need_a_disk_of_some_size(self) -> None:
+        self.openstack.images = [openstack.image("large", min_disk=40)]
+        self.assertEqual(40, self.cloud.image("large").min_disk)
+
+    def test_every_flavor_by_name_and_by_id(self) -> None:
+        """Private ones among them: an administrator has to ask for those."""
+        names = {each["name"] for each in self.openstack.flavors}
+        ids = {each["id"] for each in self.openstack.flavors}
+        self.assertEqual(names | ids, self.cloud.every_flavor())
+        asked = self.openstack.mocker.last_request
+        self.assertEqual(["none"], asked.qs["is_public"])
+
+    def test_a_keypair_of_the_user_and_of_somebody_else(self) -> None:
+        keys = self.openstack.keypairs.keys
+        keys["somebody", "mine"] = "ssh-rsa BBBB theirs"
+        self.assertEqual(
+            cluster_spec.Keypair("mine", "ssh-ed25519 AAAA mine"),
+            self.cloud.keypair("mine"),
+        )
+        self.assertEqual(
+            cluster_spec.Keypair("mine", "ssh-rsa BBBB theirs"),
+            self.cloud.keypair("mine", user_id="somebody"),
+        )
+        self.assertIsNone(self.cloud.keypair("lost"))
+
+    def test_an_expected_keypair_is_asked_for_beside_the_images(self) -> None:
+        self.cloud.expect_keypair("mine")
+        self.cloud.prefetch(["ubuntu-1.34"])
+        asked = self.openstack.mocker.call_count
+        self.assertIsNotNone(self.cloud.keypair("mine"))
+        self.assertEqual("m1.medium", self.cloud.flavor("m1.medium").name)
+        self.assertEqual(asked, self.openstack.mocker.call_count)
+
+    def test_a_keypair_is_imported_for_the_user(self) -> None:
+        self.assertIsNone(self.cloud.keypair("new"))
+        self.cloud.import_keypair(cluster_spec.Keypair("new", "ssh-rsa CCCC"))
+        self.assertIsNotNone(self.cloud.keypair("new"))
+        self.assertEqual(
+            "ssh-rsa CCCC", self.openstack.keypairs.keys["", "new"]
+        )
+
+    def test_a_flavor_by_name_and_by_id(self) -> None:
+        flavor = self.openstack.flavors[0]
+        expected = cluster_spec.Flavor("m1.medium", vcpus=2, ram=4096, disk=20)
+        self.assertEqual(expected, self.cloud.flavor("m1.medium"))
+        self.assertEqual(expected, self.cloud.flavor(flavor["id"]))
+
+    def test_zones_that_are_up(self) -> None:
+        self.assertEqual(("az1", "az2"), self.cloud.compute_zones())
+        self.assertEqual(("nova",), self.cloud.volume_zones())
+
+    def test_zones_and_types_are_asked_for_once(self) -> None:
+        for ask in (
+            self.cloud.compute_zones,
+            self.cloud.volume_zones,
+            self.cloud.volume_types,
+            self.cloud.default_volume_type,
+        ):
+            ask()
+            asked = self.openstack.mocker.call_count
+            ask()
+            self.assertEqual(asked, self.openstack.mocker.call_count)
+
+    def test_a_flavor_below_the_operators_minimum_is_refused(self) -> None:
+        for name, value in (
+            ("minimum_flavor_ram", 8192),
+            ("minimum_flavor_vcpus", 4),
+        ):
+            conf.CONF.set_override(name, value, "capi_helm")
+            with self.assertRaisesRegex(
+                errors.InvalidInput, f"is too small: .*{value}"
+            ):
+                self.cloud.flavor("m1.medium")
+            conf.CONF.clear_override(name, "capi_helm")
+
+    def test_flavors_are_asked_for_once(self) -> None:
+        self.cloud.flavor("m1.medium")
+        asked = self.openstack.mocker.call_count
+        self.cloud.flavor("m1.medium")
+        self.assertEqual(asked, self.openstack.mocker.call_count)
+
+    def test_networks_and_subnets_by_name_and_by_id(self) -> None:
+        self.assertEqual("net-1", self.cloud.network("public"))
+        self.assertEqual("net-1", self.cloud.network("net-1"))
+        self.assertEqual("subnet-2", self.cloud.subnet("private-subnet").id)
+        self.assertEqual("subnet-2", self.cloud.subnet("subnet-2").id)
+
+    def test_what_is_not_there_is_said_with_what_to_list(self) -> None:
+        for ask, words in (
+            (self.cloud.image, "openstack image list"),
+            (self.cloud.flavor, "openstack flavor list"),
+            (self.cloud.network, "openstack network list"),
+            (self.cloud.subnet, "openstack subnet list"),
+        ):
+            with self.assertRaisesRegex(errors.InvalidInput, words):
+                ask("nothing")
+
+    def test_volume_types_without_cinders_placeholder(self) -> None:
+        self.assertEqual(("fast", "slow"), self.cloud.volume_types())
+
+    def test_cinders_own_default_type(self) -> None:
+        self.assertEqual("slow", self.cloud.default_volume_type())
+
+    def test_a_cinder_without_a_default_type(self) -> None:
+        self.openstack.default_volume_type = "gone"
+        self.assertIsNone(self.cloud.default_volume_type())
+
+    def test_a_service_that_does_not_answer_is_said_in_one_line(self) -> None:
+        for url, ask in (
+            (openstack.IMAGE, lambda: self.cloud.image("x")),
+            (openstack.COMPUTE, lambda: self.cloud.flavor("x")),
+            (openstack.NETWORK, lambda: self.cloud.network("x")),
+            (openstack.VOLUME, self.cloud.volume_types),
+            (openstack.VOLUME, self.cloud.default_volume_type),
+        ):
+            self.openstack.stop(url)
+            error = self.assertRaises(errors.CloudError, ask)
+            self.assertNotIn("\n", str(error))
+
+    def test_a_service_that_refuses_is_a_fault(self) -> None:
+        self.openstack.mocker.get(
+            f"{openstack.COMPUTE}/flavors/detail", status_code=403
+        )
+        error = self.assertRaises(
+            errors.CloudError, self.cloud.flavor, "m1.medium"
+        )
+        self.assertFalse(error.retriable)
+
+    def test_keystone_as_machines_reach_it(self) -> None:
+        self.assertEqual(
+            "http://keystone.test/v3", self.cloud.cluster_identity_url()
+        )
+
+    def test_a_service_without_an_endpoint_is_said(self) -> None:
+        with self.assertRaisesRegex(
+            errors.CloudError, "public endpoint for orchestration"
+        ):
+            self.cloud.endpoint("orchestration", "public")
+
+    def test_the_region_is_the_operators_else_the_tokens(self) -> None:
+        session = sessions.user_session(_Context(openstack.token_info()))
+        self.assertEqual("RegionOne", sessions.region(session))
+        conf.CONF.set_override("region_name", "Two", "cinder_client")
+        self.assertEqual("Two", sessions.region(session))
+
+    def test_the_token_that_came_with_the_request_is_used(self) -> None:
+        self.cloud.flavor("m1.medium")
+        tokens = {
+            request.headers.get("X-Auth-Token")
+            for request in self.openstack.mocker.request_history
+            if request.path.endswith("/flavors/detail")
+        }
+        self.assertEqual({"user-token"}, tokens)
+        paths = [r.path for r in self.openstack.mocker.request_history]
+        self.assertNotIn("/v3/auth/tokens", paths)
+
+    def test_a_context_without_token_data_asks_keystone(self) -> None:
+        session = sessions.user_session(_Context(None))
+        found = catalogue.Cloud(session).flavor("m1.medium")
+        self.assertEqual("m1.medium", found.name)
+
+    def test_every_request_has_a_deadline(self) -> None:
+        session = sessions.user_session(_Context(openstack.token_info()))
+        self.assertEqual(30, session.timeout)
+        self.assertEqual(30, sessions.service_session().timeout)
+
+
+class IdentityUrlTest(oslotest_base.BaseTestCase):
+    """Keystone's URL, however the operator wrote it."""
+
+    def test_it_is_version_3(self) -> None:
+        base.configure(self)
+        for url in (
+            "http://keystone.test",
+            "http://keystone.test/",
+            "http://keystone.test/v3",
+            "http://keystone.test/v3/",
+            "http://keystone.test/v2.0",
+        ):
+            conf.CONF.set_override("auth_url", url, "keystone_auth")
+            self.assertEqual(
+                "http://keystone.test/v3", sessions.identity_url()
+            )

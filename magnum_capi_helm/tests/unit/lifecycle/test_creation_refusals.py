@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Creates that are refused before anything is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum.common import exception
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import connection
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+
+class RefusedCreateTest(base.FlowTestCase):
+    """Requests that are refused before anything is written."""
+
+    by_http = True
+
+    def refused(
+        self,
+        *words: str,
+        template: dict[str, Any] | None = None,
+        **fields: Any,
+    ) -> None:
+        """Refused in one line with such words; nothing is left of it."""
+        error = self.assertRaises(
+            exception.MagnumException, self.create, template, **fields
+        )
+        row = self.row()
+        self.assertEqual({"CREATE_FAILED"}, self.statuses())
+        self.assertEqual(str(error), row.status_reason)
+        for word in words:
+            self.assertIn(word, row.status_reason)
+        self.assertNotIn("\n", row.status_reason)
+        self.assertIsNone(row.stack_id)
+        self.assertEqual({}, self.openstack.credentials)
+        self.assertEqual([], self.helm.upgrades)
+        self.assertEqual(["kube-system"], self.server.names(kinds.NAMESPACE))
+        self.assertEqual(1, len(self.warnings()), self.warnings())
+
+    def test_an_image_without_kube_version(self) -> None:
+        self.openstack.images = [
+            openstack.image("ubuntu-1.34", kube_version=None)
+        ]
+        self.refused("ubuntu-1.34", "kube_version", "openstack image set")
+
+    def test_an_image_that_is_gone(self) -> None:
+        self.openstack.images = []
+        self.refused("ubuntu-1.34", "image_id: there is no such image")
+
+    def test_an_unknown_flavor(self) -> None:
+        self.refused(
+            "m1.huge",
+            "flavor_id: there is no such flavor",
+            flavor_id="m1.huge",
+        )
+
+    def test_a_flavor_that_is_too_small(self) -> None:
+        self.refused("m1.tiny", "512 MiB", "too small", flavor_id="m1.tiny")
+
+    def test_a_label_with_a_value_that_is_not_allowed(self) -> None:
+        self.refused(
+            "boot_volume_size", "'big'", labels={"boot_volume_size": "big"}
+        )
+
+    def test_a_chart_that_is_nowhere(self) -> None:
+        self.helm.published = {"0.27.0"}
+        self.refused(
+            "9.9.9",
+            "capi_helm_chart_version",
+            template={"labels": {"capi_helm_chart_version": "9.9.9"}},
+        )
+
+    def test_no_kubeconfig(self) -> None:
+        missing = "/nowhere/kubeconfig"
+        real = client.Client(
+            lambda: connection.Connection(missing, (1.0, 1.0))
+        )
+        made = self.plane.runtime()
+        base.install(
+            self,
+            runtime.Runtime(
+                management=real,
+                helm=made.helm,
+                charts=made.charts,
+                leases=made.leases,
+                snapshots=made.snapshots,
+                health_snapshots=made.health_snapshots,
+            ),
+        )
+        self.refused("no kubeconfig", "[capi_helm] kubeconfig_file")
+
+    def test_an_unreachable_management_cluster(self) -> None:
+        self.management.unreachable()
+        self.refused("management cluster", "does not answer")
+
+    def test_a_management_cluster_without_cluster_api(self) -> None:
+        self.management.unserved.add(kinds.CLUSTER)
+        self.refused("serves no Cluster of cluster.x-k8s.io")
+
+    def test_a_user_with_a_restricted_application_credential(self) -> None:
+        self.login(restricted=True)
+        self.refused("restricted", "--unrestricted")
+
+    def test_a_user_who_is_nothing_but_admin(self) -> None:
+        self.login(roles=("admin",))
+        self.refused("no role", "any role but admin")
+
+    def test_a_user_without_a_role_that_the_operator_allows(self) -> None:
+        conf.CONF.set_override("app_cred_roles", ["member"], "capi_helm")
+        self.login(roles=("reader", "admin"))
+        self.refused("no role", "allowed: member")
+
+    def test_a_network_service_that_does_not_answer(self) -> None:
+        self.openstack.stop(openstack.NETWORK)
+        self.refused("network")
+
+    def test_a_ca_file_that_is_missing(self) -> None:
+        conf.CONF.set_override("openstack_ca_file", "/nowhere", "drivers")
+        self.refused("openstack_ca_file")

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is in the way of a delivery, and what is told of it."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import fixtures
+
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.delivery import notice
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.delivery import endpoint
+from magnum_capi_helm.tests.unit.delivery import pki
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import delivering
+
+
+class RefusedTest(delivering.DeliveryCase):
+    """Receivers that get nothing, or refuse it."""
+
+    def test_a_bad_certificate_is_refused_and_nothing_is_sent(self) -> None:
+        stranger = pki.Authority("stranger")
+        certificate = "".join(stranger.signed("receiver", host=True))
+        bad = self.useFixture(endpoint.Endpoint(certificate))
+        self.option("delivery_url", bad.url)
+        self.created()
+        self.later()
+        self.assertEqual([], bad.received)
+        [line] = self.warnings()
+        self.assertIn(
+            f"No kubeconfig is delivered: the certificate of "
+            f"https://127.0.0.1:{bad.port} is not trusted, and nothing was "
+            "sent: unable to get local issuer certificate",
+            line,
+        )
+        self.assertIn("delivery_ca_file", line)
+        self.assertEqual("CREATE_COMPLETE", self.row().status)
+
+    def test_a_certificate_of_another_host_is_refused(self) -> None:
+        certificate = "".join(pki.trusted().signed("elsewhere.test"))
+        bad = self.useFixture(endpoint.Endpoint(certificate))
+        self.option("delivery_url", bad.url)
+        self.created()
+        self.assertEqual([], bad.received)
+        self.assertIn("mismatch", self.warnings()[0])
+
+    def test_a_receiver_that_has_a_good_one_at_last_gets_it(self) -> None:
+        self.option("delivery_ca_file", self.file("ca", pki.Authority().pem))
+        self.created()
+        self.option("delivery_ca_file", self.file("ca", pki.trusted().pem))
+        self.later()
+        self.assertEqual(1, len(self.receiver.received))
+
+    def test_a_redirect_is_not_followed(self) -> None:
+        self.receiver.answers = [307]
+        self.created()
+        self.assertEqual(["/hook"], [e.path for e in self.receiver.received])
+        [line] = self.warnings()
+        self.assertIn("answered with a redirect (307)", line)
+        self.assertFalse(self.record().delivered)
+
+    def test_what_is_in_the_way_is_logged_once(self) -> None:
+        self.receiver.answers = [500, 500, 500]
+        self.created()
+        for _ in range(2):
+            self.later()
+        self.assertEqual(3, len(self.receiver.received))
+        self.assertEqual(
+            [
+                f"WARNING Cluster {base.UUID} is not delivered: "
+                f"https://127.0.0.1:{self.receiver.port} answered 500"
+            ],
+            self.warnings(),
+        )
+
+    def test_a_receiver_that_is_away_is_asked_for_no_other_cluster(
+        self,
+    ) -> None:
+        self.option("delivery_url", "https://127.0.0.1:1/hook")
+        self.complete()
+        self.health_poll()
+        first = self.record().attempts
+        rt = self.plane.runtime()
+        base.install(self, rt)
+        rt.deliveries.receiver.failed(("", ""))
+        self.management.requests.clear()
+        self.health_poll()
+        asked = {each.name for each in self.management.requests}
+        self.assertNotIn(delivering.SECRET, asked)
+        self.assertEqual(first, self.record().attempts)
+        self.assertIn("does not answer", self.warnings()[0])
+
+
+class HinderedTest(delivering.DeliveryCase):
+    """The management cluster, the options, and the cluster itself."""
+
+    def test_wrong_options_are_told_once_and_keep_no_poll(self) -> None:
+        self.option("delivery_key_file", "/nowhere/key")
+        row = self.created()
+        self.assertEqual("CREATE_COMPLETE", row.status)
+        self.assertEqual("HEALTHY", self.health_poll().health_status)
+        self.later()
+        self.assertEqual(
+            [
+                "ERROR No kubeconfig is delivered: [capi_helm] "
+                "delivery_key_file /nowhere/key can't be read: No such file "
+                "or directory"
+            ],
+            self.warnings(),
+        )
+        self.assertIsNone(self.secret())
+
+    def test_wrong_options_are_told_by_the_first_poll(self) -> None:
+        self.option("delivery_url", "http://portal.test/secret-path")
+        self.create()
+        self.health_poll()
+        [line] = self.warnings()
+        self.assertIn("delivery_url has the scheme 'http'", line)
+        self.assertNotIn("secret-path", self.log.output)
+
+    def test_a_key_is_read_again_for_each_delivery(self) -> None:
+        self.receiver.answers = [500]
+        self.created()
+        other = "d2hzZWMgaXMgbm90IGEgc2VjcmV0LCBpcyBpdD8hISE="
+        self.file("key", f"whsec_{other}\n{delivering.KEY}\n")
+        self.later(60)
+        first, second = (
+            each.headers["webhook-signature"].split()
+            for each in self.receiver.received
+        )
+        self.assertEqual((1, 2), (len(first), len(second)))
+
+    def test_a_management_cluster_that_is_away_delays_it(self) -> None:
+        self.complete()
+        self.management.fail(
+            errors.ManagementUnreachable("away"),
+            name=delivering.SECRET,
+            times=1,
+        )
+        self.assertEqual("HEALTHY", self.health_poll().health_status)
+        self.assertEqual([], self.receiver.received)
+        self.later(61)
+        self.assertEqual(1, len(self.receiver.received))
+        self.assertEqual([], self.warnings())
+
+    def test_nothing_is_written_while_it_is_frozen(self) -> None:
+        self.complete()
+        anchor = self.plane.runtime().anchor
+        anchor.freeze("etcd moves", "op@host", time.time())
+        self.restart()
+        self.health_poll()
+        self.assertEqual([], self.receiver.received)
+        anchor.thaw(time.time())
+        self.later(61)
+        self.assertEqual(1, len(self.receiver.received))
+
+    def test_a_retry_waits_for_the_end_of_a_maintenance_too(self) -> None:
+        self.receiver.answers = [500]
+        self.created()
+        self.plane.runtime().anchor.freeze("x", "op@host", time.time())
+        self.later(60)
+        self.assertEqual(1, len(self.receiver.received))
+
+    def test_who_works_on_the_cluster_is_not_disturbed(self) -> None:
+        self.complete()
+        with self.busy():
+            self.health_poll()
+            self.assertEqual([], self.receiver.received)
+        self.later(61)
+        self.assertEqual(1, len(self.receiver.received))
+
+    def test_sending_holds_no_lease(self) -> None:
+        self.complete()
+        holders = []
+
+        def look() -> None:
+            lease = self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
+            holders.append((lease or {})["spec"]["holderIdentity"])
+
+        self.receiver.meanwhile = look
+        self.health_poll()
+        self.assertEqual([""], holders)
+
+    def test_a_cluster_that_is_being_deleted_gets_no_record(self) -> None:
+        self.complete()
+        late = self.row()
+        self.delete()
+        notice.seen(self.plane.runtime(), self.admin, late, now=True)
+        self.capi.finish()
+        self.poll()
+        notice.seen(self.plane.runtime(), self.admin, late, now=True)
+        self.assertIsNone(self.secret())
+        self.assertIsNone(
+            self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
+        )
+        self.assertEqual([], self.receiver.received)
+
+    def test_a_delete_mark_is_enough_whatever_the_row_says(self) -> None:
+        self.complete()
+        rt = self.plane.runtime()
+        rt.leases.mark_deleted(base.NAMESPACE, base.RELEASE)
+        notice.seen(rt, self.admin, self.row(), now=True)
+        self.assertIsNone(self.secret())
+        self.assertEqual([], self.receiver.received)
+
+    def test_a_late_poll_does_not_bring_an_old_address_back(self) -> None:
+        self.created()
+        late = self.row()
+        self.move("https://203.0.113.99:6443")
+        self.health_poll()
+        notice.seen(self.plane.runtime(), self.admin, late, now=True)
+        self.assertEqual(2, len(self.receiver.received))
+
+    def test_damaged_secrets_are_told_without_what_is_in_them(self) -> None:
+        self.complete()
+        for name, key in (
+            (names.certificate(base.RELEASE, "ca"), "tls.key"),
+            (delivering.SECRET, "delivery.json"),
+        ):
+            meta = {"name": name, "namespace": base.NAMESPACE}
+            data = {key: "Y2FuYXJ5IGNhbmFyeQ=="}
+            self.server.apply(kinds.SECRET, {"metadata": meta, "data": data})
+            self.restart()
+            self.health_poll()
+            self.assertIn(f"the Secret {name}", self.warnings()[-1])
+        self.assertNotIn("canary", self.log.output)
+        self.assertEqual([], self.receiver.received)
+
+
+class CanaryTest(delivering.DeliveryCase):
+    """No kubeconfig, no key and no URL in a log, whatever goes wrong."""
+
+    def test_no_log_has_any_secret(self) -> None:
+        log = self.useFixture(
+            fixtures.FakeLogger("", level=logging.DEBUG, nuke_handlers=False)
+        )
+        for name in ("magnum_capi_helm", "urllib3", "requests"):
+            logger = logging.getLogger(name)
+            self.addCleanup(logger.setLevel, logger.level)
+            logger.setLevel(logging.DEBUG)
+        self.option("delivery_url", f"{self.receiver.url}/path-canary")
+        self.receiver.answers = [500, 302]
+        self.created()
+        secrets = [delivering.KEY, self.record().key]
+        self.later()
+        self.later()
+        self.option("delivery_url", "https://127.0.0.1:1/path-canary")
+        self.move("https://203.0.113.99:6443")
+        self.later()
+        secrets.append(self.record().key)
+        self.option("delivery_ca_file", self.file("ca", pki.Authority().pem))
+        self.option("delivery_url", f"{self.receiver.url}/path-canary")
+        self.later(4000)
+        self.assertIn("is not trusted", log.output)
+        self.assertIn("does not answer", log.output)
+        self.assertIn("redirect", log.output)
+        self.assertEqual(3, len(self.receiver.received))
+        for secret in secrets:
+            for line in secret.split("\n"):
+                if line and not line.startswith("-----"):
+                    self.assertNotIn(line, log.output)
+        self.assertNotIn("current-context", log.output)
+        # urllib3 itself tells paths at debug level, which Magnum's
+        # configuration does not let it.
+        self.assertNotIn("path-canary", self.log.output)
+        self.assertFalse(conf.CONF.capi_helm.delivery_url in self.log.output)

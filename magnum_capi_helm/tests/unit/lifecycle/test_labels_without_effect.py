@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Labels that have no effect are accepted by default, and logged."""
+
+from __future__ import annotations
+
+import io
+
+from magnum.common import exception
+
+from magnum_capi_helm.cmd import main
+from magnum_capi_helm.cmd import values
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import upgrading
+
+TAG = (
+    "label calico_tag has no effect: the chart fixes the versions of its "
+    "addons, which are tested together; another version of the chart has "
+    "others. It is 'v3.26.4'"
+)
+PASSWORD = (
+    "label grafana_admin_passwd has no effect: everybody who sees a cluster "
+    "sees its labels; Grafana's password is in a Secret of the cluster. It is "
+    "***"
+)
+PREFIX = (
+    "label container_infra_prefix has no effect on addons: kubeadm alone "
+    "takes images from it; give registry_mirrors for the registries of "
+    "addons. It is 'registry.example.org'"
+)
+
+
+class CreateTest(base.FlowTestCase):
+    def test_one_warning_names_cluster_labels_values_and_reasons(self) -> None:
+        self.create(
+            {"labels": {"calico_tag": "v3.26.4", "use_podman": "true"}},
+            labels={
+                "calico_tag": "v3.26.4",
+                "grafana_admin_passwd": "s3cret",
+                "selinux_mode": "",
+            },
+        )
+        self.assertEqual(
+            [f"WARNING cluster {base.UUID}: {TAG}; {PASSWORD}"],
+            self.warnings(),
+        )
+        self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+
+    def test_a_prefix_needs_mirrors_for_addons(self) -> None:
+        prefix = {"container_infra_prefix": "registry.example.org"}
+        self.create(labels=prefix)
+        self.assertEqual(
+            [f"WARNING cluster {base.UUID}: {PREFIX}"], self.warnings()
+        )
+
+    def test_beside_mirrors_of_the_user_nothing_is_said(self) -> None:
+        mirror = "docker.io=https://registry.example.org"
+        self.create(
+            labels={
+                "container_infra_prefix": "registry.example.org",
+                "registry_mirrors": mirror,
+            }
+        )
+        self.assertEqual([], self.warnings())
+
+    def test_beside_the_operators_mirror_nothing_is_said(self) -> None:
+        conf.CONF.set_override(
+            "registry_mirror", "mirror.example.org", "capi_helm"
+        )
+        self.create(labels={"container_infra_prefix": "registry.example.org"})
+        self.assertEqual([], self.warnings())
+
+    def test_polls_do_not_warn_again(self) -> None:
+        self.create(labels={"calico_tag": "v3.26.4"})
+        self.capi.settle()
+        self.poll()
+        self.resize(3)
+        self.poll()
+        self.assertEqual(1, len(self.warnings()), self.warnings())
+
+
+class UpgradeTest(upgrading.UpgradeTestCase):
+    def test_the_new_template_is_looked_at(self) -> None:
+        new = self.template(
+            image_id="ubuntu-1.35", labels={"calico_tag": "v3.26.4"}
+        )
+        conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
+        self.assertEqual(TAG, self.refused(new))
+        conf.CONF.clear_override("unknown_labels", "capi_helm")
+        self.upgrade(new)
+        self.assertIn(f"WARNING cluster {base.UUID}: {TAG}", self.warnings())
+
+
+class ValuesTest(base.FlowTestCase):
+    """``magnum-capi-helm values`` names them."""
+
+    def values(self, *argv: str) -> None:
+        app = main.Application()
+        app.stdout = io.StringIO()
+        command = values.Values(app, None)
+        command.run(command.get_parser("values").parse_args(list(argv)))
+        self.assertIn("kubernetesVersion", app.stdout.getvalue())
+
+    def test_of_a_cluster(self) -> None:
+        self.created(labels={"calico_tag": "v3.26.4"})
+        conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
+        self.values(base.UUID)
+        self.assertEqual(
+            [f"WARNING cluster {base.UUID}: {TAG}"] * 2, self.warnings()
+        )
+
+    def test_of_a_template(self) -> None:
+        made = self.created({"labels": {"calico_tag": "v3.26.4"}})
+        self.values("--template", made.cluster_template.uuid)
+        self.assertEqual(2, len(self.warnings()))
+        self.assertTrue(self.warnings()[-1].endswith(TAG))
+
+
+class NodegroupTest(base.NodegroupTestCase):
+    def test_its_own_labels_are_looked_at(self) -> None:
+        self.add("gpu", labels={"calico_tag": "v3.26.4"})
+        self.assertIn("gpu", self.groups())
+        self.assertEqual(
+            [f"WARNING cluster {base.UUID}: {TAG}"], self.warnings()
+        )
+
+    def test_and_refused_where_the_operator_wants_it(self) -> None:
+        conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
+        error = self.assertRaises(
+            exception.InvalidParameterValue,
+            self.add,
+            "gpu",
+            labels={"calico_tag": "v3.26.4"},
+        )
+        self.assertEqual(TAG, str(error))

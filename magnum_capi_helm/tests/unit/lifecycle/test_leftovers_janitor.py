@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Clean-ups that are left to cluster-api-janitor-openstack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cmd import checks
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import leftovers
+
+JANITOR = "janitor.capi.stackhpc.com"
+POLICY = "janitor.capi.stackhpc.com/volumes-policy"
+
+
+class JanitorTest(leftovers.LeftoversTestCase):
+    """Where cluster-api-janitor-openstack runs, it is its work."""
+
+    def set(self, **options: Any) -> None:
+        """Options of ``[capi_helm]``."""
+        for name, value in options.items():
+            conf.CONF.set_override(name, value, "capi_helm")
+
+    def janitor(self, *, done: bool = False) -> None:
+        """The janitor takes care of the cluster, or is done with it."""
+        self.server.patch(
+            kinds.OPENSTACK_CLUSTER,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"metadata": {"finalizers": [] if done else [JANITOR]}},
+        )
+
+    def test_the_driver_leaves_it_to_the_janitor(self) -> None:
+        self.there.balancer(leftovers.WEB)
+        self.created()
+        self.janitor()
+        self.delete()
+        self.capi.drain()
+        self.assertEqual(
+            "network still to be deleted; cluster-api-janitor-openstack is "
+            "not done with the project",
+            self.reason(),
+        )
+        self.assertEqual([], self.there.requests)
+
+    def test_options_overrule_what_is_seen(self) -> None:
+        for chosen, janitor, left in (
+            ("driver", True, set()),
+            ("none", False, {leftovers.WEB}),
+        ):
+            self.set(cleanup=chosen)
+            self.there.balancer(leftovers.WEB)
+            self.created()
+            if janitor:
+                self.janitor()
+            self.delete()
+            self.capi.drain()
+            self.poll()
+            self.there.settle()
+            self.assertEqual(left, self.there.names(), chosen)
+            self.janitor(done=True)
+            self.finish()
+
+    def test_it_learns_what_the_user_wants_of_volumes(self) -> None:
+        for labels, expected in (
+            ({}, None),
+            ({"volumes_policy": "keep"}, "keep"),
+            ({"volumes_policy": "delete"}, "delete"),
+        ):
+            self.created(labels=labels)
+            self.janitor()
+            self.delete()
+            found = self.server.get(
+                kinds.OPENSTACK_CLUSTER, base.NAMESPACE, base.RELEASE
+            )
+            assert found is not None
+            notes = found["metadata"].get("annotations") or {}
+            self.assertEqual(expected, notes.get(POLICY), labels)
+            self.janitor(done=True)
+            self.finish()
+
+    def test_it_learns_it_where_helm_has_no_release_any_more(self) -> None:
+        self.complete(labels={"volumes_policy": "keep"})
+        self.server.delete(
+            kinds.SECRET,
+            base.NAMESPACE,
+            f"sh.helm.release.v1.{base.RELEASE}.v1",
+        )
+        self.delete()
+        self.poll()
+        found = self.server.get(
+            kinds.OPENSTACK_CLUSTER, base.NAMESPACE, base.RELEASE
+        )
+        assert found is not None
+        self.assertEqual("keep", found["metadata"]["annotations"][POLICY])
+
+    def test_check_says_who_cleans_up(self) -> None:
+        self.assertIn("unknown: there is no cluster yet", self.who())
+        self.create()
+        self.assertEqual("the driver: no cluster has a janitor", self.who())
+        self.janitor()
+        self.assertEqual("cluster-api-janitor-openstack", self.who())
+        for chosen, who in (("none", "nobody"), ("driver", "the driver")):
+            self.set(cleanup=chosen)
+            self.assertEqual(
+                f"{who} ([capi_helm] cleanup = {chosen})", self.who()
+            )
+
+    def who(self) -> str:
+        """The line of ``magnum-capi-helm check``."""
+        found = {each.name: each for each in checks.run(runtime.get())}
+        return found["clean-up"].detail

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Live objects equal the manifest again, whatever happened to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management import lease
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import repair
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.fakes import helm
+from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+WORKERS = names.machine_deployment(base.RELEASE, "default-worker")
+PLANE = names.control_plane(base.RELEASE)
+
+
+class RepairTestCase(base.FlowTestCase):
+    """A complete cluster that somebody disturbs."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+
+    def live(self, kind: kinds.Kind, name: str) -> client.Object:
+        """A live object."""
+        found = self.server.get(kind, base.NAMESPACE, name)
+        assert found is not None
+        return found
+
+    def disturb(self, kind: kinds.Kind, name: str, spec: Any) -> None:
+        """Change an object behind helm's back."""
+        self.server.patch(kind, base.NAMESPACE, name, {"spec": spec})
+
+    def failed_revision(self) -> None:
+        """A resize whose helm is stopped half way, and is undone."""
+        self.helm.outcomes = [helm.Outcome.INTERRUPTED]
+        self.resize(3)
+        self.disturb(kinds.CONTROL_PLANE, PLANE, {"version": "v1.99.0"})
+        template = {"spec": {"version": "v1.99.0"}}
+        change = {"replicas": 3, "template": template}
+        self.disturb(kinds.MACHINE_DEPLOYMENT, WORKERS, change)
+
+    def as_wanted(self) -> bool:
+        """Whether nothing is left of the disturbance."""
+        plane = self.live(kinds.CONTROL_PLANE, PLANE)["spec"]
+        workers = self.live(kinds.MACHINE_DEPLOYMENT, WORKERS)["spec"]
+        return {
+            "v1.34.2",
+        } == {plane["version"], workers["template"]["spec"]["version"]}
+
+    def verbs(self) -> set[tuple[str, str]]:
+        """What was done to the management cluster, but for the records.
+
+        Its identity, which a namespace has, is looked at before any change.
+        """
+        return {
+            (each.verb, each.kind)
+            for each in self.management.requests
+            if each.kind not in ("Lease", "Namespace", "Secret", "Machine")
+        }
+
+
+class RepairTest(RepairTestCase):
+    """After a revision that failed."""
+
+    def test_what_a_failed_revision_changed_is_put_right(self) -> None:
+        self.failed_revision()
+        self.resize(2)
+        self.assertTrue(self.as_wanted())
+        self.assertEqual(2, self.replicas())
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_it_is_done_once(self) -> None:
+        self.failed_revision()
+        self.resize(2)
+        self.management.requests.clear()
+        self.resize(4)
+        self.assertEqual(set(), self.verbs())
+
+    def test_a_poll_does_it_where_the_request_could_not(self) -> None:
+        self.failed_revision()
+        self.management.fail(
+            errors.ManagementUnreachable("no answer"),
+            verbs=["patch"],
+            kind=kinds.CONTROL_PLANE,
+        )
+        self.resize(2)
+        runs = len(self.helm.upgrades)
+        self.assertFalse(self.as_wanted())
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.management.recover()
+        self.plane.clock.advance(11)
+        self.poll()
+        self.assertTrue(self.as_wanted())
+        self.assertEqual(runs, len(self.helm.upgrades))
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_what_a_killed_helm_changed_is_put_right(self) -> None:
+        self.helm.outcomes = [helm.Outcome.KILLED]
+        self.assertRaises(management.Killed, self.resize, 3)
+        self.management.recover()
+        self.disturb(kinds.CONTROL_PLANE, PLANE, {"version": "v1.99.0"})
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        for seconds in (0, lease.DURATION + 1, 331):
+            self.plane.clock.advance(seconds)
+            self.poll()
+        self.assertTrue(self.as_wanted())
+        self.assertEqual(3, self.replicas())
+
+    def test_what_a_webhook_refuses_is_left_with_a_warning(self) -> None:
+        self.failed_revision()
+        self.management.fail(
+            errors.ManagementError("admission webhook denied it"),
+            verbs=["patch"],
+            kind=kinds.CONTROL_PLANE,
+        )
+        self.resize(2)
+        self.assertIn("stays as it is: admission webhook", self.log.output)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_a_kept_object_that_is_missing_is_made_anew(self) -> None:
+        self.failed_revision()
+        (name, *_) = self.server.names(kinds.CONFIG_TEMPLATE)
+        self.resize(2)
+        self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
+        self.server.delete(kinds.CONFIG_TEMPLATE, base.NAMESPACE, name)
+        self.poll()
+        made = self.live(kinds.CONFIG_TEMPLATE, name)
+        self.assertEqual(
+            base.RELEASE,
+            view.annotations_of(made)["meta.helm.sh/release-name"],
+        )
+
+    def test_what_cannot_be_made_is_left_with_a_warning(self) -> None:
+        self.failed_revision()
+        name = self.server.names(kinds.CONFIG_TEMPLATE)[0]
+        self.resize(2)
+        self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
+        self.server.delete(kinds.CONFIG_TEMPLATE, base.NAMESPACE, name)
+        self.management.fail(
+            errors.ManagementError("no such version"),
+            verbs=["create"],
+            kind=kinds.CONFIG_TEMPLATE,
+        )
+        self.poll()
+        self.assertIn("stays as it is: no such version", self.log.output)
+        plane = self.live(kinds.CONTROL_PLANE, PLANE)
+        self.assertEqual(1, plane["spec"]["replicas"])
+
+    def test_without_the_cluster_object_nothing_is_made(self) -> None:
+        self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        scope = (base.NAMESPACE, base.RELEASE)
+        repair.repair(self.plane.runtime(), scope)
+        self.assertEqual([], self.server.names(kinds.CONTROL_PLANE))
+
+
+_POLICY = "helm.sh/resource-policy"
+
+
+class StraysTest(RepairTestCase):
+    """Objects that a failed revision made."""
+
+    def stray(self, kind: kinds.Kind, name: str, **annotations: str) -> None:
+        """An object that helm made and no manifest has."""
+        owner = {
+            "meta.helm.sh/release-name": base.RELEASE,
+            "meta.helm.sh/release-namespace": base.NAMESPACE,
+            **annotations,
+        }
+        labels = {view.CHART_CLUSTER_LABEL: base.RELEASE}
+        metadata = {
+            "name": name,
+            "namespace": base.NAMESPACE,
+            "labels": labels,
+            "annotations": owner,
+        }
+        self.server.create(kind, {"metadata": metadata, "spec": {}})
+
+    def test_those_that_helm_made_for_us_go(self) -> None:
+        self.failed_revision()
+        other = {"meta.helm.sh/release-name": "other"}
+        keep = {_POLICY: "keep"}
+        self.stray(kinds.MACHINE_DEPLOYMENT, "stray")
+        self.stray(kinds.HELM_RELEASE, "stray")
+        self.stray(kinds.MANIFESTS, "kept", **keep)
+        self.stray(kinds.MANIFESTS, "others", **other)
+        self.stray(kinds.OPENSTACK_MACHINE_TEMPLATE, "older")
+        self.resize(2)
+        self.assertNotIn("stray", self.server.names(kinds.MACHINE_DEPLOYMENT))
+        self.assertNotIn("stray", self.server.names(kinds.HELM_RELEASE))
+        self.assertLessEqual(
+            {"kept", "others"}, set(self.server.names(kinds.MANIFESTS))
+        )
+        templates = self.server.names(kinds.OPENSTACK_MACHINE_TEMPLATE)
+        self.assertIn("older", templates)
+
+    def test_an_addon_that_helm_could_not_delete_goes_before_the_end(
+        self,
+    ) -> None:
+        self.stray(kinds.HELM_RELEASE, "stray")
+        self.stray(kinds.MANIFESTS, "kept", **{_POLICY: "keep"})
+        self.resize(3)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
+        self.assertNotIn("stray", self.server.names(kinds.HELM_RELEASE))
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertIn("kept", self.server.names(kinds.MANIFESTS))
+
+
+class SameCountTest(RepairTestCase):
+    """A resize to the same count: once more, all that is wanted."""
+
+    def test_it_puts_right_what_somebody_changed(self) -> None:
+        self.disturb(kinds.CONTROL_PLANE, PLANE, {"version": "v1.99.0"})
+        self.resize(2)
+        self.assertTrue(self.as_wanted())
+
+    def test_of_what_is_right_nothing_is_written(self) -> None:
+        self.management.requests.clear()
+        self.resize(2)
+        self.assertEqual({"get", "list"}, {verb for verb, _ in self.verbs()})
+
+    def test_an_ordinary_resize_looks_at_nothing(self) -> None:
+        self.management.requests.clear()
+        self.resize(3)
+        self.assertEqual(set(), self.verbs())
+
+
+class CountTest(RepairTestCase):
+    """Counts that are nobody's but the rows'."""
+
+    def test_another_groups_count_does_not_keep_an_update_from_its_end(
+        self,
+    ) -> None:
+        self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
+        self.resize(3)
+        self.capi.settle()
+        self.poll()
+        self.assertEqual(
+            1, self.live(kinds.CONTROL_PLANE, PLANE)["spec"]["replicas"]
+        )
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_who_changes_it_again_and_again_is_not_fought(self) -> None:
+        self.resize(3)
+        patched = []
+        for _ in range(6):
+            self.disturb(kinds.CONTROL_PLANE, PLANE, {"replicas": 3})
+            self.management.requests.clear()
+            self.poll()
+            patched.append(("patch", "KubeadmControlPlane") in self.verbs())
+            self.plane.clock.advance(10)
+        # At once, then after 10, 20 and 40 seconds.
+        self.assertEqual([True, True, False, True, False, False], patched)

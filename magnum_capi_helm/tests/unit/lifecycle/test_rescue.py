@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Releases whose manifest names API versions that are not served any more.
+
+What helm can't read is made readable, once, under the Lease; then it goes on.
+"""
+
+from __future__ import annotations
+
+from unittest import mock
+
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.fakes import helm
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import stranded
+
+
+class UpgradeTest(stranded.StrandedTestCase):
+    """Changes of a cluster."""
+
+    def test_a_resize_gets_through_and_helm_runs_twice(self) -> None:
+        self.helm.upgrades.clear()
+        self.resize(3)
+        self.assertEqual(2, len(self.helm.upgrades))
+        self.assertEqual(3, self.replicas())
+        self.settle()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertIn(
+            f"Revision 1 of {base.RELEASE} in {base.NAMESPACE} names API "
+            f"versions that are not served: changed {stranded.OLD} to "
+            f"v1beta1 in its record; what it was is in Secret {stranded.COPY}",
+            self.log.output,
+        )
+
+    def test_an_upgrade_to_a_newer_chart_gets_through(self) -> None:
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.settle()
+        self.assertEqual({"UPDATE_COMPLETE"}, self.upgraded_statuses())
+        self.assertEqual("1.35.1", self.machines()["default-worker"][0])
+
+    def test_the_record_is_what_it_was_but_for_the_versions(self) -> None:
+        before = self.body()
+        self.resize(3)
+        after = self.body()
+        self.assertEqual(
+            before["manifest"].replace(
+                f'"{stranded.OLD}", "kind"', f'"{stranded.NEW}", "kind"'
+            ),
+            after["manifest"],
+        )
+        self.assertNotIn(stranded.OLD, self.named())
+        self.assertEqual(
+            f"rewritten: {stranded.OLD} to v1beta1",
+            after["info"].pop("description"),
+        )
+        del before["manifest"], after["manifest"]
+        self.assertEqual(before, after)
+
+    def test_what_helm_wrote_is_kept_until_the_cluster_goes(self) -> None:
+        self.resize(3)
+        found = self.copy()
+        assert found is not None
+        self.assertEqual(self.before, found["data"])
+        self.settle()
+        self.delete()
+        self.capi.finish()
+        self.poll()
+        self.assertEqual([], self.server.names(kinds.SECRET))
+
+    def test_what_helm_wrote_at_first_is_kept_when_it_changes_again(
+        self,
+    ) -> None:
+        self.server.create(
+            kinds.SECRET,
+            {
+                "metadata": {
+                    "name": stranded.COPY,
+                    "namespace": base.NAMESPACE,
+                },
+                "data": {"release": "first"},
+            },
+        )
+        self.resize(3)
+        self.assertEqual(3, self.replicas())
+        self.assertEqual({"release": "first"}, (self.copy() or {})["data"])
+
+    def test_the_next_change_costs_nothing_more(self) -> None:
+        self.resize(3)
+        self.settle()
+        self.helm.upgrades.clear()
+        self.management.requests.clear()
+        self.resize(4)
+        self.assertEqual(1, len(self.helm.upgrades))
+        self.assertEqual([], self.asked())
+
+    def asked(self) -> list[str]:
+        """Groups that were discovered."""
+        return [
+            each.name
+            for each in self.management.requests
+            if each.verb == "discover"
+        ]
+
+    def test_both_helms_share_the_time_that_there_is(self) -> None:
+        with mock.patch.object(
+            self.helm, "upgrade", wraps=self.helm.upgrade
+        ) as ran:
+            self.upgrade(self.template(image_id="ubuntu-1.35"))
+        first, second = (each.kwargs["within"] for each in ran.mock_calls)
+        self.assertLess(second, first)
+
+    def test_the_last_revision_that_was_deployed_is_what_helm_reads(
+        self,
+    ) -> None:
+        body = self.body()
+        body["manifest"] = body["manifest"].replace(stranded.OLD, stranded.NEW)
+        self.put(body)
+        self.helm.outcomes = [helm.Outcome.REFUSED]
+        self.resize(3)
+        self.strand()
+        self.resize(3)
+        self.assertEqual(3, self.replicas())
+        self.assertEqual([1], self.kept())
+
+    def kept(self) -> list[int]:
+        """Revisions whose record was changed."""
+        prefix = names.original(base.RELEASE, 0)[:-1]
+        return [
+            int(each.removeprefix(prefix))
+            for each in self.server.names(kinds.SECRET)
+            if each.startswith(prefix)
+        ]
+
+    def test_what_two_spellings_hide_from_helm_is_put_right(self) -> None:
+        # What both manifests say alike is in no patch of helm's.
+        plane = names.control_plane(base.RELEASE)
+        wrong = {"spec": {"version": "v1.99.0"}}
+        self.server.patch(kinds.CONTROL_PLANE, base.NAMESPACE, plane, wrong)
+        self.resize(3)
+        found = self.server.get(kinds.CONTROL_PLANE, base.NAMESPACE, plane)
+        assert found is not None
+        self.assertEqual("v1.34.2", found["spec"]["version"])
+
+    def test_polls_finish_what_the_second_helm_did_not(self) -> None:
+        self.helm.outcomes = [helm.Outcome.DONE, helm.Outcome.UNREACHABLE]
+        self.resize(3)
+        self.assertEqual(2, self.replicas())
+        self.helm.upgrades.clear()
+        self.poll()
+        self.assertEqual(3, self.replicas())
+        self.assertEqual(1, len(self.helm.upgrades))
+
+
+class ChartTooOldTest(stranded.StrandedTestCase):
+    """The chart itself makes what is not served."""
+
+    def strand(self) -> None:
+        self.management.retired.add(f"{stranded.CAPI}/v1beta1")
+        self.before = self.record()["data"]
+
+    def test_a_change_is_refused_and_says_what_it_takes(self) -> None:
+        self.resize(3)
+        self.poll()
+        row = self.row()
+        self.assertEqual("UPDATE_FAILED", row.status)
+        self.assertEqual(
+            "helm upgrade: the chart makes objects of cluster.x-k8s.io/"
+            "v1beta1, which the management cluster does not serve: it takes "
+            "another chart, or a management cluster that serves this again; "
+            "after a resize that failed, resize back to the count that it had "
+            "before you upgrade: Magnum upgrades nothing that is "
+            "UPDATE_FAILED",
+            row.status_reason,
+        )
+        self.assertEqual(2, self.replicas())
+
+    def test_no_live_object_is_compared_with_fields_of_another_version(
+        self,
+    ) -> None:
+        self.resize(3)
+        self.assertIn(f"{stranded.CAPI}/v1beta2", self.named())
+        plane = names.control_plane(base.RELEASE)
+        self.server.patch(
+            kinds.CONTROL_PLANE,
+            base.NAMESPACE,
+            plane,
+            {"spec": {"replicas": 3}},
+        )
+        # The counts are as they were, of the workers at least.
+        self.resize(2)
+        self.management.requests.clear()
+        self.plane.clock.advance(60)
+        self.poll()
+        patched = [each for each in self.writes() if each[0] == "patch"]
+        # Only the mark of the update's progress.
+        self.assertEqual([("patch", "Cluster", base.RELEASE)], patched)
+
+    def test_back_at_its_old_count_the_cluster_is_well_again(self) -> None:
+        self.resize(3)
+        self.poll()
+        self.resize(2)
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""From Magnum's rows to the spec of a cluster."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any, cast
+import uuid
+
+import fixtures
+
+from magnum_capi_helm import features
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+UBUNTU = cluster_spec.Image("i-1", "ubuntu-1.34", "1.34.2", "ubuntu")
+FLATCAR = cluster_spec.Image("i-2", "flatcar", "1.34.2", "flatcar")
+FEDORA = cluster_spec.Image("i-3", "fedora", "1.34.2", "fedora-coreos")
+
+
+class ResolveTestCase(base.FlowTestCase):
+    """A catalogue, and a cluster to look up in it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.known = fake_cloud.FakeCloud(
+            images={
+                "ubuntu-1.34": UBUNTU,
+                "flatcar": FLATCAR,
+                "fedora": FEDORA,
+            },
+            flavors={"m1.medium": "m1.medium", "f-1": "by-uuid"},
+            networks={"public": "net-1", "mine": "net-2"},
+            subnets={"mine-sub": "sub-2"},
+            types=("slow", "Fast_SSD"),
+        )
+
+    def resolve(
+        self, template: dict[str, Any] | None = None, **fields: Any
+    ) -> cluster_spec.Cluster:
+        row = self.saved(template, **fields)
+        found = cast("catalogue.Cloud", self.known)
+        return resolve_cluster.resolve(row, found, base.RELEASE)
+
+
+def labels_of_none() -> labels.Values:
+    """Those of a cluster that has no label."""
+    return labels.resolve(
+        features.LABELS, labels.Sources(), conf.label_defaults()
+    )
+
+
+def group_of(name: str, role: str, count: int) -> cluster_spec.NodeGroup:
+    """A group for which nothing was asked."""
+    return cluster_spec.NodeGroup(
+        name,
+        "m1.medium",
+        count,
+        UBUNTU,
+        magnum_name=name,
+        role=role,
+        labels=labels_of_none(),
+        boot_disk=cluster_spec.Disk(size=0),
+    )
+
+
+class ResolveTest(ResolveTestCase):
+    """What a cluster becomes."""
+
+    def test_the_smallest_cluster_as_a_whole(self) -> None:
+        self.assertEqual(
+            cluster_spec.Cluster(
+                release=base.RELEASE,
+                namespace=base.NAMESPACE,
+                project_id="fake_project",
+                identity_url="http://keystone.test/v3",
+                cni="calico",
+                keypair="mine",
+                control_plane=group_of("default-master", "master", 1),
+                node_groups=(group_of("default-worker", "worker", 2),),
+                network=cluster_spec.Network(
+                    external_id="net-1", dns_nameservers=("8.8.1.1",)
+                ),
+                storage_classes=(
+                    cluster_spec.StorageClass("slow", "slow", default=True),
+                    cluster_spec.StorageClass("fast-ssd", "Fast_SSD"),
+                ),
+                labels=labels_of_none(),
+                chart=requested.configured_chart(),
+                uuid=base.UUID,
+                name="web",
+                template="clustermodel1",
+            ),
+            self.resolve(),
+        )
+
+    def test_the_clusters_network_beats_the_templates(self) -> None:
+        found = self.resolve(
+            {"fixed_network": "public"},
+            fixed_network="mine",
+            fixed_subnet="mine-sub",
+        )
+        self.assertEqual("net-2", found.network.fixed_id)
+        self.assertEqual("sub-2", found.network.fixed_subnet_id)
+
+    def test_name_servers_are_a_list(self) -> None:
+        found = self.resolve({"dns_nameserver": "192.0.2.1, 192.0.2.2"})
+        self.assertEqual(
+            ("192.0.2.1", "192.0.2.2"), found.network.dns_nameservers
+        )
+
+    def test_a_label_of_the_cluster_beats_the_templates(self) -> None:
+        found = self.resolve(
+            {"labels": {"boot_volume_size": "10"}},
+            labels={"boot_volume_size": "20", "boot_volume_type": "slow"},
+        )
+        self.assertEqual(
+            cluster_spec.Disk(20, "slow"), found.control_plane.boot_disk
+        )
+
+    def test_without_a_label_the_operators_boot_disk_counts(self) -> None:
+        conf.CONF.set_override("default_boot_volume_size", 30, "cinder")
+        conf.CONF.set_override("default_boot_volume_type", "ssd", "cinder")
+        self.assertEqual(
+            cluster_spec.Disk(30, "ssd"),
+            self.resolve().control_plane.boot_disk,
+        )
+
+    def test_a_label_of_nought_beats_the_operators_boot_disk(self) -> None:
+        conf.CONF.set_override("default_boot_volume_size", 30, "cinder")
+        found = self.resolve(labels={"boot_volume_size": "0"})
+        self.assertEqual(0, found.control_plane.boot_disk.size)
+
+    def test_only_cnis_that_the_chart_knows_are_passed_on(self) -> None:
+        for driver, expected in (
+            ("calico", "calico"),
+            ("cilium", "cilium"),
+            ("flannel", "calico"),
+            (None, "calico"),
+        ):
+            row = self.saved(
+                {"network_driver": driver}, uuid=str(uuid.uuid4())
+            )
+            found = resolve_cluster.resolve(
+                row, cast("catalogue.Cloud", self.known), base.RELEASE
+            )
+            self.assertEqual(expected, found.cni, driver)
+
+    def test_the_operators_volume_type_comes_first(self) -> None:
+        conf.CONF.set_override(
+            "csi_cinder_default_volume_type", "Fast_SSD", "capi_helm"
+        )
+        found = self.resolve().storage_classes
+        self.assertEqual(
+            ["Fast_SSD", "slow"], [each.volume_type for each in found]
+        )
+
+    def test_bounds_of_an_autoscaled_group(self) -> None:
+        found = self.resolve(
+            labels={
+                "auto_scaling_enabled": "true",
+                "min_node_count": "1",
+                "max_node_count": "4",
+            }
+        )
+        [group] = found.node_groups
+        self.assertEqual((1, 4), (group.minimum, group.maximum))
+        self.assertIsNone(found.control_plane.maximum)
+
+    def test_the_prefix_of_the_namespace_is_the_operators(self) -> None:
+        conf.CONF.set_override("namespace_prefix", "cloud-2", "capi_helm")
+        self.assertEqual("cloud-2-fakeproject", self.resolve().namespace)
+
+
+class RefusedTest(ResolveTestCase):
+    """What a user can get wrong."""
+
+    def refused(
+        self,
+        words: str,
+        template: dict[str, Any] | None = None,
+        **fields: Any,
+    ) -> None:
+        error = self.assertRaises(
+            errors.InvalidInput, self.resolve, template, **fields
+        )
+        self.assertIn(words, str(error))
+        self.assertNotIn("\n", str(error))
+
+    def group(self, name: str, **fields: Any) -> Any:
+        """A default group that is changed before it is looked at."""
+        row = self.saved()
+        for each in row.nodegroups:
+            if each.name == name:
+                for field, value in fields.items():
+                    setattr(each, field, value)
+                each.save()
+        return resolve_cluster.resolve, (
+            row,
+            cast("catalogue.Cloud", self.known),
+            base.RELEASE,
+        )
+
+    def test_a_distribution_without_support(self) -> None:
+        call, args = self.group("default-worker", image_id="fedora")
+        error = self.assertRaises(errors.InvalidInput, call, *args)
+        self.assertIn("has 'fedora-coreos'", str(error))
+
+    def test_a_group_without_a_flavor(self) -> None:
+        call, args = self.group("default-worker", flavor_id=None)
+        error = self.assertRaises(errors.InvalidInput, call, *args)
+        self.assertIn("has no flavor; give one", str(error))
+
+    def test_an_even_control_plane(self) -> None:
+        call, args = self.group("default-master", node_count=2)
+        error = self.assertRaises(errors.InvalidInput, call, *args)
+        self.assertIn("master_count=2", str(error))
+
+    def test_a_cni_that_the_chart_does_not_know(self) -> None:
+        self.refused(
+            "network_driver: choose one of calico, cilium. It is 'weave'",
+            {"network_driver": "weave"},
+        )
+
+    def test_a_network_that_is_not_there(self) -> None:
+        self.refused("fixed_network: there is no", fixed_network="nowhere")
+
+    def test_a_label_of_the_wrong_type(self) -> None:
+        self.refused(
+            "label boot_volume_size: ", labels={"boot_volume_size": "x"}
+        )
+
+    def test_bounds_that_leave_the_count_out(self) -> None:
+        self.refused(
+            "node_count 2 is below min_node_count 3",
+            labels={
+                "auto_scaling_enabled": "true",
+                "min_node_count": "3",
+                "max_node_count": "5",
+            },
+        )
+
+    def test_a_default_volume_type_that_cinder_has_not(self) -> None:
+        conf.CONF.set_override(
+            "csi_cinder_default_volume_type", "gold", "capi_helm"
+        )
+        error = self.assertRaises(errors.NotConfigured, self.resolve)
+        self.assertIn("Cinder has Fast_SSD, slow", str(error))
+
+
+class ObjectLabelsTest(base.FlowTestCase):
+    """Labels of the driver's own objects: 1.4.0's."""
+
+    def test_they_name_project_user_and_cluster(self) -> None:
+        self.assertEqual(
+            {
+                "magnum.openstack.org/project-id": "fake_project",
+                "magnum.openstack.org/user-id": "fake_user",
+                "magnum.openstack.org/cluster-uuid": base.UUID,
+                "cluster.x-k8s.io/cluster-name": base.RELEASE,
+            },
+            location.object_labels(self.saved(), base.RELEASE),
+        )
+
+    def test_the_chart_is_the_templates_choice_alone(self) -> None:
+        row = self.saved(
+            {"labels": {"capi_helm_chart_version": "0.26.1"}},
+            labels={"capi_helm_chart_version": "0.1.0"},
+        )
+        chart = requested.wanted_chart(requested.cluster_labels(row))
+        self.assertEqual("0.26.1", chart.version)
+        self.assertEqual("openstack-cluster", chart.name)
+
+    def test_a_chart_at_a_path_has_the_version_it_has(self) -> None:
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        (folder / "Chart.yaml").write_text("name: mine\nversion: 0.23.0\n")
+        for name, value in (
+            ("helm_chart_name", str(folder)),
+            ("helm_chart_repo", ""),
+        ):
+            conf.CONF.set_override(name, value, "capi_helm")
+        self.assertEqual("0.23.0", requested.default_chart().version)
+        conf.CONF.set_override(
+            "helm_chart_name", str(folder / "gone"), "capi_helm"
+        )
+        self.assertEqual("0.27.0", requested.default_chart().version)

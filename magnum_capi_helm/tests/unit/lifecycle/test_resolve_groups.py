@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a row of a nodegroup becomes, and what is refused of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, cast
+import uuid
+
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.resolve import groups
+from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+UBUNTU = cluster_spec.Image(
+    "i-1", "ubuntu-1.34", "1.34.2", "ubuntu", min_disk=10
+)
+
+
+class GroupsTestCase(base.FlowTestCase):
+    """A cluster, and one more group of it that is not saved."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.known = fake_cloud.FakeCloud(
+            images={
+                "ubuntu-1.34": UBUNTU,
+                "bare": dataclasses.replace(UBUNTU, kube_version=""),
+                "older": dataclasses.replace(UBUNTU, kube_version="1.33.6"),
+                "odd": dataclasses.replace(UBUNTU, kube_version="main"),
+                "historic": dataclasses.replace(
+                    UBUNTU, os_distro="capi-kubeadm-cloudinit"
+                ),
+                "fedora": dataclasses.replace(
+                    UBUNTU, os_distro="fedora-coreos"
+                ),
+            },
+            flavors={
+                "m1.medium": "m1.medium",
+                "diskless": cluster_spec.Flavor("diskless", 2, 4096, 0),
+                "tight": cluster_spec.Flavor("tight", 2, 4096, 8),
+            },
+            types=("slow", "fast"),
+        )
+
+    def resolve(
+        self, cluster: dict[str, Any] | None = None, **fields: Any
+    ) -> cluster_spec.NodeGroup:
+        """A group with these fields in a cluster with those."""
+        row = self.saved(uuid=str(uuid.uuid4()), **(cluster or {}))
+        group = self.nodegroup(row, **{"name": "more", **fields})
+        found = cast("catalogue.Cloud", self.known)
+        asked = requested.cluster_labels(row)
+        return groups.resolve(row, group, found, base.RELEASE, asked)
+
+    def refused(
+        self, cluster: dict[str, Any] | None = None, **fields: Any
+    ) -> str:
+        error = self.assertRaises(
+            errors.InvalidInput, self.resolve, cluster, **fields
+        )
+        self.assertNotIn("\n", str(error))
+        return str(error)
+
+
+class ImageTest(GroupsTestCase):
+    """Distribution and version, by the image or by the label kube_tag."""
+
+    def test_the_historic_name_of_ubuntu(self) -> None:
+        found = self.resolve(image_id="historic")
+        self.assertEqual("ubuntu", found.image.os_distro)
+
+    def test_a_distribution_without_support(self) -> None:
+        self.assertIn(
+            "image_id: choose an image whose os_distro is one of ubuntu, "
+            "flatcar",
+            self.refused(image_id="fedora"),
+        )
+
+    def test_an_image_without_a_version_has_that_of_the_label(self) -> None:
+        for tag, version in (
+            ("v1.34.2", "1.34.2"),
+            ("1.34.2", "1.34.2"),
+            ("v1.23.3-rancher1", "1.23.3"),
+            ("v1.35.0-rc.1", "1.35.0-rc.1"),
+            ("v1.35.0-rc.1-build7", "1.35.0-rc.1"),
+        ):
+            found = self.resolve(
+                {"labels": {"kube_tag": tag}}, image_id="bare"
+            )
+            self.assertEqual(version, found.image.kube_version)
+
+    def test_an_image_without_a_version_says_how_to_set_it(self) -> None:
+        text = self.refused(image_id="bare")
+        self.assertIn("--property kube_version=v1.34.2 i-1", text)
+        self.assertIn("kube_tag", text)
+
+    def test_a_label_that_agrees_with_the_image(self) -> None:
+        for tag in ("v1.34.2", "1.34.2", "v1.34.2-rancher1", ""):
+            found = self.resolve(
+                {"labels": {"kube_tag": tag}}, is_default=True
+            )
+            self.assertEqual("1.34.2", found.image.kube_version)
+
+    def test_a_label_that_contradicts_the_image(self) -> None:
+        self.assertEqual(
+            "label kube_tag: give the version of the image, or choose "
+            "another image. It is 'v1.33.6'; image 'ubuntu-1.34' has v1.34.2",
+            self.refused({"labels": {"kube_tag": "v1.33.6"}}, is_default=True),
+        )
+
+    def test_a_further_group_may_have_an_older_image(self) -> None:
+        found = self.resolve(
+            {"labels": {"kube_tag": "v1.34.2"}}, image_id="older"
+        )
+        self.assertEqual("1.33.6", found.image.kube_version)
+
+    def test_a_version_that_is_none(self) -> None:
+        self.assertIn(
+            "Image 'ubuntu-1.34' has 'main'", self.refused(image_id="odd")
+        )
+
+
+class DisksTest(GroupsTestCase):
+    """Boot disk and the volume for containers."""
+
+    def test_a_flavor_without_a_disk_needs_a_volume(self) -> None:
+        self.assertEqual(
+            "the flavor has no disk; give the label boot_volume_size, or "
+            "choose another flavor. It is 'diskless'",
+            self.refused(flavor_id="diskless"),
+        )
+        found = self.resolve(
+            flavor_id="diskless", labels={"boot_volume_size": "20"}
+        )
+        self.assertEqual(cluster_spec.Disk(20), found.boot_disk)
+
+    def test_a_disk_that_the_image_does_not_fit_on(self) -> None:
+        self.assertEqual(
+            "the flavor's disk has 8 GB, and the image needs 10 GB. The "
+            "flavor is 'tight', and the image is 'ubuntu-1.34'",
+            self.refused(flavor_id="tight"),
+        )
+        self.assertEqual(
+            "boot_volume_size is 5 GB, and the image needs 10 GB. The image "
+            "is 'ubuntu-1.34'",
+            self.refused(labels={"boot_volume_size": "5"}),
+        )
+
+    def test_the_volume_for_containers(self) -> None:
+        for cluster, group, expected in (
+            (None, None, cluster_spec.Disk()),
+            (30, None, cluster_spec.Disk(30)),
+            (30, 50, cluster_spec.Disk(50)),
+        ):
+            found = self.resolve(
+                {"docker_volume_size": cluster}, docker_volume_size=group
+            )
+            self.assertEqual(expected, found.container_disk)
+
+    def test_its_type_is_the_labels_else_the_operators(self) -> None:
+        conf.CONF.set_override("default_docker_volume_type", "slow", "cinder")
+        self.assertEqual(
+            cluster_spec.Disk(30, "slow"),
+            self.resolve(docker_volume_size=30).container_disk,
+        )
+        self.assertEqual(
+            cluster_spec.Disk(30, "fast"),
+            self.resolve(
+                docker_volume_size=30, labels={"docker_volume_type": "fast"}
+            ).container_disk,
+        )
+
+
+class NodesTest(GroupsTestCase):
+    """Labels and taints of Kubernetes nodes."""
+
+    def row(self, **fields: Any) -> Any:
+        """A group's row; of Magnum 23 and later with ``fields``."""
+        made = self.nodegroup(
+            self.saved(uuid=str(uuid.uuid4())),
+            name="more",
+            role=fields.pop("role", "worker"),
+            labels={
+                "node_labels": "disk=hdd,team=a",
+                "node_taints": "gpu=no:NoSchedule,slow:NoExecute",
+            },
+        )
+        return _Row(made, fields)
+
+    def nodes(self, row: Any) -> cluster_spec.NodeGroup:
+        cluster = self.saved(uuid=str(uuid.uuid4()))
+        found = cast("catalogue.Cloud", self.known)
+        asked = requested.cluster_labels(cluster)
+        return groups.resolve(cluster, row, found, base.RELEASE, asked)
+
+    def test_the_fields_of_the_group_beat_its_labels(self) -> None:
+        found = self.nodes(
+            self.row(
+                node_labels={"disk": "ssd", "size": "2"},
+                node_taints=[
+                    {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
+                    {"key": "new", "effect": "NoSchedule"},
+                ],
+            )
+        )
+        self.assertEqual(
+            (("disk", "ssd"), ("team", "a"), ("size", "2")), found.node_labels
+        )
+        self.assertEqual(
+            (
+                cluster_spec.Taint("gpu", "NoSchedule", "yes"),
+                cluster_spec.Taint("slow", "NoExecute"),
+                cluster_spec.Taint("new", "NoSchedule"),
+            ),
+            found.taints,
+        )
+
+    def test_a_magnum_that_has_no_such_fields(self) -> None:
+        found = self.nodes(self.row())
+        self.assertEqual((("disk", "hdd"), ("team", "a")), found.node_labels)
+
+    def test_the_control_plane_keeps_its_own(self) -> None:
+        found = self.nodes(self.row(role="master"))
+        self.assertEqual(((), ()), (found.node_labels, found.taints))
+
+    def test_fields_that_are_not_allowed(self) -> None:
+        for fields, words in (
+            (
+                {"node_labels": {"node-role.kubernetes.io/x": ""}},
+                "nodegroup 'more': node-role.kubernetes.io/x is Kubernetes'",
+            ),
+            (
+                {"node_taints": [{"key": "a", "effect": "Never"}]},
+                "nodegroup 'more': 'Never' is no effect",
+            ),
+            (
+                {"node_taints": [{"effect": "NoSchedule"}]},
+                "nodegroup 'more': '' is no key",
+            ),
+        ):
+            error = self.assertRaises(
+                errors.InvalidInput, self.nodes, self.row(**fields)
+            )
+            self.assertIn(words, str(error))
+
+
+class _Row:
+    """A nodegroup's row with the fields of a newer Magnum, or without."""
+
+    def __init__(self, row: Any, fields: dict[str, Any]) -> None:
+        self._row = row
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("node_labels", "node_taints"):
+            if name not in self._fields:
+                raise AttributeError(name)
+            return self._fields[name]
+        return getattr(self._row, name)

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The networks of a cluster, looked up in Neutron."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+import uuid
+
+from oslotest import base as oslotest_base
+
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import networks
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.resolve import network
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.features import specs
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+_FIELDS = (
+    "external_network_id",
+    "fixed_network",
+    "fixed_subnet",
+    "dns_nameserver",
+)
+
+
+class NetworkTestCase(oslotest_base.BaseTestCase):
+    """A Neutron with an external network and one of the tenant."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack = base.configure(self)
+        context = types.SimpleNamespace(
+            auth_token="user-token", auth_token_info=openstack.token_info()
+        )
+        self.cloud = catalogue.Cloud(sessions.user_session(context))
+
+    def subnet(self, name: str, network_id: str, cidr: str) -> None:
+        """One more subnet; its name is its id as well."""
+        self.openstack.subnets[name] = name
+        self.openstack.details[name] = {
+            "network_id": network_id,
+            "cidr": cidr,
+        }
+
+    def network(
+        self, cluster: dict[str, str] | None = None, **template: str
+    ) -> cluster_spec.Network:
+        none = dict.fromkeys(_FIELDS)
+        row: Any = types.SimpleNamespace(
+            **{**none, **(cluster or {})},
+            cluster_template=types.SimpleNamespace(**{**none, **template}),
+        )
+        return network.network(row, self.cloud)
+
+    def refusal(self, **template: str) -> str:
+        error = self.assertRaises(
+            errors.InvalidInput, self.network, **template
+        )
+        return str(error)
+
+    def asked(self) -> list[str]:
+        """Paths and queries of the lookups in Neutron so far."""
+        return [
+            request.path.removeprefix("/v2.0/") + f"?{request.query}"
+            for request in self.openstack.mocker.request_history
+            if request.hostname == "neutron.test"
+            and request.path.startswith("/v2.0/")
+        ]
+
+
+class GivenTest(NetworkTestCase):
+    """What templates and clusters may name."""
+
+    def test_nothing_given_asks_nobody(self) -> None:
+        self.assertEqual(cluster_spec.Network(), self.network())
+        self.assertEqual([], self.asked())
+
+    def test_a_network_comes_with_the_ranges_of_its_subnets(self) -> None:
+        self.subnet("v6", "net-2", "fd00:3::/64")
+        self.subnet("elsewhere", "net-9", "192.0.2.0/24")
+        self.assertEqual(
+            cluster_spec.Network(
+                external_id="net-1",
+                fixed_id="net-2",
+                subnet_cidrs=("192.168.0.0/24", "fd00:3::/64"),
+            ),
+            self.network(
+                external_network_id="public", fixed_network="private"
+            ),
+        )
+        self.assertEqual(
+            [
+                "networks?name=private",
+                "subnets?network_id=net-2",
+                "networks?name=public",
+            ],
+            self.asked(),
+        )
+
+    def test_a_subnet_alone_needs_one_question(self) -> None:
+        self.subnet("other", "net-2", "192.168.1.0/24")
+        self.assertEqual(
+            cluster_spec.Network(
+                fixed_subnet_id="subnet-2", subnet_cidrs=("192.168.0.0/24",)
+            ),
+            self.network(fixed_subnet="private-subnet"),
+        )
+        self.assertEqual(["subnets?name=private-subnet"], self.asked())
+
+    def test_a_uuid_needs_one_question(self) -> None:
+        ref = str(uuid.uuid4())
+        self.openstack.networks["by-uuid"] = ref
+        self.assertEqual(ref, self.cloud.network(ref))
+        self.assertEqual([f"networks/{ref}?"], self.asked())
+
+    def test_a_name_that_looks_like_a_uuid_is_found(self) -> None:
+        ref = str(uuid.uuid4())
+        self.openstack.networks[ref] = "net-9"
+        self.assertEqual("net-9", self.cloud.network(ref))
+
+    def test_the_cluster_beats_its_template(self) -> None:
+        self.subnet("other", "net-1", "192.0.2.0/24")
+        found = self.network(
+            {"fixed_network": "private", "fixed_subnet": "private-subnet"},
+            fixed_network="public",
+            fixed_subnet="other",
+        )
+        self.assertEqual("net-2", found.fixed_id)
+        self.assertEqual("subnet-2", found.fixed_subnet_id)
+
+    def test_one_external_network_among_several_of_a_name(self) -> None:
+        self.openstack.networks["mine"] = "net-3"
+        self.openstack.details["net-3"] = {"name": "public"}
+        found = self.network(external_network_id="public")
+        self.assertEqual("net-1", found.external_id)
+
+    def test_subnets_are_in_the_same_order_each_time(self) -> None:
+        self.subnet("a", "net-3", "10.0.0.0/24")
+        self.subnet("b", "net-3", "fd00::/64")
+        expected = (
+            networks.Subnet("a", "net-3", "10.0.0.0/24"),
+            networks.Subnet("b", "net-3", "fd00::/64"),
+        )
+        self.assertEqual(expected, self.cloud.subnets_of("net-3"))
+        turned = reversed(list(self.openstack.subnets.items()))
+        self.openstack.subnets = dict(turned)
+        self.assertEqual(expected, self.cloud.subnets_of("net-3"))
+
+    def test_name_servers_are_addresses(self) -> None:
+        found = self.network(dns_nameserver="192.0.2.1, 2001:db8::1,")
+        self.assertEqual(("192.0.2.1", "2001:db8::1"), found.dns_nameservers)
+
+    def test_extra_networks_are_asked_for_once(self) -> None:
+        group = specs.parsed({"extra_network_names": "private public"})
+        for _ in range(2):
+            network.check_extra(group, self.cloud)
+        self.assertEqual(
+            ["networks?name=private", "networks?name=public"], self.asked()
+        )
+
+
+class RefusedTest(NetworkTestCase):
+    """What does not fit together."""
+
+    def test_a_subnet_of_another_network(self) -> None:
+        self.assertEqual(
+            "fixed_subnet: the subnet is not in fixed_network. It is "
+            "'private-subnet' and belongs to network net-2; fixed_network is "
+            "'public'",
+            self.refusal(
+                fixed_network="public", fixed_subnet="private-subnet"
+            ),
+        )
+
+    def test_an_external_network_that_is_not_external(self) -> None:
+        self.assertEqual(
+            "external_network_id: the network is not external; choose one of "
+            "`openstack network list --external`. It is 'private'",
+            self.refusal(external_network_id="private"),
+        )
+
+    def test_an_external_network_that_is_not_there(self) -> None:
+        self.assertEqual(
+            "external_network_id: there is no such network; choose one of "
+            "`openstack network list`. It is 'nowhere'",
+            self.refusal(external_network_id="nowhere"),
+        )
+
+    def test_a_name_of_two(self) -> None:
+        self.openstack.networks["other"] = "net-3"
+        self.openstack.details["net-3"] = {"name": "private"}
+        self.subnet("sub-3", "net-3", "192.0.2.0/24")
+        self.openstack.details["sub-3"]["name"] = "private-subnet"
+        self.assertEqual(
+            "fixed_network: 2 networks have that name; give a UUID of "
+            "`openstack network list`. It is 'private'",
+            self.refusal(fixed_network="private"),
+        )
+        self.assertEqual(
+            "fixed_subnet: 2 subnets have that name; give a UUID of "
+            "`openstack subnet list`. It is 'private-subnet'",
+            self.refusal(fixed_subnet="private-subnet"),
+        )
+
+    def test_two_external_networks_of_one_name(self) -> None:
+        self.openstack.networks["other"] = "net-3"
+        self.openstack.details["net-3"] = {
+            "name": "public",
+            "router:external": True,
+        }
+        self.assertIn(
+            "external_network_id: 2 networks have that name",
+            self.refusal(external_network_id="public"),
+        )
+
+    def test_a_network_with_two_subnets_of_one_version(self) -> None:
+        self.subnet("other", "net-2", "192.168.1.0/24")
+        self.assertEqual(
+            "fixed_network: it has 2 IPv4 subnets; choose one with "
+            "fixed_subnet. It is 'private'",
+            self.refusal(fixed_network="private"),
+        )
+        chosen = self.network(fixed_network="private", fixed_subnet="other")
+        self.assertEqual(("192.168.1.0/24",), chosen.subnet_cidrs)
+
+    def test_nodes_without_ipv4(self) -> None:
+        self.subnet("v6", "net-2", "fd00:3::/64")
+        self.assertEqual(
+            "fixed_network: it has no IPv4 addresses for the nodes; choose "
+            "another. It is 'public'",
+            self.refusal(fixed_network="public"),
+        )
+        self.assertEqual(
+            "fixed_subnet: it has no IPv4 addresses for the nodes; choose "
+            "another. It is 'v6'",
+            self.refusal(fixed_subnet="v6"),
+        )
+
+    def test_a_name_server_by_name(self) -> None:
+        self.assertEqual(
+            "dns_nameserver: give IP addresses separated by commas. "
+            "'dns.example.org' is none",
+            self.refusal(dns_nameserver="192.0.2.1,dns.example.org"),
+        )
+
+    def test_an_extra_network_that_is_not_there(self) -> None:
+        error = self.assertRaises(
+            errors.InvalidInput,
+            network.check_extra,
+            specs.parsed({"extra_network_names": "private nowhere"}),
+            self.cloud,
+        )
+        self.assertEqual(
+            "label extra_network_names: there is no such network; choose one "
+            "of `openstack network list`. It is 'nowhere'",
+            str(error),
+        )

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Another version of the chart that is rolled out to a cluster."""
+
+from __future__ import annotations
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.lifecycle import rollout
+from magnum_capi_helm.lifecycle import rollout_spec as orders
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import rolling
+from magnum_capi_helm.tests.unit.lifecycle import test_legacy
+
+
+class ChartTest(rolling.RolloutTestCase):
+    """Another version of the chart, with the values of today."""
+
+    def test_it_reaches_the_release_with_the_same_values(self) -> None:
+        before = self.told()
+        self.all.write_text(rolling.ADDON)
+        self.rolled_out(chart=rolling.NEW)
+        self.assertEqual(rolling.NEW, self.helm.upgrades[-1].chart_version)
+        self.assertEqual(before, self.told())
+        self.assertEqual(rollout.Found("0.27.0"), self.look(chart="v0.27.0"))
+        self.resize(3)
+        self.assertEqual(rolling.NEW, self.helm.upgrades[-1].chart_version)
+
+    def test_both_at_once(self) -> None:
+        self.all.write_text(rolling.ADDON)
+        self.rolled_out(chart=rolling.NEW, files=True)
+        self.assertEqual(rolling.NEW, self.helm.upgrades[-1].chart_version)
+        self.assertIn("ccm", self.told()["addons"]["openstack"])
+
+    def test_its_addons_come_from_the_operators_repository(self) -> None:
+        url = "https://charts.mirror.test"
+        conf.CONF.set_override("addon_repository", url, "capi_helm")
+        # The files say nothing of it.
+        self.assertIsNone(self.look().wanted)
+        self.rolled_out(chart=rolling.NEW)
+        self.assertEqual(
+            {"repo": url}, self.told()["addons"]["cni"]["calico"]["chart"]
+        )
+
+    def test_versions_that_are_refused(self) -> None:
+        for version, text in (
+            (
+                "0.25.1",
+                "the cluster can't go back to an older chart: give the "
+                "version that it has, or a later one. It has 0.26.1, and "
+                "--chart-version is 0.25.1",
+            ),
+            ("0.99.0", "the chart is not in the chart store"),
+        ):
+            self.helm.published = {rolling.NEW}
+            self.assertIn(text, self.no(chart=version))
+
+
+class OldChartTest(rolling.RolloutTestCase):
+    """A cluster of chart 0.10.1."""
+
+    def setUp(self) -> None:
+        base.FlowTestCase.setUp(self)
+
+    def test_a_kubernetes_that_the_chart_is_not_made_for(self) -> None:
+        self.complete({"labels": {"capi_helm_chart_version": "0.10.1"}})
+        self.assertEqual(
+            "the chart is not made for the Kubernetes of the image: choose "
+            "another version of the chart, or upgrade the cluster first. "
+            "Chart 0.15.0 takes 1.29 to 1.32, and the image has v1.34.2",
+            self.no(chart="0.15.0"),
+        )
+
+    def test_a_label_that_the_chart_would_ignore(self) -> None:
+        labels = {
+            "capi_helm_chart_version": "0.10.1",
+            "api_master_lb_allowed_cidrs": "192.0.2.0/24",
+        }
+        self.complete({"image_id": "ubuntu-1.32", "labels": labels})
+        self.assertEqual(
+            "label api_master_lb_allowed_cidrs: give it with a chart version "
+            "that applies it. It is '192.0.2.0/24'; charts up to 0.10.1, "
+            "0.24.0 and later do, and this is 0.15.0",
+            self.no(chart="0.15.0"),
+        )
+
+    def test_a_label_that_was_ignored_so_far(self) -> None:
+        labels = {"capi_helm_chart_version": "0.10.1"}
+        self.complete({"image_id": "ubuntu-1.32", "labels": labels})
+        # As 1.4.0, which took any label, may have left it.
+        self.of_template({**labels, "api_server_log_level": "5"})
+        self.assertIsNotNone(self.look(chart="0.15.0").wanted)
+
+
+class LegacyTest(test_legacy.LegacyTestCase):
+    """A cluster of 1.4.0, of which nothing but its release is known."""
+
+    def test_its_values_stay(self) -> None:
+        order = orders.Order(chart="0.16.1")
+        left = rollout.apply(runtime.get(), self.admin, self.row(), order)
+        self.assertEqual("", left)
+        self.settle()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        [call] = self.helm.upgrades
+        self.assertEqual("0.16.1", call.chart_version)
+        marks = call.values.pop("clusterAnnotations")
+        self.assertEqual({f"{_MARK}/intent", f"{_MARK}/upgrade"}, marks.keys())
+        self.assertEqual(self.values, call.values)
+
+    def settle(self) -> None:
+        """Machines come up, and a poll sees it."""
+        self.capi.settle()
+        self.poll()
+
+
+_MARK = "magnum.openstack.org"

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Magnum's rows: what they want, and what is written into them."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+
+def verdict(reason: str = "", **groups: Any) -> cluster_status.Verdict:
+    """A verdict; ``groups`` by name with ``_`` for ``-``."""
+    return cluster_status.Verdict(
+        reason=reason,
+        groups={
+            name.replace("_", "-"): cluster_status.GroupVerdict(
+                reason=why, addresses=("192.0.2.1",)
+            )
+            for name, why in groups.items()
+        },
+        api_address="https://192.0.2.9:6443",
+        coe_version="v1.34.2",
+    )
+
+
+class ReadTest(base.FlowTestCase):
+    """Which groups count."""
+
+    def test_the_rows_as_plain_data(self) -> None:
+        row = self.saved(stack_id=base.RELEASE)
+        wanted, nodegroups = rows.read(row)
+        self.assertEqual(base.UUID, wanted.uuid)
+        self.assertEqual(base.RELEASE, wanted.release)
+        self.assertEqual({"default-worker": 2}, wanted.counts())
+        assert wanted.master is not None
+        self.assertEqual(1, wanted.master.count)
+        self.assertEqual(2, len(nodegroups))
+
+    def test_a_taint_that_lacks_something_keeps_no_poll_from_reading(
+        self,
+    ) -> None:
+        group = types.SimpleNamespace(
+            uuid="u-1",
+            name="gpu",
+            role="worker",
+            status="CREATE_COMPLETE",
+            is_default=False,
+            stack_id=base.RELEASE,
+            node_count=1,
+            flavor_id="f",
+            image_id="i",
+            min_node_count=0,
+            max_node_count=None,
+            node_taints=[{"value": "yes"}],
+        )
+        self.assertEqual(
+            (("", "yes", ""),), rows.group(group, base.RELEASE).node_taints
+        )
+
+    def test_which_groups_are_part_of_a_cluster(self) -> None:
+        row = self.saved(stack_id=base.RELEASE, status="CREATE_COMPLETE")
+        for name, fields, expected in (
+            ("complete", {"status": "CREATE_COMPLETE"}, True),
+            ("updating", {"status": "UPDATE_IN_PROGRESS"}, True),
+            ("failed", {"status": "UPDATE_FAILED"}, True),
+            ("refused", {"status": "CREATE_FAILED"}, False),
+            ("asked", {"status": "CREATE_IN_PROGRESS"}, False),
+            ("going", {"status": "DELETE_IN_PROGRESS"}, False),
+            (
+                "accepted",
+                {"status": "CREATE_IN_PROGRESS", "stack_id": base.RELEASE},
+                True,
+            ),
+        ):
+            group = self.nodegroup(row, name=name, **fields)
+            self.assertEqual(expected, rows.counts(group), name)
+
+    def test_the_default_groups_of_a_failed_create_count(self) -> None:
+        self.saved(status="CREATE_FAILED")
+        for group in self.groups().values():
+            self.assertTrue(rows.counts(group), group.name)
+
+    def test_a_row_that_is_gone_is_none(self) -> None:
+        row = self.saved()
+        self.assertIsNotNone(rows.fresh(self.admin, row))
+        row.destroy()
+        self.assertIsNone(rows.fresh(self.admin, row))
+
+
+class StatusTest(base.FlowTestCase):
+    """Words of Magnum's statuses."""
+
+    def test_the_action(self) -> None:
+        for status, expected in (
+            (None, "CREATE"),
+            ("CREATE_FAILED", "CREATE"),
+            ("UPDATE_IN_PROGRESS", "UPDATE"),
+            ("DELETE_COMPLETE", "DELETE"),
+            ("ROLLBACK_COMPLETE", "ROLLBACK"),
+        ):
+            self.assertEqual(expected, rows.action(status))
+
+    def test_in_progress_and_failed(self) -> None:
+        self.assertTrue(rows.in_progress("UPDATE_IN_PROGRESS"))
+        self.assertFalse(rows.in_progress("UPDATE_FAILED"))
+        self.assertTrue(rows.failed("UPDATE_FAILED"))
+        self.assertFalse(rows.failed(None))
+
+
+class SaveTest(base.FlowTestCase):
+    """What a verdict writes."""
+
+    def test_facts_of_a_cluster_in_progress(self) -> None:
+        row = self.saved(stack_id=base.RELEASE)
+        found = verdict("waiting", default_master="", default_worker="1 of 2")
+        status_writer.save_facts(row, list(row.nodegroups), found)
+        self.assertEqual("waiting", self.row().status_reason)
+        self.assertEqual("https://192.0.2.9:6443", self.row().api_address)
+        groups = self.groups()
+        self.assertEqual("1 of 2", groups["default-worker"].status_reason)
+        self.assertEqual(
+            ["192.0.2.1"], groups["default-worker"].node_addresses
+        )
+        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
+
+    def test_facts_do_not_give_a_complete_cluster_a_reason(self) -> None:
+        row = self.saved(stack_id=base.RELEASE, status="CREATE_COMPLETE")
+        status_writer.save_facts(row, list(row.nodegroups), verdict("not now"))
+        self.assertIsNone(self.row().status_reason)
+
+    def test_what_is_not_known_any_more_is_kept(self) -> None:
+        row = self.saved(
+            stack_id=base.RELEASE, api_address="https://192.0.2.1:6443"
+        )
+        found = cluster_status.Verdict("", {}, None, None)
+        status_writer.save_facts(row, list(row.nodegroups), found)
+        self.assertEqual("https://192.0.2.1:6443", self.row().api_address)
+
+    def test_complete_keeps_each_rows_own_action(self) -> None:
+        row = self.saved(stack_id=base.RELEASE, status="CREATE_COMPLETE")
+        row.status = "UPDATE_IN_PROGRESS"
+        row.save()
+        worker = self.groups()["default-worker"]
+        worker.status = "UPDATE_IN_PROGRESS"
+        worker.save()
+        found = verdict(default_master="", default_worker="")
+        status_writer.save_complete(row, list(row.nodegroups), found)
+        groups = self.groups()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertEqual("UPDATE_COMPLETE", groups["default-worker"].status)
+        self.assertEqual("CREATE_COMPLETE", groups["default-master"].status)
+
+    def test_a_group_that_does_not_count_is_left_alone(self) -> None:
+        row = self.saved(stack_id=base.RELEASE, status="UPDATE_IN_PROGRESS")
+        self.nodegroup(row, name="refused", status="CREATE_FAILED")
+        found = verdict(default_master="", default_worker="")
+        status_writer.save_complete(row, list(row.nodegroups), found)
+        self.assertEqual("CREATE_FAILED", self.groups()["refused"].status)
+
+    def test_failed_tells_each_group_its_own_reason(self) -> None:
+        row = self.saved(stack_id=base.RELEASE)
+        found = verdict("all", default_master="", default_worker="no host")
+        status_writer.save_failed(
+            row, list(row.nodegroups), "too late: all", found
+        )
+        groups = self.groups()
+        self.assertEqual("CREATE_FAILED", self.row().status)
+        self.assertEqual("too late: all", self.row().status_reason)
+        self.assertEqual("CREATE_COMPLETE", groups["default-master"].status)
+        self.assertEqual("CREATE_FAILED", groups["default-worker"].status)
+        self.assertEqual("no host", groups["default-worker"].status_reason)
+
+    def test_what_did_not_change_is_not_saved(self) -> None:
+        row = self.saved(stack_id=base.RELEASE)
+        found = verdict("waiting", default_master="", default_worker="x")
+        status_writer.save_facts(row, list(row.nodegroups), found)
+        with self.saves() as saved:
+            status_writer.save_facts(
+                self.row(), list(self.groups().values()), found
+            )
+        self.assertEqual([], saved)
+
+    def test_the_outcome_is_shown_and_will_not_be_saved_again(self) -> None:
+        handed_in = self.saved(stack_id=base.RELEASE)
+        row = self.row()
+        status_writer.save_reason(row, "because")
+        status_writer.copy_outcome(row, handed_in)
+        self.assertEqual("because", handed_in.status_reason)
+        self.assertEqual(set(), handed_in.obj_what_changed())

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Servers in ERROR, of which only Nova knows why."""
+
+from __future__ import annotations
+
+import requests_mock
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.tests.unit.cmd import described
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import deleting
+
+NO_HOST = "No valid host was found. "
+NO_ROOM = (
+    "No valid host was found: the cloud has no room for a server of this "
+    "flavor there; choose another flavor or availability zone, or ask the "
+    "operator"
+)
+IN_ERROR = "the server went into the state ERROR"
+
+
+class ServerFaultsTest(deleting.DeletionTestCase):
+    def fail(self, group: str, number: int = 0) -> str:
+        """The server of a machine goes into ERROR; its name."""
+        machine = self.capi.server_in_error(group, number)
+        self.openstack.servers.faults[machine] = NO_HOST
+        return machine
+
+    def reason(self) -> str:
+        """The cluster's status_reason after one more poll."""
+        self.poll()
+        return str(self.row().status_reason)
+
+    def asked(self) -> list[str]:
+        """The servers that Nova was asked about since the last call."""
+        found = list(self.openstack.servers.asked)
+        self.openstack.servers.asked.clear()
+        return found
+
+    def test_the_first_poll_says_what_nova_says_and_no_other_asks(
+        self,
+    ) -> None:
+        self.create()
+        for chart, group in (
+            ("control-plane", "default-master"),
+            ("default-worker", "default-worker"),
+        ):
+            machine = self.fail(chart)
+            expected = f"nodegroup {group}: machine {machine}: {NO_ROOM}"
+            for asked in ([machine], [], []):
+                self.assertEqual(expected, self.reason())
+                self.assertEqual(asked, self.asked())
+            self.capi.settle()
+            self.server.delete(kinds.OPENSTACK_SERVER, base.NAMESPACE, machine)
+
+    def test_nova_is_not_asked_where_no_server_is_in_error(self) -> None:
+        self.create()
+        self.poll()
+        self.capi.fail_machine("default-worker")
+        self.poll()
+        self.capi.settle()
+        self.poll()
+        self.assertEqual("CREATE_COMPLETE", self.row().status)
+        self.health_poll()
+        self.assertEqual([], self.asked())
+
+    def test_each_server_is_asked_about_once(self) -> None:
+        self.create()
+        first = self.fail("default-worker", 0)
+        self.assertIn(NO_ROOM, self.reason())
+        second = self.fail("default-worker", 1)
+        self.assertIn("(and 1 more machines)", self.reason())
+        self.assertEqual([first, second], self.asked())
+
+    def test_nova_that_does_not_answer_is_told_and_asked_again(self) -> None:
+        self.create()
+        machine = self.fail("default-worker")
+        rows = [
+            (503, "Nova could not be asked: server"),
+            (403, "Nova could not be asked: server"),
+        ]
+        for status, words in rows:
+            self.openstack.servers.refusal = status
+            self.plane.clock.advance(61)
+            found = self.reason()
+            self.assertIn(f"machine {machine}: {IN_ERROR}", found)
+            self.assertIn(words, found)
+            self.assertTrue(self.asked())
+            # Not with the next poll.
+            self.assertEqual(found, self.reason())
+            self.assertEqual([], self.asked())
+        self.openstack.servers.refusal = 0
+        self.plane.clock.advance(61)
+        self.assertIn(NO_ROOM, self.reason())
+
+    def test_keystone_that_does_not_answer_is_told(self) -> None:
+        self.create()
+        self.fail("default-worker")
+        self.openstack.stop("http://keystone.test")
+        self.assertIn(
+            "Nova could not be asked: Keystone: no answer", self.reason()
+        )
+
+    def test_a_credential_that_is_gone_is_told(self) -> None:
+        self.create()
+        self.fail("default-worker")
+        self.server.delete(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
+        self.assertIn("Nova could not be asked: Keystone", self.reason())
+
+    def test_a_server_without_a_fault_is_in_error_all_the_same(self) -> None:
+        self.create()
+        for number, known in ((0, True), (1, False)):
+            machine = self.fail("default-worker", number)
+            if known:
+                self.openstack.servers.faults[machine] = None
+            else:
+                del self.openstack.servers.faults[machine]
+            self.assertIn(f"{IN_ERROR}: `openstack server", self.reason())
+
+    def check_later_fault(self, *, known: bool) -> None:
+        """Polls tell a fault that Nova has a minute after the state.
+
+        :param known: whether Nova has the server before
+        """
+        [machine] = self.server.names(kinds.OPENSTACK_SERVER)
+        self.openstack.servers.faults[machine] = None
+        if not known:
+            del self.openstack.servers.faults[machine]
+        self.assertIn(IN_ERROR, self.reason())
+        self.assertEqual([machine], self.asked())
+        self.openstack.servers.faults[machine] = "volume is busy"
+        for seconds, told, asked in (
+            (59, IN_ERROR, []),
+            (1, "volume is busy", [machine]),
+            (61, "volume is busy", []),
+        ):
+            self.plane.clock.advance(seconds)
+            self.assertIn(told, self.reason())
+            self.assertEqual(asked, self.asked())
+        scope = (base.NAMESPACE, base.RELEASE)
+        runtime.get().server_faults.forget(scope)
+
+    def test_a_fault_that_nova_writes_later_is_told(self) -> None:
+        self.create()
+        self.fail("default-worker")
+        self.check_later_fault(known=True)
+
+    def test_a_deletion_tells_a_later_fault_too(self) -> None:
+        self.complete()
+        self.fail("default-worker")
+        self.delete()
+        for known in (True, False):
+            self.check_later_fault(known=known)
+
+    def test_a_slow_nova_holds_up_a_poll_for_ten_seconds(self) -> None:
+        self.create()
+        machines = [self.fail("default-worker", each) for each in range(2)]
+
+        def slow(request: object, context: object) -> dict[str, object]:
+            self.openstack.servers.asked.append("one")
+            self.plane.clock.advance(11)
+            fault = {"message": NO_HOST, "created": "2026-11-21T12:00:00Z"}
+            return {"server": {"id": "x", "status": "ERROR", "fault": fault}}
+
+        self.openstack.mocker.register_uri(
+            requests_mock.ANY,
+            requests_mock.ANY,
+            additional_matcher=lambda each: "/servers/" in each.path,
+            json=slow,
+        )
+        self.assertIn(f"machine {machines[0]}: {NO_ROOM}", self.reason())
+        self.assertEqual(["one"], self.asked())
+        # The other one has its turn later.
+        self.plane.clock.advance(61)
+        self.assertIn("(and 1 more machines)", self.reason())
+        self.assertEqual(["one"], self.asked())
+
+    def test_a_new_server_of_the_name_is_asked_about_anew(self) -> None:
+        self.create()
+        machine = self.fail("default-worker")
+        self.assertIn(NO_ROOM, self.reason())
+        self.asked()
+        live = self.server.get(kinds.OPENSTACK_SERVER, base.NAMESPACE, machine)
+        assert live is not None
+        self.openstack.servers.faults["other"] = "volume is busy"
+        self.server.set_status(
+            kinds.OPENSTACK_SERVER,
+            base.NAMESPACE,
+            machine,
+            {**live["status"], "instanceID": "other"},
+        )
+        self.assertIn("volume is busy", self.reason())
+        self.assertEqual(["other"], self.asked())
+
+    def test_a_deletion_that_is_stuck_says_what_holds_it(self) -> None:
+        self.complete()
+        self.delete()
+        [machine, *_] = self.server.names(kinds.MACHINE)
+        held = {"metadata": {"finalizers": ["machine.cluster.x-k8s.io"]}}
+        self.server.patch(kinds.MACHINE, base.NAMESPACE, machine, held)
+        self.server.delete(kinds.MACHINE, base.NAMESPACE, machine)
+        live = self.server.get(kinds.MACHINE, base.NAMESPACE, machine)
+        assert live is not None
+        waiting = {
+            "type": "Deleting",
+            "status": "True",
+            "reason": "WaitingForPreDrainHook",
+            "message": "Waiting for pre-drain hooks to succeed (hooks: x)",
+        }
+        self.server.set_status(
+            kinds.MACHINE,
+            base.NAMESPACE,
+            machine,
+            {**live["status"], "conditions": [waiting]},
+        )
+        found = self.reason()
+        self.assertIn("3 machines still to be deleted: ", found)
+        self.assertIn(
+            f"; machine {machine}: Waiting for pre-drain hooks", found
+        )
+        self.assertEqual([], self.asked())
+
+    def test_a_reason_that_changes_is_no_progress_of_a_deletion(self) -> None:
+        self.complete()
+        self.delete()
+        self.poll()
+        self.plane.clock.advance(3 * 3600)
+        machine = self.fail("default-worker")
+        self.poll()
+        row = self.row()
+        row.status = "DELETE_FAILED"
+        row.save()
+        self.openstack.servers.faults[machine] = "volume is busy"
+        runtime.get().server_faults.forget((base.NAMESPACE, base.RELEASE))
+        self.health_poll()
+        self.assertEqual("DELETE_FAILED", self.row().status)
+
+
+class DescribeTest(described.DescribeTestCase):
+    def test_the_reason_stands_at_the_server(self) -> None:
+        machine = self.capi.server_in_error("default-worker")
+        self.openstack.servers.faults[machine] = NO_HOST
+        name = machine.replace(base.RELEASE, "R")
+        self.assertEqual(
+            [
+                "MachineDeployment R-default-worker (nodegroup "
+                "default-worker, 1 of 2 ready): not ready",
+                f"Machine {name} (server server-{name}): not ready",
+                f"OpenStackServer {name} (ERROR): not ready: {NO_ROOM}",
+            ],
+            self.lines()[2:],
+        )
+        self.assertIn(f"machine {name}: {NO_ROOM}", self.lines()[0])

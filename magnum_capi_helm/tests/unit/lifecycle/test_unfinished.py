@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How long a revision that somebody began is left to them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, cast
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.helm import releases
+from magnum_capi_helm.management import client
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.memory import waits
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import unfinished_revision
+from magnum_capi_helm.tests.fakes import records
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+SCOPE = (base.NAMESPACE, base.RELEASE)
+
+
+class UnfinishedTest(base.FlowTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+
+    def conductor(self, seconds: int) -> runtime.Runtime:
+        """One whose helms may take so long."""
+        conf.CONF.set_override("helm_timeout", seconds, "capi_helm")
+        built = runtime.build(cast("client.Client", self.management))
+        return dataclasses.replace(
+            built, pending=waits.FirstSeen(self.plane.clock)
+        )
+
+    def begun(
+        self,
+        status: str = "pending-upgrade",
+        chart: str = "0.27.0",
+        **changed: object,
+    ) -> None:
+        """A helm began the next revision, with the values that there are."""
+        made = records.Revision(
+            release=base.RELEASE,
+            namespace=base.NAMESPACE,
+            version=2,
+            status=status,
+            chart_version=chart,
+            values={**self.helm.upgrades[0].values, **changed},
+        ).record()
+        self.server.create(kinds.SECRET, made)
+
+    def ended(self) -> None:
+        """Its record is gone."""
+        name = names.helm_record(base.RELEASE, 2)
+        self.server.delete(kinds.SECRET, base.NAMESPACE, name)
+
+    def patience(self, rt: runtime.Runtime) -> float:
+        """For how many seconds the newest revision is left to somebody."""
+        found = releases.revisions(rt.management, *SCOPE)
+        for seconds in range(0, 1000, 10):
+            try:
+                unfinished_revision.settled(rt, SCOPE, found)
+            except errors.HelmBusy:
+                self.plane.clock.advance(10)
+                continue
+            return seconds
+        raise AssertionError
+
+    def test_a_person_s_helm_has_its_own_timeout_whatever_ours_is(
+        self,
+    ) -> None:
+        """What a person began with our values, has our stamp."""
+        rows: tuple[tuple[int, dict[str, Any], float], ...] = (
+            (60, {"status": "pending-rollback"}, 330),
+            (60, {"chart": "0.28.0"}, 330),
+            (60, {"osDistro": "flatcar"}, 330),
+            (60, {"clusterAnnotations": {}}, 330),
+            (600, {"status": "pending-rollback"}, 630),
+            # Of a conductor that died.
+            (60, {}, 90),
+            (60, {"status": "pending-install"}, 90),
+            (60, {"nothing": None}, 90),
+        )
+        for timeout, change, seconds in rows:
+            self.begun(**change)
+            rt = self.conductor(timeout)
+            self.assertEqual(seconds, self.patience(rt), (timeout, change))
+            self.ended()
+
+    def test_where_the_intent_can_not_be_read_it_has_the_longer_time(
+        self,
+    ) -> None:
+        self.begun()
+        self.server.patch(
+            kinds.SECRET,
+            base.NAMESPACE,
+            names.intent(base.RELEASE),
+            {"data": {"intent.json": "!"}},
+        )
+        self.assertEqual(330, self.patience(self.conductor(60)))

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Upgrades that are refused: NotSupported, and every row as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum.common import exception
+
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.management import answers
+from magnum_capi_helm.management import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import upgrading
+
+#: Fields of the new template -> a part of the text.
+_TEMPLATES: tuple[tuple[dict[str, Any], str], ...] = (
+    (
+        {"image_id": "ubuntu-1.33"},
+        "the cluster can't go back to an older Kubernetes: choose a template "
+        "whose image has the version that it runs, or a later one. It runs "
+        "v1.34.2, and the new image has v1.33.4",
+    ),
+    (
+        {"image_id": "ubuntu-1.36"},
+        "the cluster can't skip a minor version of Kubernetes: choose a "
+        "template whose image has the same minor version or the next one. It "
+        "runs v1.34.2, and the new image has v1.36.0",
+    ),
+    (
+        {"driver": "k8s_cluster_api_ubuntu", "name": "theirs"},
+        "a cluster of the driver k8s_capi_helm_v1 takes a template with "
+        "driver=k8s_capi_helm_v1. Cluster template 'theirs' has "
+        "'k8s_cluster_api_ubuntu'",
+    ),
+    ({"server_type": "bm"}, "takes a template with server_type=vm"),
+    (
+        {"labels": {"capi_helm_chart_version": "0.26.1"}},
+        "the cluster can't go back to an older chart: give the version that "
+        "it has, or a later one. It has 0.27.0, and the label "
+        "capi_helm_chart_version is 0.26.1",
+    ),
+    ({"image_id": "bare"}, "image_id: the image has no property kube_version"),
+    ({"image_id": "gone"}, "image_id: there is no such image"),
+    ({"flavor_id": "gone"}, "flavor_id: there is no such flavor"),
+    (
+        {"labels": {"boot_volume_size": "big"}},
+        "label boot_volume_size: give a size in GB",
+    ),
+)
+
+
+class RefusalTest(upgrading.UpgradeTestCase):
+    """Each leaves the rows and the release alone."""
+
+    def test_templates_that_do_not_fit(self) -> None:
+        for fields, text in _TEMPLATES:
+            self.assertIn(text, self.refused(self.template(**fields)))
+
+    def test_a_batch_of_nothing(self) -> None:
+        self.assertEqual(
+            "max_batch_size: give 1 or more. It is 0",
+            self.refused(self.template(), batch=0),
+        )
+
+    def test_another_operation_under_way(self) -> None:
+        with self.busy():
+            text = self.refused(self.template(image_id="ubuntu-1.35"))
+        self.assertEqual(
+            "another operation works on the cluster, try again in a moment",
+            text,
+        )
+
+    def test_a_webhook_that_refuses(self) -> None:
+        self.management.fail(
+            errors.ManagementError("spec.apiServerPort is immutable"),
+            verbs=("dry-run",),
+            kind=kinds.CONTROL_PLANE,
+        )
+        self.assertEqual(
+            "the template does not fit this cluster: spec.apiServerPort is "
+            "immutable",
+            self.refused(self.template(image_id="ubuntu-1.35")),
+        )
+
+    def _refused_with(self, error: errors.ManagementError) -> str:
+        self.management.recover()
+        self.management.fail(
+            error, verbs=("dry-run",), kind=kinds.CONTROL_PLANE
+        )
+        return self.refused(self.template(image_id="ubuntu-1.35"))
+
+    def test_a_driver_that_is_not_let_in_blames_no_template(self) -> None:
+        for error in (
+            answers.UnauthorizedError("Unauthorized (401); check the user"),
+            answers.ForbiddenError("User magnum cannot patch (403)"),
+        ):
+            text = self._refused_with(error)
+            self.assertIn(str(error), text)
+            self.assertNotIn("does not fit", text)
+
+    def test_a_webhook_that_forbids(self) -> None:
+        for text in (
+            'admission webhook "w" denied the request: not now (403)',
+            "ValidatingAdmissionPolicy 'p' denied request: not now (403)",
+        ):
+            error = answers.ForbiddenError(text)
+            self.assertEqual(
+                f"the template does not fit this cluster: {text}",
+                self._refused_with(error),
+            )
+
+    def test_a_management_cluster_that_does_not_answer(self) -> None:
+        self.management.unreachable()
+        text = self.refused(self.template(image_id="ubuntu-1.35"))
+        self.assertIn("does not answer", text)
+        self.assertIn("; try again in a moment. ", text)
+
+    def test_a_write_that_is_refused_is_nothing(self) -> None:
+        self.management.fail(
+            errors.ManagementError("forbidden"),
+            verbs=("apply",),
+            kind=kinds.SECRET,
+            name="-intent",
+        )
+        self.refused(self.template(image_id="ubuntu-1.35"))
+
+    def test_a_chart_that_was_not_made_for_the_kubernetes(self) -> None:
+        new = self.template(
+            image_id="ubuntu-1.35",
+            labels={"capi_helm_chart_version": "0.26.1"},
+        )
+        self.chart_was("0.24.0")
+        conf.CONF.set_override(
+            "default_helm_chart_version", "0.24.0", "capi_helm"
+        )
+        self.assertIn(
+            "the chart is not made for the Kubernetes of the image: choose a "
+            "template with another image, or with another label "
+            "capi_helm_chart_version. Chart 0.24.0 takes 1.33 to 1.34, and "
+            "the image has v1.35.1",
+            self.refused(self.template(image_id="ubuntu-1.35")),
+        )
+        self.upgrade(new)
+
+    def chart_was(self, version: str) -> None:
+        """The cluster has that version of the chart."""
+        conf.CONF.set_override(
+            "default_helm_chart_version", version, "capi_helm"
+        )
+        self.delete()
+        self.capi.finish()
+        self.poll()
+        self.created()
+
+    def test_a_group_that_stays_too_old(self) -> None:
+        self.add("old", image_id="ubuntu-1.32")
+        self.settle()
+        self.upgrade(self.template(image_id="ubuntu-1.35"))
+        self.settle()
+        self.assertEqual(
+            "upgrade or delete the nodegroup with an image of its own first: "
+            "a control plane works with nodes of its own minor version of "
+            "Kubernetes or up to 3 older ones. Nodegroup 'old' has v1.32.9, "
+            "and the control plane gets v1.36.0",
+            self.refused(self.template(image_id="ubuntu-1.36")),
+        )
+
+    def test_another_distribution_beside_a_group_that_stays(self) -> None:
+        self.add("mine", image_id="ubuntu-1.34.3")
+        self.settle()
+        self.assertIn(
+            "Nodegroup 'mine' keeps its own image of ubuntu",
+            self.refused(self.template(image_id="flatcar")),
+        )
+
+    def test_a_group_that_would_go_back(self) -> None:
+        self.add("mine", image_id="ubuntu-1.34.3")
+        self.settle()
+        self.assertIn(
+            "a nodegroup can't go back to an older Kubernetes: choose a "
+            "template whose image has the version that it runs, or a later "
+            "one. Nodegroup 'mine' runs v1.34.3, and the new image has "
+            "v1.34.2",
+            self.refused(self.row().cluster_template, nodegroup="mine"),
+        )
+
+    def test_magnums_rollback(self) -> None:
+        error = self.assertRaises(
+            exception.NotSupported,
+            self.handler.cluster_upgrade,
+            self.context,
+            self.row(),
+            self.template(image_id="ubuntu-1.35"),
+            1,
+            self.groups()["default-worker"],
+            rollback=True,
+        )
+        self.assertIn("magnum-capi-helm rollback", str(error))
+        self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
+
+
+class EncryptionTest(upgrading.UpgradeTestCase):
+    """What is encrypted in etcd has to stay readable."""
+
+    def setUp(self) -> None:
+        base.FlowTestCase.setUp(self)
+        self.complete(template={"labels": {"etcd_encryption_enabled": "true"}})
+
+    def test_it_is_neither_switched_off_nor_changed(self) -> None:
+        on = {"etcd_encryption_enabled": "true"}
+        for labels, text in (
+            ({}, "label etcd_encryption_enabled: give true. It is"),
+            (
+                {**on, "etcd_encryption_provider": "aescbc"},
+                "label etcd_encryption_provider: give secretbox. It is",
+            ),
+        ):
+            self.assertIn(text, self.refused(self.template(labels=labels)))
+
+    def test_it_goes_on(self) -> None:
+        on = {"etcd_encryption_enabled": "true"}
+        self.upgrade(self.template(image_id="ubuntu-1.35", labels=on))
+        self.settle()
+        self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())

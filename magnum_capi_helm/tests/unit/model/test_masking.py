@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the command line shows has no secrets."""
+
+from __future__ import annotations
+
+from oslotest import base
+
+from magnum_capi_helm.model import masking
+
+MASK = masking.MASK
+
+
+class ValuesTest(base.BaseTestCase):
+    def test_values_by_key(self) -> None:
+        for given, shown in (
+            (
+                {"registryAuth": {"r": {"username": "u", "password": "p"}}},
+                {"registryAuth": {"r": {"username": "u", "password": MASK}}},
+            ),
+            ({"clouds": {"openstack": {"a": "b"}}}, {"clouds": MASK}),
+            ({"grafana": {"adminPassword": "x"}}, None),
+            ({"token": "x"}, {"token": MASK}),
+            ({"items": [{"apiToken": "x"}]}, {"items": [{"apiToken": MASK}]}),
+            (
+                {"cloudCredentialsSecretName": "web-cloud-credentials"},
+                {"cloudCredentialsSecretName": "web-cloud-credentials"},
+            ),
+            ({"password": None, "token": ""}, {"password": None, "token": ""}),
+            ({"enabled": True, "count": 3}, {"enabled": True, "count": 3}),
+        ):
+            expected = shown or {"grafana": {"adminPassword": MASK}}
+            self.assertEqual(expected, masking.values(given))
+
+    def test_a_password_in_an_address(self) -> None:
+        self.assertEqual(
+            {"content": f"http_proxy=http://{MASK}@proxy:3128 no=a@b"},
+            masking.values(
+                {"content": "http_proxy=http://me:pw@proxy:3128 no=a@b"}
+            ),
+        )
+
+    def test_a_key_in_the_text_of_a_file(self) -> None:
+        self.assertEqual(
+            {"content": f"keys:\n  - name: key1\n    secret: {MASK}\n"},
+            masking.values(
+                {"content": "keys:\n  - name: key1\n    secret: c2V\n"}
+            ),
+        )
+
+    def test_what_was_given_is_not_changed(self) -> None:
+        given = {"token": "x"}
+        masking.values(given)
+        self.assertEqual({"token": "x"}, given)
+
+
+class ManifestTest(base.BaseTestCase):
+    def test_of_a_secret_the_keys_alone(self) -> None:
+        self.assertEqual(
+            {
+                "kind": "Secret",
+                "metadata": {"name": "a"},
+                "data": {"key": MASK},
+                "stringData": {"values": MASK},
+            },
+            masking.manifest(
+                {
+                    "kind": "Secret",
+                    "metadata": {"name": "a"},
+                    "data": {"key": "c2VjcmV0"},
+                    "stringData": {"values": "a: b"},
+                }
+            ),
+        )

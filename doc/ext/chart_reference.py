@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator
 import markup
 from sphinx import application
 
-from magnum_capi_helm.model import supported
-from magnum_capi_helm.model import tested_versions
+from magnum_capi_helm.model import versions
 
 
-def versions(releases: Iterable[tested_versions.Release]) -> Iterator[str]:
+def version_table(releases: Iterable[versions.Release]) -> Iterator[str]:
     """A table with a row for versions that were tested with the same."""
     header = (
         "Chart",
@@ -47,17 +46,17 @@ def versions(releases: Iterable[tested_versions.Release]) -> Iterator[str]:
     return markup.table(header, (18, 10, 10, 10, 10, 10, 12, 8, 12), rows)
 
 
-def traps(known: Iterable[supported.Trap]) -> Iterator[str]:
+def traps(known: Iterable[versions.Trap]) -> Iterator[str]:
     """A table: versions, and what is peculiar to them."""
     rows = ((_range(each), f"{markup.text(each.text)}.") for each in known)
     return markup.table(("Chart", "It"), (25, 75), rows)
 
 
-def _range(trap: supported.Trap) -> str:
+def _range(trap: versions.Trap) -> str:
     """A range of one version is that version."""
-    if trap.versions.since == trap.versions.until:
-        return trap.versions.since
-    return str(trap.versions)
+    if trap.charts.since == trap.charts.until:
+        return trap.charts.since
+    return str(trap.charts)
 
 
 class ChartVersions(markup.Generated):
@@ -65,7 +64,7 @@ class ChartVersions(markup.Generated):
 
     def lines(self) -> Iterator[str]:
         """The table of what was tested together."""
-        return versions(supported.releases())
+        return version_table(versions.tested_releases())
 
 
 class ChartTraps(markup.Generated):
@@ -73,7 +72,7 @@ class ChartTraps(markup.Generated):
 
     def lines(self) -> Iterator[str]:
         """The table of peculiarities."""
-        return traps(supported.TRAPS)
+        return traps(versions.TRAPS)
 
 
 def setup(app: application.Sphinx) -> dict[str, bool]:

@@ -15,7 +15,7 @@ from sphinx import application
 # The checkout: what is read here is no part of the driver.
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
 
-from release import compatibility
+from tools import compatibility
 
 
 def rows(lines: Iterable[dict[str, Any]]) -> Iterator[tuple[str, ...]]:

@@ -22,9 +22,8 @@ from sphinx import application
 from magnum_capi_helm import features
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import unknown_labels
+from magnum_capi_helm.model import versions
 
 #: Where a label of that scope is read, the strongest first.
 _PLACES = {
@@ -55,7 +54,7 @@ def names(declared: Iterable[labels.Label[Any]]) -> Iterator[str]:
 
 
 def without_effect(
-    ignored_labels: Mapping[str, unknown_labels.Ignored],
+    ignored_labels: Mapping[str, labels.Ignored],
 ) -> Iterator[str]:
     """A table: the reason, and the labels that it is true of."""
     by_reason: dict[str, list[str]] = {}
@@ -98,11 +97,11 @@ def _facts(label: labels.Label[Any]) -> Iterator[tuple[str, str]]:
     yield "Allowed", markup.text(label.rule)
     yield "Default", _default(label)
     yield "Read from", _PLACES[label.scope]
-    if label.charts != chart_versions.ALL:
+    if label.charts != versions.ALL:
         others = "no effect" if label.harmless else "refused"
         yield (
             "Chart versions",
-            f"{chart_versions.describe(label.charts)}; {others} with others",
+            f"{versions.describe(label.charts)}; {others} with others",
         )
     if label.becomes:
         yield "Values", ", ".join(map(markup.literal, label.becomes))

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 import markup
 from sphinx import application
 
-from magnum_capi_helm.metrics import families
+from magnum_capi_helm import metrics as declarations
 
-_TABLES = {"cloud": families.OF_CLOUD, "process": families.OF_PROCESS}
+_TABLES = {"cloud": declarations.OF_CLOUD, "process": declarations.OF_PROCESS}
 
 
-def metrics(declared: Iterable[families.Family]) -> Iterator[str]:
+def metrics(declared: Iterable[declarations.Metric]) -> Iterator[str]:
     """A table: a metric with its labels, and what it is."""
     rows = (
         (_name(each), markup.text(each.help) + _parts(each))
@@ -27,14 +27,14 @@ def metrics(declared: Iterable[families.Family]) -> Iterator[str]:
     return markup.table(("Metric", "It is"), (50, 50), rows)
 
 
-def _name(family: families.Family) -> str:
+def _name(family: declarations.Metric) -> str:
     """The line may break anywhere between the labels."""
     labels = ", ".join(map(markup.literal, family.labels))
     return f"{markup.literal(family.name)} {labels}"
 
 
-def _parts(family: families.Family) -> str:
-    if family.kind != families.SUMMARY:
+def _parts(family: declarations.Metric) -> str:
+    if not family.summary:
         return ""
     return " ``_sum`` has the seconds, ``_count`` how many there were."
 

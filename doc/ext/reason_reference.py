@@ -13,14 +13,14 @@ import re
 import markup
 from sphinx import application
 
-from magnum_capi_helm.status import plain_words
+from magnum_capi_helm.status import messages
 
 #: Fields side by side stand for each other.
 _FIELDS = re.compile(r"(?:\{\w+\})+")
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
-def reasons(sayings: Iterable[plain_words.Saying]) -> Iterator[str]:
+def reasons(sayings: Iterable[messages.KnownMessage]) -> Iterator[str]:
     """A table: the reason, and what to do."""
     rows = (
         (_shown(each.fact), markup.text(each.advice.replace("`", "")))
@@ -40,7 +40,7 @@ class Reasons(markup.Generated):
 
     def lines(self) -> Iterator[str]:
         """The table of all known texts."""
-        return reasons(plain_words.SAYINGS)
+        return reasons(messages.KNOWN_MESSAGES)
 
 
 def setup(app: application.Sphinx) -> dict[str, bool]:

@@ -22,7 +22,7 @@ _PLAIN = ("report",)
 
 
 def main(words: list[str]) -> int:
-    """The exit code: 0 only when every verdict was right."""
+    """Run a command; return 0 only if every verdict was right."""
     given = _parser().parse_args(words)
     if given.command not in _PLAIN and not _inside():
         _enter(words)
@@ -47,7 +47,7 @@ def _enter(words: list[str]) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python3 -m bench", description="What polling costs."
+        prog="python3 -m bench", description="Measure what polling costs."
     )
     commands = parser.add_subparsers(dest="command", required=True)
     _add_run(commands)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the API server and Keystone say that they were asked.
+"""Count the requests that the API server and Keystone received.
 
 Requests are those of the API server's audit log, bytes those of its metrics:
 the same for every driver, whatever its HTTP library.

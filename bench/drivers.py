@@ -54,21 +54,21 @@ class Process:
             self._child.kill()
 
     def run(self, kind: str, mode: str) -> dict[str, Any]:
-        """A tick, or the hooks alone; what it cost."""
-        found: dict[str, Any] = self._ask({"kind": kind, "mode": mode})
-        return found
+        """Run a tick, or the hooks alone; return what it cost."""
+        cost: dict[str, Any] = self._ask({"kind": kind, "mode": mode})
+        return cost
 
     def wrong(self) -> list[str]:
-        """What the last health poll got wrong."""
+        """Return the wrong verdicts of the last health poll."""
         if self.name == kinds.NONE:
             return []
-        found: list[str] = self._ask(
+        wrong: list[str] = self._ask(
             {
                 "expected": str(places.EXPECTED),
                 "per_node": self.name == kinds.NEW,
             }
         )
-        return found
+        return wrong
 
     def _ask(self, task: dict[str, Any]) -> Any:
         if self._child.stdin is None:
@@ -87,7 +87,7 @@ class Process:
 
 
 def command(name: str, script: pathlib.Path) -> list[str | pathlib.Path]:
-    """How to run a script of the bench with a driver.
+    """Return the command that runs a script of the bench with a driver.
 
     Without the script's own folder on the path: its modules are the bench's.
     """
@@ -98,7 +98,7 @@ def command(name: str, script: pathlib.Path) -> list[str | pathlib.Path]:
 
 
 def environ(name: str) -> dict[str, str]:
-    """What a script of the bench runs in: it finds the bench."""
+    """Return the environment of a script, with the bench on its path."""
     folder = places.STATE / "path"
     folder.mkdir(parents=True, exist_ok=True)
     link = folder / "bench"

@@ -34,7 +34,7 @@ class Store:
         self._plurals = plurals
 
     def key(self, obj: dict[str, Any]) -> str:
-        """Where the API server keeps an object."""
+        """Return the key under which the API server stores an object."""
         metadata = obj["metadata"]
         group = obj["apiVersion"].rpartition("/")[0]
         plural = _GROUPLESS.get(obj["kind"]) or self._plurals[obj["kind"]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What importing a driver and making a Driver takes, over Magnum's own.
+"""Measure importing a driver and making a Driver, beyond Magnum's part.
 
 The script of one measurement; :mod:`bench.imports` runs it.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether polls leave something behind: memory, open files, sockets."""
+"""Check that polls leave no memory, open files or sockets behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAID_EVERY = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """What may be there more after all polls than when these were warm.
+    """Limits of the growth between the warm-up and the last poll.
 
     :param megabytes: of resident memory: the allocator's own ups and downs
     :param blocks: of Python's memory, for each poll; an object that stays
@@ -61,7 +61,7 @@ def _rounds(
     spacing: float,
     say: Callable[[str], None],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What there was after the warm-up, and after all."""
+    """Resources after the warm-up and after the last poll."""
     done = 0
     said = 0
     warm: dict[str, Any] = {}

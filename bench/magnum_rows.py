@@ -125,7 +125,7 @@ def of(member: members.Member, recorded: template.Template, own: str) -> Rows:
 
 
 def fingerprint(found: Rows) -> str:
-    """What the driver would say that these rows want."""
+    """Return the fingerprint that the driver computes for these rows."""
     cluster = found["cluster"][0]
     groups = tuple(
         rows.group(

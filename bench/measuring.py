@@ -21,7 +21,7 @@ from bench import population
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is measured.
+    """A plan of measurements.
 
     :param kinds: of ticks
     :param clusters: sizes of the population for health ticks, rising

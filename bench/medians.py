@@ -27,7 +27,7 @@ _OF_HOOKS = {"own_cpu": "hooks_cpu", "hook_wall": "hooks_wall"}
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Case:
-    """What was measured.
+    """The identity of a measurement.
 
     :param size: clusters of a health tick; those in progress of a status
         tick
@@ -86,7 +86,7 @@ def _median(lines: Sequence[Mapping[str, Any]], name: str) -> float:
 
 
 def times_less(new: float, old: float) -> str:
-    """How many times less the new figure is."""
+    """Return by which factor the new figure is smaller."""
     if not old:
         return ""
     if not new:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the clusters of a population are called, and how they fare. Pure."""
+"""Names and states of the clusters of a population. Pure."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Member:
 
     @property
     def namespace(self) -> str:
-        """Where its objects are."""
+        """Return the namespace of its objects."""
         return f"magnum-{self.identity.project}"
 
 
 def state(number: int, in_progress: int) -> str:
-    """How a cluster fares, when the first so many are in progress."""
+    """Return the state of a cluster; the first ones are in progress."""
     if number < in_progress:
         return SCALING
     return _ILL.get(number % _ILL_EVERY, SETTLED)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a driver costs inside a process: its hooks, its own threads, TLS.
+"""Measure what a driver costs in a process: hooks, threads, TLS.
 
 Everything is counted in the same way for each driver, whatever it is made of.
 """
@@ -89,7 +89,7 @@ class Meter:
         self._before = self._totals()
 
     def end(self) -> dict[str, float]:
-        """What there was since :meth:`begin`; seconds and kB."""
+        """Return the cost since :meth:`begin`, in seconds and kB."""
         after = self._totals()
         found = {key: after[key] - self._before[key] for key in after}
         with self._lock:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the conductor's log says of operations. Pure."""
+"""Read operations from the conductor's log. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the bench keeps its state and listens; no lab has these ports."""
+"""Paths and ports of the bench; the lab uses other ports."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ DATABASE = f"postgresql+psycopg2://postgres@127.0.0.1:{POSTGRES_PORT}/magnum"
 
 
 def log(name: str) -> pathlib.Path:
-    """The log of a program."""
+    """Return the log of a program."""
     return STATE / "log" / f"{name}.log"
 
 
 def record(name: str) -> pathlib.Path:
-    """Who runs a program."""
+    """Return the file with the id of a program's process."""
     return STATE / "run" / f"{name}.pid"

@@ -30,7 +30,7 @@ Say = Callable[[str], None]
 
 
 def templates() -> dict[str, template.Template]:
-    """What was recorded, by state."""
+    """Return the recorded objects, by state."""
     return {
         state: template.Template(
             gzip.decompress(

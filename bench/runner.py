@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs Magnum's periodic tasks with one driver, and says what they cost.
+"""Run Magnum's periodic tasks with one driver and measure their cost.
 
 A script for the environment of that driver. It reads one task per line from
 its standard input, as JSON, and answers each with one line.
@@ -79,7 +79,7 @@ class Runner:
         periodic.loopingcall.FixedIntervalLoopingCall = Kept
 
     def run(self, kind: str, mode: str) -> dict[str, Any]:
-        """One tick, or the hooks alone; what it cost."""
+        """Run a tick, or the hooks alone; return what it cost."""
         self._said.clear()
         work = self._tick if mode == "tick" else self._prepared(kind)
         self._meter.begin()
@@ -126,7 +126,7 @@ class Runner:
         return work
 
     def wrong(self, expected: str, per_node: bool) -> list[str]:
-        """What the last health poll said that is not so."""
+        """Return the wrong verdicts of the last health poll."""
         with open(expected) as stream:
             return verdicts.wrong(
                 self._said, json.load(stream), per_node=per_node

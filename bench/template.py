@@ -43,7 +43,7 @@ def packed(content: bytes, depth: int) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Identity:
-    """What makes one cluster another than the recorded one."""
+    """Names and ids that differ from the recorded cluster."""
 
     release: str
     cluster: str
@@ -122,7 +122,7 @@ class Template:
         ]
 
     def _names(self, identity: Identity) -> dict[str, str]:
-        """What a recorded name becomes."""
+        """Return the name for a recorded name."""
         new = dataclasses.asdict(identity)
         return {
             old: new[key]

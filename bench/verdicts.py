@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a health poll said what is true. Pure; runs beside any driver."""
+"""Compare the verdicts of a health poll. Pure; runs with any driver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def wrong(
     *,
     per_node: bool,
 ) -> list[str]:
-    """What is wrong, one line for each cluster.
+    """Return the wrong verdicts, one line for each cluster.
 
     :param said: the monitors' ``data`` by the UUIDs of clusters
     :param expected: state and nodes by the UUIDs of clusters

@@ -21,7 +21,7 @@ from lab import planes
 from lab import tools
 
 MANIFEST = (
-    layout.CHECKOUT / "magnum_capi_helm" / "management" / "permissions.yaml"
+    layout.CHECKOUT / "magnum_capi_helm" / "kubernetes" / "permissions.yaml"
 )
 _NAME = "magnum-capi-helm"
 _TOKEN = f"{_NAME}-token"

@@ -120,7 +120,7 @@ function main {
             capi-janitor-system
     fi
     if [[ -n $DRIVER_KUBECONFIG ]]; then
-        make_driver_user "$ROOT/magnum_capi_helm/management/permissions.yaml"
+        make_driver_user "$ROOT/magnum_capi_helm/kubernetes/permissions.yaml"
     fi
     say "done"
 }

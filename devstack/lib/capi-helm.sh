@@ -201,7 +201,7 @@ function remove_capi_helm_user {
     if [[ -e $CAPI_HELM_DRIVER_KUBECONFIG ]]; then
         kubectl --kubeconfig "$CAPI_HELM_KUBECONFIG" delete \
             --ignore-not-found --filename \
-            "$CAPI_HELM_DIR/magnum_capi_helm/management/permissions.yaml"
+            "$CAPI_HELM_DIR/magnum_capi_helm/kubernetes/permissions.yaml"
     fi
 }
 

@@ -18,7 +18,7 @@ metadata:
 EOF
 }
 
-# make_driver_user MANIFEST: what "magnum-capi-helm permissions" prints.
+# make_driver_user MANIFEST: what "magnum-capi-helm management-cluster permissions" prints.
 function make_driver_user {
     run kubectl --kubeconfig "$KUBECONFIG_FILE" apply --filename "$1"
     if [[ -n $DRY_RUN ]]; then

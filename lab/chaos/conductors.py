@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The lab's three conductors, and what can happen to one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import contextlib
+import functools
+import os
+import re
+import signal
+import threading
+
+from lab.chaos import faults
+from lab.chaos import processes
+from magnum_capi_helm.tests.functional import programs
+
+NAMES = tuple(f"magnum-conductor-{number}" for number in (1, 2, 3))
+#: Seconds after which a service manager starts again what died.
+RESTART = 5.0
+_NAME = re.compile(r"/(magnum-conductor-\d)\.conf|/(magnum)_all\.py")
+
+
+class Conductors:
+    """Kills and freezes those that ask a proxy.
+
+    :param port: of the proxy, when it is needed
+    :param again: the words to the lab that start what died
+    """
+
+    def __init__(
+        self, port: Callable[[], int], again: Sequence[str] = ("start",)
+    ) -> None:
+        self._port = port
+        self._again = again
+        self._lab = threading.Lock()
+        self._timers: list[threading.Timer] = []
+        self.killed = self.frozen = self.helms = 0
+
+    def kill(self, request: faults.Request) -> None:
+        """SIGKILL for the conductor that asks, or whose helm asks."""
+        pid, name = self.behind(request)
+        if pid:
+            self.killed += 1
+            _signal(pid, signal.SIGKILL)
+            self._later(RESTART, lambda: self.start(name))
+
+    def kill_asking(self, request: faults.Request) -> None:
+        """SIGKILL for helm, where it asks; else for the conductor."""
+        pid = processes.asking(request.port, self._port())
+        if pid and not _NAME.search(processes.command(pid)):
+            self.helms += 1
+            _signal(pid, signal.SIGKILL)
+        else:
+            self.kill(request)
+
+    def freeze(self, seconds: float) -> Callable[[faults.Request], None]:
+        """SIGSTOP for the conductor behind a request, for some time."""
+
+        def freeze(request: faults.Request) -> None:
+            pid, _ = self.behind(request)
+            if pid:
+                self.frozen += 1
+                _signal(pid, signal.SIGSTOP)
+                self._later(seconds, functools.partial(_wake, pid))
+
+        return freeze
+
+    def stop_asking(self, request: faults.Request) -> None:
+        """SIGSTOP for who asks; nobody wakes it up."""
+        pid = processes.asking(request.port, self._port())
+        if pid:
+            _signal(pid, signal.SIGSTOP)
+
+    def kill_one(self, name: str) -> None:
+        """SIGKILL for a conductor, whatever it does."""
+        for pid in processes_of(name):
+            self.killed += 1
+            _signal(pid, signal.SIGKILL)
+            self._later(RESTART, lambda: self.start(name))
+
+    def freeze_one(self, name: str, seconds: float) -> None:
+        """SIGSTOP for a conductor, for some time."""
+        for pid in processes_of(name):
+            self.frozen += 1
+            _signal(pid, signal.SIGSTOP)
+            self._later(seconds, functools.partial(_wake, pid))
+
+    def kill_helms(self) -> None:
+        """SIGKILL for each helm."""
+        for pid in processes.helms(str(programs.LAB)):
+            self.helms += 1
+            _signal(pid, signal.SIGKILL)
+
+    def start(self, name: str) -> None:
+        """One that died."""
+        # The lab takes one order at a time.
+        with self._lab:
+            command, *options = self._again
+            programs.lab(command, name, *options)
+
+    def restart(self, service: str, *options: str) -> None:
+        """One of them, or a service that they need."""
+        with self._lab:
+            programs.lab("restart", service, *options)
+
+    def recover(self) -> None:
+        """Wait until all are there again."""
+        timers, self._timers = self._timers, []
+        for each in timers:
+            each.join()
+
+    def behind(self, request: faults.Request) -> tuple[int, str]:
+        """Process and name of the conductor behind a request."""
+        pid = processes.asking(request.port, self._port()) or 0
+        while pid > 1:
+            found = _NAME.search(processes.command(pid))
+            if found:
+                return pid, found[1] or found[2]
+            pid = processes.parent(pid)
+        return 0, ""
+
+    def _later(self, seconds: float, action: Callable[[], None]) -> None:
+        timer = threading.Timer(seconds, action)
+        timer.start()
+        self._timers.append(timer)
+
+
+def processes_of(name: str) -> list[int]:
+    """A conductor, without the helms that it runs."""
+    return [
+        pid
+        for pid in processes.running(f"/{name}.conf")
+        if not _NAME.search(processes.command(processes.parent(pid)))
+    ]
+
+
+def _wake(pid: int) -> None:
+    _signal(pid, signal.SIGCONT)
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    """To all of a service, which has a manager and a worker; or of a helm."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(os.getpgid(pid), number)

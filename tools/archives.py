@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Build and read the archives of a release."""
+
+from __future__ import annotations
+
+import configparser
+import dataclasses
+import pathlib
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+CHECKOUT = pathlib.Path(__file__).parents[1]
+PACKAGE = "magnum_capi_helm"
+#: Long enough for a slow package index.
+_BUILD_SECONDS = 900
+
+
+@dataclasses.dataclass(frozen=True)
+class Archives:
+    """The two files that a release uploads."""
+
+    sdist: pathlib.Path
+    wheel: pathlib.Path
+
+
+def build(into: pathlib.Path) -> Archives:
+    """Build the source archive, and from it the wheel, as a release does.
+
+    :param into: directory for the two files; made if it is not there
+    :raises subprocess.CalledProcessError: the build failed; what it said is
+        on standard error
+    """
+    command = [sys.executable, "-m", "build", "--outdir", str(into), "."]
+    subprocess.run(
+        command,
+        cwd=CHECKOUT,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        timeout=_BUILD_SECONDS,
+    )
+    (sdist,) = into.glob("*.tar.gz")
+    (wheel,) = into.glob("*.whl")
+    return Archives(sdist, wheel)
+
+
+def of_git() -> set[str]:
+    """Return the paths of all files in git, relative to the checkout."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"],
+        cwd=CHECKOUT,
+        check=True,
+        stdout=subprocess.PIPE,
+        timeout=60,
+    )
+    return set(listed.stdout.decode().rstrip("\0").split("\0"))
+
+
+def of_sdist(sdist: pathlib.Path) -> set[str]:
+    """Return the paths in a source archive, without its top folder."""
+    with tarfile.open(sdist) as archive:
+        names = [each.name for each in archive if each.isfile()]
+    return {name.partition("/")[2] for name in names}
+
+
+def of_wheel(wheel: pathlib.Path) -> set[str]:
+    """Return the paths in a wheel, without its metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    return {name for name in names if ".dist-info/" not in name}
+
+
+def entry_points(wheel: pathlib.Path) -> dict[str, dict[str, str]]:
+    """Return the entry points of a wheel: group -> name -> object."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (
+            each
+            for each in archive.namelist()
+            if each.endswith(".dist-info/entry_points.txt")
+        )
+        text = archive.read(name).decode()
+    parser = configparser.ConfigParser(delimiters=["="])
+    # Names may have capitals.
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(text)
+    return {group: dict(parser[group]) for group in parser.sections()}

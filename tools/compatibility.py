@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Record of the versions that the tests were run with.
+
+``python3 -m tools.compatibility run ENVIRONMENT...`` runs environments of
+``tox.ini`` and adds a line for each to :data:`RECORD`; the page of the
+documentation is made of the newest line of each. ``list`` says which
+environments there are.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+import configparser
+import datetime
+import itertools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from lab import cluster_api
+from lab import magnums
+from tools import archives
+
+RECORD = (
+    archives.CHECKOUT / "doc" / "source" / "reference" / "compatibility.jsonl"
+)
+#: Packages whose version is recorded.
+PACKAGES = (
+    "magnum",
+    "keystonemiddleware",
+    "openstacksdk",
+    "oslo.config",
+    "SQLAlchemy",
+    "pykube-ng",
+    "pyhelm3",
+)
+#: Programs and services whose version is recorded.
+BESIDE = ("helm", "cluster_api")
+#: Its tests speak to a Magnum that has an environment of its own.
+_CONDUCTORS = "compat-conductors"
+_COUNT = re.compile(r"^ - (Passed|Skipped|Failed): (\d+)$", flags=re.MULTILINE)
+_ASK = """
+import importlib.metadata, json, platform, sys
+found = {}
+for name in sys.argv[1:]:
+    try:
+        found[name] = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        pass
+print(json.dumps({"python": platform.python_version(), "packages": found}))
+"""
+_SECTION = "testenv:"
+_CHOICE = re.compile(r"\{([^{}]*)\}")
+#: Environments that tox has by itself.
+_IMPLIED = ("py310", "py311", "py312", "py313")
+
+
+class NoCounts(Exception):
+    """An environment ended before a test ran; the text is its last lines."""
+
+
+def counts(output: str) -> dict[str, int]:
+    """Return how many tests passed, were skipped and failed.
+
+    The last totals that stestr prints include all runs of an environment.
+
+    :raises NoCounts: there are none in the output
+    """
+    found = {name.lower(): int(n) for name, n in _COUNT.findall(output)}
+    if not found or not sum(found.values()):
+        raise NoCounts("\n".join(output.splitlines()[-20:]))
+    return found
+
+
+def line(
+    environment: str,
+    versions: dict[str, Any],
+    counted: dict[str, int],
+    day: str,
+) -> dict[str, Any]:
+    """Return the record of one run.
+
+    :param versions: ``python``, ``packages`` and, where it was asked, each of
+        :data:`BESIDE`
+    :param day: the day of the run, as ``YYYY-MM-DD``
+    """
+    return {"date": day, "environment": environment, **versions, **counted}
+
+
+def newest(record: str) -> list[dict[str, Any]]:
+    """Return the last record of each environment and set of versions.
+
+    :param record: the text of :data:`RECORD`
+    """
+    last: dict[tuple[str, ...], dict[str, Any]] = {}
+    for each in filter(None, record.splitlines()):
+        found = json.loads(each)
+        beside = [found.get(name, "") for name in BESIDE]
+        beside.append(found["packages"].get("magnum", ""))
+        last[(found["environment"], *beside)] = found
+    return [last[key] for key in sorted(last)]
+
+
+def run(environment: str) -> dict[str, Any]:
+    """Run one environment of tox and return its record.
+
+    Failed tests are counted, and are no error.
+
+    :raises NoCounts: no test ran, or the environment can't be made
+    """
+    with tempfile.TemporaryFile("w+") as sink:
+        subprocess.run(
+            [sys.executable, "-m", "tox", "-e", environment],
+            cwd=archives.CHECKOUT,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+        )
+        sink.seek(0)
+        counted = counts(sink.read())
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    return line(environment, _versions(environment), counted, str(today))
+
+
+def _versions(environment: str) -> dict[str, Any]:
+    """Return the versions in an environment."""
+    programs = archives.CHECKOUT / ".tox" / environment / "bin"
+    if environment == _CONDUCTORS:
+        programs = magnums.programs()
+    python = programs / "python"
+    found: dict[str, Any] = json.loads(
+        _said(str(python), "-c", _ASK, *PACKAGES)
+    )
+    helm = os.environ.get("HELM")
+    if helm and environment in ("compat-helm", "compat-lab"):
+        found["helm"] = _said(helm, "version", "--template={{.Version}}")
+    if environment in ("compat-lab", _CONDUCTORS, "compat-v1beta1"):
+        found["cluster_api"] = cluster_api.CHOICE.read()
+    return found
+
+
+def _said(*command: str) -> str:
+    done = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True, timeout=60
+    )
+    return done.stdout.strip()
+
+
+def add(found: dict[str, Any], record: pathlib.Path = RECORD) -> None:
+    """Append one line."""
+    with record.open("a", encoding="utf-8") as sink:
+        sink.write(json.dumps(found) + "\n")
+
+
+def expand(name: str) -> Iterator[str]:
+    """Yield every name that a generative name stands for.
+
+    ``a{1,2}{,-x}`` is ``a1``, ``a1-x``, ``a2`` and ``a2-x``.
+    """
+    parts = _CHOICE.split(name)
+    # Odd parts stood in braces.
+    choices = [
+        part.split(",") if number % 2 else [part]
+        for number, part in enumerate(parts)
+    ]
+    for chosen in itertools.product(*choices):
+        yield "".join(chosen)
+
+
+def defined() -> list[str]:
+    """Return the names of all environments, in the order of the file."""
+    parser = configparser.RawConfigParser()
+    parser.read(archives.CHECKOUT / "tox.ini")
+    names = [
+        name
+        for section in parser.sections()
+        if section.startswith(_SECTION)
+        for name in expand(section.removeprefix(_SECTION))
+    ]
+    return [*_IMPLIED, *names]
+
+
+def environments() -> list[str]:
+    """Return the environments whose results are recorded."""
+    return [name for name in defined() if name.startswith("compat-")]
+
+
+def _arguments(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python3 -m tools.compatibility")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="the environments that there are")
+    known = environments()
+    runs = commands.add_parser("run", help="run some, and record them")
+    runs.add_argument("environments", nargs="+", choices=known)
+    return parser.parse_args(words)
+
+
+def main(words: list[str]) -> int:
+    """Run the command; return 1 if a test failed or none ran."""
+    asked = _arguments(words)
+    if asked.command == "list":
+        print("\n".join(environments()))
+        return 0
+    failed = False
+    for environment in asked.environments:
+        try:
+            found = run(environment)
+        except NoCounts as none:
+            print(f"{environment}: no test ran:\n{none}", file=sys.stderr)
+            failed = True
+            continue
+        add(found)
+        print(json.dumps(found))
+        failed = failed or bool(found.get("failed"))
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

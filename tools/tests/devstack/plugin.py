@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The plugin, called as DevStack calls it, among stubs.
+
+DevStack's own functions are stubs, and so is what changes a machine.
+"""
+
+from __future__ import annotations
+
+from oslotest import base
+
+from tools.tests.tools import installer
+from tools.tests.tools import stubs
+
+_NAMES = (
+    # DevStack's
+    "define_plugin",
+    "die",
+    "iniset",
+    "is_service_enabled",
+    "plugin_requires",
+    "setup_develop",
+    "trueorfalse",
+    # others'
+    "clusterctl",
+    "curl",
+    "helm",
+    "k3s-killall.sh",
+    "k3s-uninstall.sh",
+    "kubectl",
+    "openstack",
+    "sudo",
+    "tar",
+    "uname",
+)
+#: Those that say how the plugin came to be called.
+_NOISE = (
+    "define_plugin",
+    "is_service_enabled",
+    "plugin_requires",
+    "trueorfalse",
+    "uname",
+)
+_ANSWERS = {
+    "curl": stubs.CURL,
+    "die": 'echo "${*:2}" >&2; exit 1',
+    "kubectl": installer.KUBECTL,
+    # There is no such image yet.
+    "openstack": '[[ $* != *"image show"* ]] || exit 1',
+    "sudo": '[[ $1 != cat ]] || echo "an administrator"',
+    "tar": stubs.TAR,
+    "trueorfalse": 'echo "${!2:-$1}"',
+    "uname": "echo x86_64",
+}
+_PLUGIN = """
+set -eu
+source "$CAPI_HELM_DIR/devstack/settings"
+source "$CAPI_HELM_DIR/devstack/plugin.sh" {}
+"""
+
+
+class PluginTestCase(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.stubs = self.useFixture(stubs.Stubs(_NAMES, _ANSWERS))
+        self.path = self.stubs.path
+        policy = "etc/magnum/keystone_auth_default_policy.sample"
+        for each in ("magnum", "source/etc/magnum"):
+            (self.path / each).mkdir(parents=True)
+        for each in ("image.qcow2", "given", f"source/{policy}"):
+            (self.path / each).touch()
+        self.settings = {
+            "CAPI_HELM_DIR": str(stubs.ROOT),
+            "CAPI_HELM_IMAGE": f"{self.path}/image.qcow2",
+            "CAPI_HELM_IMAGE_KUBE_VERSION": "v1.34.2",
+            "DATA_DIR": f"{self.path}/data",
+            "DEST": "/opt/stack",
+            "MAGNUM_CONF": f"{self.path}/magnum/magnum.conf",
+            "MAGNUM_CONF_DIR": f"{self.path}/magnum",
+            "MAGNUM_DIR": f"{self.path}/source",
+        }
+
+    def given(self) -> None:
+        """There is a management cluster already."""
+        self.settings["CAPI_HELM_KUBECONFIG"] = f"{self.path}/given"
+
+    def phase(self, *names: str) -> list[str]:
+        """One call of the plugin by DevStack."""
+        self.done = self.stubs.bash(
+            "-c", _PLUGIN.format(" ".join(names)), **self.settings
+        )
+        return [
+            each
+            for each in self.stubs.commands()
+            if each.split()[0] not in _NOISE
+        ]
+
+    def stack(self) -> list[str]:
+        """All calls that stack.sh makes."""
+        found = []
+        for name in (
+            "pre-install",
+            "install",
+            "post-config",
+            "extra",
+            "test-config",
+        ):
+            found += self.phase("stack", name)
+            self.assertEqual("", self.done.stderr, name)
+            self.assertEqual(0, self.done.returncode, name)
+        return found

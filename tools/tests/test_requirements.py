@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The requirements files list what the code imports, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from importlib import metadata
+import pathlib
+import re
+import sys
+import unittest
+
+from tools import archives
+
+_PACKAGE = archives.CHECKOUT / "magnum_capi_helm"
+_TESTS = _PACKAGE / "tests"
+#: lab/horizon/tests runs in an environment of its own, lab/horizon.
+_HORIZON = _TESTS / "horizon"
+_OURS = {"bench", "lab", "magnum_capi_helm", "tools"}
+
+#: setup.py needs pbr, which the package itself does not import.
+_BUILD = {"pbr"}
+#: tox.ini runs the first two; magnum.tests imports the others.
+_RUN = {"coverage", "stestr", "osprofiler", "webtest"}
+#: The lab imports these, and its own tests run in the same environment.
+_LAB = {"docutils", "psycopg2-binary", "pymysql"}
+
+
+def _canonical(name: str) -> str:
+    """Return the name of a distribution as PEP 503 normalizes it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def listed(file: str) -> set[str]:
+    """Return the distributions that a requirements file lists."""
+    text = (archives.CHECKOUT / file).read_text()
+    return set(map(_canonical, re.findall(r"^[A-Za-z][\w.-]*", text, re.M)))
+
+
+def imported(paths: Iterable[pathlib.Path]) -> set[str]:
+    """Return the third-party distributions that files import.
+
+    A top-level package that no installed distribution has is returned by its
+    own name: the test then fails and names it.
+    """
+    modules = {name for path in paths for name in _modules(path)}
+    modules -= _OURS | sys.stdlib_module_names
+    owners = metadata.packages_distributions()
+    return {_canonical(owners.get(name, [name])[0]) for name in modules}
+
+
+def _modules(path: pathlib.Path) -> Iterable[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+class RequirementsTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_requirements_are_what_the_package_imports(self) -> None:
+        paths = set(_PACKAGE.rglob("*.py")) - set(_TESTS.rglob("*.py"))
+        self.assertEqual(imported(paths), listed("requirements.txt") - _BUILD)
+
+    def test_test_requirements_are_what_only_tests_import(self) -> None:
+        paths = set(_TESTS.rglob("*.py")) - set(_HORIZON.rglob("*.py"))
+        self.assertEqual(
+            imported(paths) - listed("requirements.txt"),
+            listed("test-requirements.txt") - _RUN - _LAB,
+        )

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The installer of management clusters: every command that it runs."""
+
+from __future__ import annotations
+
+import stat
+
+from tools.tests.tools import components
+from tools.tests.tools import installer
+
+
+class InstallTest(installer.InstallerTestCase):
+    def test_an_empty_management_cluster_gets_everything(self) -> None:
+        commands = self.install()
+        self.assertEqual("", self.done.stderr)
+        self.assertEqual(0, self.done.returncode)
+        self.assertEqual(
+            [
+                *components.READY,
+                *components.NOBODYS,
+                *components.HELM,
+                *components.CERT_MANAGER,
+                *components.ORC,
+                *components.PROVIDER_FILES,
+                *components.INIT,
+                *components.ADDONS,
+                *components.JANITOR,
+            ],
+            commands,
+        )
+        self.assertIn("ignition=true", self.done.stdout)
+
+    def test_clusterctl_is_told_where_each_provider_is(self) -> None:
+        self.install()
+        found = (self.path / "cache" / "clusterctl-0.27.0.yaml").read_text()
+        base = "T/cache/providers"
+        self.assertEqual(
+            "providers:\n"
+            "- name: cluster-api\n"
+            "  type: CoreProvider\n"
+            f"  url: {base}/cluster-api/v1.13.3/core-components.yaml\n"
+            "- name: kubeadm\n"
+            "  type: BootstrapProvider\n"
+            f"  url: {base}/bootstrap-kubeadm/v1.13.3/"
+            "bootstrap-components.yaml\n"
+            "- name: kubeadm\n"
+            "  type: ControlPlaneProvider\n"
+            f"  url: {base}/control-plane-kubeadm/v1.13.3/"
+            "control-plane-components.yaml\n"
+            "- name: openstack\n"
+            "  type: InfrastructureProvider\n"
+            f"  url: {base}/infrastructure-openstack/v0.14.6/"
+            "infrastructure-components.yaml\n",
+            self.stubs.plain(found),
+        )
+
+    def test_what_is_there_in_its_version_is_left_alone(self) -> None:
+        self.stubs.answer(
+            "kubectl",
+            installer.INSTALLED.format(
+                "CoreProvider/cluster-api=v1.13.3 "
+                "BootstrapProvider/kubeadm=v1.13.3 "
+                "ControlPlaneProvider/kubeadm=v1.13.3 "
+                "InfrastructureProvider/openstack=v0.14.6"
+            ),
+        )
+        commands = self.install()
+        self.assertEqual(0, self.done.returncode, self.done.stderr)
+        self.assertEqual(
+            [], [each for each in commands if each.startswith("clusterctl")]
+        )
+
+    def test_older_ones_are_upgraded_missing_ones_added(self) -> None:
+        # As a run leaves it that ended between the two.
+        self.stubs.answer(
+            "kubectl",
+            installer.INSTALLED.format(
+                "CoreProvider/cluster-api=v1.9.6 "
+                "BootstrapProvider/kubeadm=v1.13.3 "
+                "ControlPlaneProvider/kubeadm=v1.14.0"
+            ),
+        )
+        commands = self.install()
+        self.assertEqual(
+            [
+                "clusterctl-linux-amd64 upgrade apply --core "
+                f"cluster-api:v1.13.3 {components.CLUSTERCTL_TAIL}",
+                "clusterctl-linux-amd64 init --infrastructure "
+                f"openstack:v0.14.6 {components.CLUSTERCTL_TAIL}",
+            ],
+            [each for each in commands if each.startswith("clusterctl")],
+        )
+        self.assertIn(
+            "control-plane-kubeadm is 1.14.0, which is newer: left as it is",
+            self.done.stdout,
+        )
+
+    def test_somebody_elses_cluster_api_is_not_touched(self) -> None:
+        self.stubs.answer(
+            "kubectl",
+            '[[ $* != *"get crd clusters.cluster"* ]] || echo crd',
+        )
+        self.assertEqual(
+            "error: Cluster API is on the management cluster, and clusterctl "
+            "did not install it: whoever did, has to upgrade it\n",
+            self.refusal(),
+        )
+
+    def test_an_old_chart_needs_no_orc_and_may_do_without_janitor(
+        self,
+    ) -> None:
+        commands = " ".join(
+            self.install("--chart", "0.23.0", "--without-janitor")
+        )
+        self.assertEqual(0, self.done.returncode, self.done.stderr)
+        self.assertNotIn("orc-system", commands)
+        self.assertNotIn("janitor", commands)
+        self.assertIn("--core cluster-api:v1.10.4", commands)
+        self.assertIn("--infrastructure openstack:v0.11.3", commands)
+
+    def test_a_dry_run_reads_and_changes_nothing(self) -> None:
+        commands = self.install(
+            "--dry-run", "--driver-kubeconfig", f"{self.path}/driver"
+        )
+        self.assertEqual(0, self.done.returncode, self.done.stderr)
+        self.assertEqual(
+            [
+                *components.READY,
+                *components.NOBODYS,
+                *components.CERT_MANAGER[:2],
+                components.ORC[0],
+                components.ADDONS[0],
+                components.JANITOR[0],
+            ],
+            commands,
+        )
+        self.assertFalse((self.path / "cache").exists())
+        self.assertFalse((self.path / "driver").exists())
+        shown = self.stubs.plain(self.done.stdout)
+        self.assertIn(f"would fetch: {components.HELM_URL}\n", shown)
+        self.assertIn(f"would run: {components.ORC[2]}\n", shown)
+        self.assertIn(
+            f"would run: T/cache/helm/v3.17.3/{components.ADDONS[2]}\n", shown
+        )
+
+    def test_the_driver_gets_a_user_of_its_own(self) -> None:
+        driver = self.path / "driver"
+        commands = self.install("--driver-kubeconfig", str(driver))
+        self.assertEqual(0, self.done.returncode, self.done.stderr)
+        secret = (
+            f"{components.KUBECTL} get secret magnum-capi-helm-token "
+            "--namespace magnum-capi-helm --output jsonpath="
+        )
+        self.assertEqual(
+            [
+                f"{components.KUBECTL} apply --filename "
+                "ROOT/magnum_capi_helm/kubernetes/permissions.yaml",
+                f"{components.KUBECTL} apply --filename -",
+                f"{components.KUBECTL} config view --minify --raw --output "
+                "jsonpath=\\{.clusters\\[0\\].cluster.server\\}",
+                f"{secret}\\{{.data.token\\}}",
+                f"{secret}\\{{.data.ca\\\\.crt\\}}",
+            ],
+            commands[-5:],
+        )
+        text = driver.read_text()
+        self.assertIn("server: https://capi.example.org:6443\n", text)
+        self.assertIn("certificate-authority-data: Y2E=\n", text)
+        self.assertIn("token: secret-token\n", text)
+        self.assertEqual(0o600, stat.S_IMODE(driver.stat().st_mode))
+        everything = " ".join([*commands, self.done.stdout, self.done.stderr])
+        self.assertNotIn("secret-token", everything)
+
+    def test_bad_arguments_are_refused_before_anything(self) -> None:
+        for argv, why in (
+            (("--chart", "0.99.0"), "--chart '0.99.0' is not known: give one"),
+            (("--chart",), "--chart needs a value"),
+            (("--cache", "--dry-run"), "--cache needs a value"),
+            (("--all",), "--all is no option: see --help"),
+            (
+                ("--kubeconfig", "/nowhere"),
+                "there is no file /nowhere that can be read",
+            ),
+            (
+                ("--checksums", "/nowhere"),
+                "there is no file /nowhere that can be read",
+            ),
+        ):
+            with self.subTest(argv):
+                self.assertIn(f"error: {why}", self.refusal(*argv))
+
+    def test_a_management_cluster_that_is_not_ready_is_refused(self) -> None:
+        self.stubs.answer("kubectl", "exit 1")
+        self.assertEqual(
+            "error: the management cluster of T/kubeconfig does not answer, "
+            "or is not ready\n",
+            self.refusal(),
+        )
+
+    def test_another_machine_is_refused(self) -> None:
+        self.stubs.answer("uname", "echo riscv64")
+        self.assertIn(
+            "error: riscv64 is no architecture that is known: only x86_64 "
+            "and aarch64 are",
+            self.refusal(),
+        )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import functools
 from typing import Any
 
 from magnum.common import exception
@@ -21,10 +20,11 @@ from oslo_log import log
 from magnum_capi_helm.config import conf  # noqa: F401 (registers the options)
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.model import audit
-from magnum_capi_helm.model import control_plane_size
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import faults
+from magnum_capi_helm.model import timing
+from magnum_capi_helm.operations import magnum_errors
 
 LOG = log.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
     @property
     def provides(self) -> list[dict[str, str]]:
-        """What Magnum matches a template against."""
+        """The properties that Magnum matches a template against."""
         return [
             {"server_type": "vm", "os": os_distro, "coe": "kubernetes"}
             for os_distro in ("ubuntu", "flatcar", "capi-kubeadm-cloudinit")
@@ -61,11 +61,12 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Create the release of a new cluster; Cluster API does the rest."""
         from magnum_capi_helm.lifecycle import create
-        from magnum_capi_helm.planes import places
+        from magnum_capi_helm.management_clusters import placement
 
         try:
             with _request("create", context, cluster):
-                create.create(places.choose(cluster), context, cluster)
+                rt = placement.choose(cluster)
+                create.create(_operation(context, cluster, rt))
         except Exception as error:
             # Magnum marks the cluster, and forgets its nodegroups.
             status_writer.fail_groups(cluster, str(error))
@@ -89,11 +90,9 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """``coe cluster update node_count``: a resize of default-worker."""
         from magnum_capi_helm.lifecycle import resize
-        from magnum_capi_helm.planes import places
 
-        get_runtime = functools.partial(places.checked, cluster)
         with _request("update", context, cluster):
-            resize.update(get_runtime, context, cluster, rollback)
+            resize.update(_operation(context, cluster), rollback=rollback)
 
     def resize_cluster(
         self,
@@ -106,12 +105,10 @@ class Driver(driver.Driver):  # type: ignore[misc]
     ) -> None:
         """Bring a group to the count that Magnum has saved."""
         from magnum_capi_helm.lifecycle import resize
-        from magnum_capi_helm.planes import places
 
-        get_runtime = functools.partial(places.checked, cluster)
         with _request("resize", context, cluster):
             resize.resize(
-                get_runtime, context, cluster, nodegroup, nodes_to_remove
+                _operation(context, cluster), nodegroup, nodes_to_remove or []
             )
 
     def upgrade_cluster(
@@ -129,15 +126,14 @@ class Driver(driver.Driver):  # type: ignore[misc]
         Magnum passes ``rollback`` in the place of ``scale_manager``.
         """
         from magnum_capi_helm.lifecycle import upgrade
-        from magnum_capi_helm.planes import places
+        from magnum_capi_helm.management_clusters import registry
 
         with _request("upgrade", context, cluster, answer=True):
             if rollback or scale_manager:
                 _refuse_rollback()
+            rt = registry.runtime_of(cluster)
             upgrade.upgrade(
-                places.of(cluster),
-                context,
-                cluster,
+                _operation(context, cluster, rt),
                 cluster_template,
                 max_batch_size,
                 nodegroup,
@@ -146,7 +142,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
     def delete_cluster(self, context: Any, cluster: Any) -> None:
         """Begin to delete a cluster, from whatever state; the polls end it."""
         from magnum_capi_helm.lifecycle import delete
-        from magnum_capi_helm.planes import places
+        from magnum_capi_helm.management_clusters import registry
 
         with _request("delete", context, cluster):
             status_writer.save_deleting(cluster)
@@ -154,8 +150,9 @@ class Driver(driver.Driver):  # type: ignore[misc]
                 return
             # The mark in Magnum's row is enough: each poll tries again.
             going_on = "Deletion of cluster %s goes on with the polls: %s"
-            with faults.logged(LOG, going_on, cluster.uuid):
-                delete.begin(places.of(cluster), cluster)
+            with magnum_errors.logged(LOG, going_on, cluster.uuid):
+                rt = registry.runtime_of(cluster)
+                delete.begin(_operation(context, cluster, rt))
 
     def get_monitor(self, context: Any, cluster: Any) -> Any:
         """The health poll."""
@@ -169,43 +166,28 @@ class Driver(driver.Driver):  # type: ignore[misc]
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Make one more group of workers; the polls say when it is there."""
-        from magnum_capi_helm.lifecycle import create_nodegroup
-        from magnum_capi_helm.planes import places
+        from magnum_capi_helm.lifecycle import nodegroups
 
-        with (
-            _told(cluster, nodegroup),
-            _request("nodegroup create", context, cluster),
-        ):
-            rt = places.of(cluster)
-            create_nodegroup.create(rt, context, cluster, nodegroup)
+        with _group_request("nodegroup create", context, cluster, nodegroup):
+            nodegroups.create(_operation(context, cluster), nodegroup)
 
     def update_nodegroup(
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Apply bounds, node labels and taints, which are not saved yet."""
         from magnum_capi_helm.lifecycle import nodegroups
-        from magnum_capi_helm.planes import places
 
-        with (
-            _told(cluster, nodegroup),
-            _request("nodegroup update", context, cluster),
-        ):
-            rt = places.of(cluster)
-            nodegroups.update(rt, context, cluster, nodegroup)
+        with _group_request("nodegroup update", context, cluster, nodegroup):
+            nodegroups.update(_operation(context, cluster), nodegroup)
 
     def delete_nodegroup(
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
         """Begin to delete a group; the polls remove its row."""
         from magnum_capi_helm.lifecycle import nodegroups
-        from magnum_capi_helm.planes import places
 
-        get_runtime = functools.partial(places.checked, cluster)
-        with (
-            _told(cluster, nodegroup),
-            _request("nodegroup delete", context, cluster),
-        ):
-            nodegroups.delete(get_runtime, context, cluster, nodegroup)
+        with _group_request("nodegroup delete", context, cluster, nodegroup):
+            nodegroups.delete(_operation(context, cluster), nodegroup)
 
     # Certificates and credentials
 
@@ -220,10 +202,9 @@ class Driver(driver.Driver):  # type: ignore[misc]
     def rotate_credential(self, context: Any, cluster: Any) -> None:
         """Give the cluster a new credential, of the user who asks."""
         from magnum_capi_helm.credentials import rotation
-        from magnum_capi_helm.planes import places
 
         with _request("credential rotation", context, cluster, answer=True):
-            rotation.rotate(places.checked(cluster), context, cluster)
+            rotation.rotate(_operation(context, cluster))
 
     def create_federation(self, context: Any, federation: Any) -> None:
         """Refused; Magnum itself never calls it."""
@@ -238,29 +219,42 @@ class Driver(driver.Driver):  # type: ignore[misc]
         _refuse("federation")
 
 
+def _operation(context: Any, cluster: Any, runtime: Any = None) -> Any:
+    """Make the operation of a call; importing it takes a while."""
+    from magnum_capi_helm.operations import operation
+
+    return operation.Operation(context, cluster, runtime)
+
+
 @contextlib.contextmanager
 def _request(
     action: str, context: Any, cluster: Any, *, answer: bool = False
 ) -> Iterator[None]:
-    """Somebody asked for it: who is logged, and Magnum told what is wrong.
+    """Log the user of a request, and translate errors for Magnum.
 
-    :param answer: as for :func:`magnum_capi_helm.operations.faults.translated`
+    :param answer: the text is Magnum's answer to a request, and no reason
+        of a status
     """
     with (
-        faults.translated(action, cluster.uuid, answer=answer),
+        magnum_errors.translated(action, cluster.uuid, answer=answer),
         audit.requested(action, context, cluster.uuid),
+        timing.measured(),
     ):
         yield
 
 
 @contextlib.contextmanager
-def _told(cluster: Any, nodegroup: Any) -> Iterator[None]:
-    """Magnum marks the cluster of a group that was refused, and not why.
+def _group_request(
+    action: str, context: Any, cluster: Any, nodegroup: Any
+) -> Iterator[None]:
+    """Handle a request about a nodegroup as :func:`_request` does.
 
-    Its handlers save the row after this.
+    After a refusal Magnum's handler saves the cluster as failed, without a
+    reason: set it on the row.
     """
     try:
-        yield
+        with _request(action, context, cluster):
+            yield
     except Exception as error:
         cluster.status_reason = f"nodegroup {nodegroup.name}: {error}"
         raise
@@ -270,17 +264,17 @@ def _refuse_rollback() -> None:
     raise errors.NotSupported(
         f"rollback=true is not supported by the driver {names.DRIVER}: a "
         "failed upgrade waits, so that its reason can be removed; an operator "
-        "takes it back with magnum-capi-helm rollback"
+        "takes it back with magnum-capi-helm cluster rollback"
     )
 
 
 def _check_size(count: int, name: str) -> None:
     try:
-        control_plane_size.check(count, name)
+        cluster_spec.check_control_plane_size(count, name)
     except errors.InvalidInput as error:
         raise exception.MasterNGSizeInvalid(str(error)) from None
 
 
 def _refuse(what: str) -> None:
     text = f"{what} is not supported by the driver {names.DRIVER}"
-    raise faults.as_magnum(errors.NotSupported(text))
+    raise magnum_errors.as_magnum(errors.NotSupported(text))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The health poll: the one hook that Magnum calls for every cluster.
+"""The health poll: the only hook that Magnum calls for every cluster.
 
-It reports health, keeps addresses up to date, and lifts a ``*_FAILED`` when
-Cluster API got there after all, which no status poll would notice.
+It reports health, keeps addresses up to date, and ends a ``*_FAILED`` that
+Cluster API has overcome, which no status poll would notice.
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
 
     @property
     def metrics_spec(self) -> dict[str, Any]:
-        """None: Magnum has no task that asks for metrics any more."""
+        """Empty: Magnum has no task that asks for metrics any more."""
         return {}
 
     def pull_data(self) -> None:
         """Nothing to pull; Magnum's base class wants the method."""
 
     def poll_health_status(self) -> None:
-        """Fill ``data`` with what Magnum saves."""
+        """Fill ``data`` with the health that Magnum saves."""
+        from magnum_capi_helm import metrics
         from magnum_capi_helm import runtime
         from magnum_capi_helm.lifecycle import poll_health
-        from magnum_capi_helm.metrics import meter
-        from magnum_capi_helm.planes import places
+        from magnum_capi_helm.management_clusters import registry
+        from magnum_capi_helm.operations import operation
+        from magnum_capi_helm.status import health
 
-        if not self.cluster.stack_id:
+        cluster = self.cluster
+        if not cluster.stack_id:
             return
-        uuid = self.cluster.uuid
+        uuid = cluster.uuid
         problem = ""
         with (
             audit.acting(audit.Actor("health poll")),
             runtime.meter().polling("health") as measured,
         ):
             try:
-                rt = places.of(self.cluster)
-                found = poll_health.poll(rt, self.context, self.cluster)
+                rt = registry.runtime_of(cluster)
+                result = poll_health.poll(
+                    operation.Operation(self.context, cluster, rt)
+                )
             except errors.CapiHelmError as error:
                 problem = str(error)
-                found = poll_health.unknown(problem)
-                measured.outcome = meter.FAILED
+                result = health.Health(health.UNKNOWN, {"api": problem})
+                measured.outcome = metrics.FAILED
         if problem:
             # Not inside "except": oslo.log would append the exception again.
             LOG.warning("No health of cluster %s: %s", uuid, problem)
-        if self._is_known(found.status, found.reason):
-            # Magnum would ask its database to write nothing.
-            return
-        self.data = {
-            "health_status": found.status,
-            "health_status_reason": found.reason,
-        }
-
-    def _is_known(self, status: str, reason: dict[str, str]) -> bool:
-        cluster = self.cluster
-        known = cluster.health_status, cluster.health_status_reason
-        return bool(known == (status, reason))
+        before = (cluster.health_status, cluster.health_status_reason)
+        # Without data Magnum does not ask its database to write nothing.
+        if before != (result.status, result.reason):
+            self.data = {
+                "health_status": result.status,
+                "health_status_reason": result.reason,
+            }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What changes between two renderings of a release, machines above all.
+"""Differences between manifests of a release, and with live objects.
 
 Cluster API replaces machines when, and only when, what they are made from
 changes. For a MachineDeployment that is ``spec.template.spec`` but for the
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 import dataclasses
+import re
 from typing import Any
 
 Object = Mapping[str, Any]
@@ -59,14 +60,14 @@ class Change:
 def changes(
     before: Iterable[Object], after: Iterable[Object]
 ) -> tuple[Change, ...]:
-    """All changes, those that replace machines first."""
+    """Return all changes, those that replace machines first."""
     old, new = _by_name(before), _by_name(after)
-    found = [
+    all_changes = [
         change
         for key in sorted(old.keys() | new.keys())
         if (change := _change(key, old.get(key), new.get(key)))
     ]
-    return tuple(sorted(found, key=lambda each: -bool(each.replaced)))
+    return tuple(sorted(all_changes, key=lambda each: -bool(each.replaced)))
 
 
 def remade(
@@ -165,9 +166,9 @@ def _referenced(reference: Object | None) -> Object | None:
     """
     if reference is None:
         return None
-    found = dict(reference)
-    version = str(found.pop("apiVersion", ""))
-    return {"apiGroup": version.rpartition("/")[0], **found}
+    fields = dict(reference)
+    version = str(fields.pop("apiVersion", ""))
+    return {"apiGroup": version.rpartition("/")[0], **fields}
 
 
 #: Kind -> what says from what its machines are made.
@@ -190,3 +191,123 @@ def _paths(old: Any, new: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
                 yield from _paths(old.get(key), new.get(key), (*path, key))
     elif old != new:
         yield ".".join(path)
+
+
+#: Beside the spec, all that a chart says about an object.
+_METADATA = ("annotations", "labels")
+
+#: What controllers write into a spec, by kind.
+_FOREIGN = {
+    "Cluster": frozenset({"controlPlaneEndpoint"}),
+    "OpenStackCluster": frozenset({"controlPlaneEndpoint"}),
+}
+
+#: Named by a hash of their content: they are there or not, and can't be
+#: changed.
+_IMMUTABLE_KINDS = frozenset(
+    {"KubeadmConfigTemplate", "OpenStackMachineTemplate"}
+)
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+
+
+def is_custom(obj: Object) -> bool:
+    """Return whether helm ignores the live object.
+
+    helm does so for custom resources, not for Kubernetes' own kinds.
+    """
+    group = _api_group(obj.get("apiVersion", ""))
+    # Kubernetes' own: core, apps and the like, rbac.authorization.k8s.io.
+    return "." in group and group.split(".", 1)[1] != "authorization.k8s.io"
+
+
+def find_drift(manifest: Object, live: Object) -> dict[str, Any]:
+    """Return the merge patch that makes a live object match its manifest.
+
+    helm patches a custom resource by the difference of two manifests and
+    never reads the live object. A change of a revision that failed half way
+    would stay. Only the fields of the manifest are compared: the others
+    belong to controllers, to defaults, or to the autoscaler.
+    """
+    kind = str(manifest["kind"])
+    if not is_custom(manifest) or kind in _IMMUTABLE_KINDS:
+        return {}
+    wanted = {
+        key: value
+        for key, value in manifest.items()
+        if key not in ("apiVersion", "kind", "metadata", "status")
+    }
+    foreign = _FOREIGN.get(kind, frozenset())
+    if foreign and "spec" in wanted:
+        wanted["spec"] = {
+            key: value
+            for key, value in wanted["spec"].items()
+            if key not in foreign
+        }
+    metadata = manifest.get("metadata") or {}
+    wanted["metadata"] = {
+        key: metadata[key] for key in _METADATA if metadata.get(key)
+    }
+    return _difference(wanted, live)
+
+
+def drift_paths(change: Object, path: str = "") -> Iterator[str]:
+    """Yield the paths that a patch changes, dotted."""
+    for key, value in change.items():
+        if isinstance(value, Mapping) and value:
+            yield from drift_paths(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}"
+
+
+def _difference(wanted: Object, live: Object) -> dict[str, Any]:
+    patch: dict[str, Any] = {}
+    for key, value in wanted.items():
+        there = live.get(key)
+        if isinstance(value, Mapping) and isinstance(there, Mapping):
+            if inner := _difference(value, there):
+                patch[key] = inner
+        elif key == "apiVersion" and _api_group(value) == _api_group(there):
+            # Of a reference, of which Cluster API stores the group alone.
+            continue
+        elif not _same(value, there):
+            patch[key] = value
+    return patch
+
+
+def _api_group(version: Any) -> str:
+    return str(version).rpartition("/")[0]
+
+
+def _same(wanted: Any, live: Any) -> bool:
+    """Return whether a live value is the desired one, or has defaults too."""
+    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+        return not _difference(wanted, live)
+    if isinstance(wanted, list) and isinstance(live, list):
+        # A merge patch replaces lists: all or nothing.
+        return len(wanted) == len(live) and all(map(_same, wanted, live))
+    if live is None:
+        return _empty(wanted)
+    if wanted == live and isinstance(wanted, bool) == isinstance(live, bool):
+        return True
+    seconds = _seconds(wanted)
+    return seconds is not None and seconds == _seconds(live)
+
+
+def _empty(value: Any) -> bool:
+    """Return whether an API server drops the value, as an empty one."""
+    if isinstance(value, Mapping):
+        return all(map(_empty, value.values()))
+    return not value
+
+
+def _seconds(value: Any) -> int | None:
+    """Return the seconds of a duration such as 5m, or None.
+
+    The API returns 5m as 5m0s.
+    """
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if not match or not value:
+        return None
+    hours, minutes, seconds = (int(each or 0) for each in match.groups())
+    return 3600 * hours + 60 * minutes + seconds

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an upgrade leaves as it is, whatever the new template says.
+"""Fields that keep their values in an upgrade.
 
 The webhook of Cluster API's OpenStack provider forbids to change most of an
 OpenStackCluster (``openstackcluster_webhook.go``: all but identityRef,
@@ -21,11 +21,10 @@ from typing import Any
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import networking
-from magnum_capi_helm.features import ranges
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import versions
 
 Path = tuple[str, ...]
 
@@ -68,14 +67,14 @@ PATHS: tuple[Path, ...] = (
 )
 
 #: Charts whose provider lets DNS servers change: since CAPO 0.13.
-_FREE_NAME_SERVERS = chart_versions.Range(since="0.24.0")
+_FREE_NAME_SERVERS = versions.Range(since="0.24.0")
 #: Where charts read DNS servers; those in between read them nowhere.
-_NAME_SERVERS: dict[chart_versions.Range, Path] = {
-    chart_versions.Range(until="0.10.1"): (
+_NAME_SERVERS: dict[versions.Range, Path] = {
+    versions.Range(until="0.10.1"): (
         "clusterNetworking",
         "dnsNameservers",
     ),
-    chart_versions.Range(since="0.16.0"): (
+    versions.Range(since="0.16.0"): (
         "clusterNetworking",
         "internalNetwork",
         "dnsNameservers",
@@ -93,7 +92,7 @@ def keep(
     version: str,
     live: Mapping[str, Any] | None,
 ) -> topic.Values:
-    """A copy of ``new`` in which what is frozen is as in ``old``.
+    """Return the new values with the immutable fields of the old ones.
 
     :param version: of the chart that gets the new values
     :param live: the OpenStackCluster; None: there is none
@@ -109,13 +108,16 @@ def keep(
 def _keep_name_servers(
     new: topic.Values, version: str, live: Mapping[str, Any] | None
 ) -> None:
-    """What the OpenStackCluster has: old charts ignored the value."""
+    """Keep the DNS servers that the OpenStackCluster has.
+
+    Old charts ignored the value.
+    """
     if version in _FREE_NAME_SERVERS:
         return
     subnets = ((live or {}).get("spec") or {}).get("managedSubnets") or [{}]
-    for versions, path in _NAME_SERVERS.items():
+    for charts, path in _NAME_SERVERS.items():
         servers = subnets[0].get("dnsNameservers")
-        _put(new, path, servers if version in versions else None)
+        _put(new, path, servers if version in charts else None)
 
 
 def _keep_classes(new: topic.Values, old: Mapping[str, Any]) -> None:
@@ -127,7 +129,7 @@ def _keep_classes(new: topic.Values, old: Mapping[str, Any]) -> None:
     more = list(before.get(_MORE_CLASSES) or [])
     if default is None and not more:
         return
-    known = {each.get("name") for each in (default or {}, *more)}
+    names = {each.get("name") for each in (default or {}, *more)}
     offered = (
         after.get(_DEFAULT_CLASS) or {},
         *(after.get(_MORE_CLASSES) or []),
@@ -135,7 +137,7 @@ def _keep_classes(new: topic.Values, old: Mapping[str, Any]) -> None:
     more += [
         {**each, "isClusterDefault": False}
         for each in offered
-        if each.get("name") and each["name"] not in known
+        if each.get("name") and each["name"] not in names
     ]
     _put(new, (*_CSI, _DEFAULT_CLASS), default)
     _put(new, (*_CSI, _MORE_CLASSES), more)
@@ -148,9 +150,9 @@ def _is_on(csi: Mapping[str, Any]) -> bool:
 def living(
     cluster: cluster_spec.Cluster, old: Mapping[str, Any]
 ) -> cluster_spec.Cluster:
-    """The cluster as template and options want it, but for what is frozen.
+    """Return the cluster with the immutable fields of its present values.
 
-    What the topics check and write then fits the values that it keeps.
+    The checks and values of the topics then fit the values that it keeps.
     """
     server = old.get("apiServer") or {}
     cni = _at(old, ("addons", "cni", "type"))
@@ -168,17 +170,17 @@ def living(
 
 
 def _labels(old: Mapping[str, Any]) -> labels.Values:
-    """The labels that say what is frozen."""
+    """Return the labels whose values are immutable fields."""
     server = old.get("apiServer") or {}
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         api_server.FLOATING_IP.name: (
             server.get("associateFloatingIP") is not False
         ),
         api_server.FIXED_FLOATING_IP.name: server.get("floatingIP"),
         api_server.FIXED_IP.name: server.get("fixedIP"),
-        ranges.PODS.name: _cidrs(old, "pods") or ranges.PODS.default,
-        ranges.SERVICES.name: (
-            _cidrs(old, "services") or ranges.SERVICES.default
+        networking.PODS.name: _cidrs(old, "pods") or networking.PODS.default,
+        networking.SERVICES.name: (
+            _cidrs(old, "services") or networking.SERVICES.default
         ),
         networking.DOMAIN.name: (
             _at(old, ("kubeNetwork", "serviceDomain"))
@@ -186,10 +188,10 @@ def _labels(old: Mapping[str, Any]) -> labels.Values:
         ),
     }
     if provider := server.get("loadBalancerProvider"):
-        found[load_balancing.PROVIDER.name] = provider
+        values[load_balancing.PROVIDER.name] = provider
     if cidr := _at(old, (*_INTERNAL, "nodeCidr")):
-        found[ranges.FIXED_SUBNET_CIDR.name] = cidr
-    return labels.Values(found)
+        values[networking.FIXED_SUBNET_CIDR.name] = cidr
+    return labels.Values(values)
 
 
 _INTERNAL: Path = ("clusterNetworking", "internalNetwork")

@@ -18,9 +18,10 @@ import copy
 from typing import Any
 
 from magnum_capi_helm.chart import values as driver_values
-from magnum_capi_helm.features import profiles
+from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import requested_groups
 
 Path = tuple[str, ...]
 #: What becomes of one list when another one is laid on it.
@@ -74,9 +75,9 @@ _RESERVED: frozenset[Path] = frozenset(
         ("addons", "clusterName"),
         ("addons", "global"),
         ("apiServer", "floatingIP"),
-        ("clusterAnnotations", driver_values.INTENT_ANNOTATION),
+        ("clusterAnnotations", requested_groups.FINGERPRINT_ANNOTATION),
         ("clusterAnnotations", driver_values.UPGRADE_ANNOTATION),
-        ("clusterAnnotations", profiles.ANNOTATION),
+        ("clusterAnnotations", template.PROFILES_ANNOTATION),
     }
 )
 
@@ -91,7 +92,7 @@ _MAPPINGS: frozenset[Path] = frozenset(
 def apply(
     values: topic.Values, overlay: Mapping[str, Any], origin: str
 ) -> topic.Values:
-    """A copy of ``values`` with ``overlay`` on top.
+    """Return a copy of ``values`` with ``overlay`` on top.
 
     :param origin: whose values they are, for the message
     :raises NotConfigured: it reaches for something that it can't have
@@ -102,11 +103,11 @@ def apply(
 def again(
     values: topic.Values, overlay: Mapping[str, Any], origin: str
 ) -> topic.Values:
-    """As :func:`apply`, on values that may have it, or a former one, already.
+    """Lay an overlay on values that may contain an earlier version of it.
 
-    What a former one said and this one does not mention, stays: values don't
-    say where they come from. Of files and commands only those are added that
-    are not there; a file takes the place of one with its path.
+    Settings of the earlier version that are missing now stay, because values
+    do not tell their origin. Only missing files and commands are added; a
+    file replaces the one with the same path.
 
     :raises NotConfigured: as :func:`apply`
     """
@@ -131,14 +132,14 @@ def _both(there: Sequence[Any], more: Sequence[Any]) -> list[Any]:
 
 
 def _missing(there: Sequence[Any], more: Sequence[Any]) -> list[Any]:
-    """The list with what it does not have yet, each as often as it comes."""
-    result, known = list(there), list(there)
+    """Return the list with the missing items, each as often as it occurs."""
+    result, unmatched = list(there), list(there)
     for each in copy.deepcopy(more):
-        former = [old for old in known if _same(old, each)]
+        former = [old for old in unmatched if _same(old, each)]
         if not former:
             result.append(each)
             continue
-        known.remove(former[0])
+        unmatched.remove(former[0])
         result[result.index(former[0])] = each
     return result
 
@@ -153,7 +154,7 @@ def _same(one: Any, other: Any) -> bool:
 def _walk(
     overlay: Mapping[str, Any], above: Path
 ) -> Iterator[tuple[Path, Any]]:
-    """Each key of the overlay, with those in its dictionaries."""
+    """Yield each key of the overlay, with those in its dictionaries."""
     for key, value in overlay.items():
         here = (*above, key)
         yield here, value
@@ -174,7 +175,7 @@ def _check(path: Path, value: object, origin: str) -> None:
 
 
 def _dotted(path: Path) -> str:
-    """The path as helm writes one; a key with dots is quoted."""
+    """Return the path as helm writes one; a key with dots is quoted."""
     return ".".join(f'"{key}"' if "." in key else key for key in path)
 
 
@@ -189,3 +190,70 @@ def _lay(
             target[key] = join(target.get(key) or (), value)
         else:
             target[key] = copy.deepcopy(value)
+
+
+#: What the management cluster fetches from git: no helm repository can mirror
+#: that. Below ``addons``.
+_FROM_GIT = (("intelDevicePlugin", "xpuManagerMonitoring"),)
+
+
+def with_repository(
+    values: Mapping[str, Any], defaults: Mapping[str, Any], url: str | None
+) -> dict[str, Any]:
+    """Return values whose addons come from one helm repository.
+
+    What the values themselves say stays: the mirror takes the place of the
+    chart's defaults alone. What comes from git is switched off.
+
+    :param values: of a release
+    :param defaults: of its chart, with those of the sub-charts
+    :param url: of the repository; None or empty: the values stay as they are
+    """
+    result = copy.deepcopy(dict(values))
+    if not url:
+        return result
+    addons = defaults.get("addons") or {}
+    for path in _repositories(addons):
+        _set_default(result, ("addons", *path, "chart", "repo"), url)
+    for path in _FROM_GIT:
+        own = _value_at(result, ("addons", *path)) or {}
+        if _value_at(addons, path) and not (own.get("repo") or {}).get("url"):
+            _set_default(result, ("addons", *path, "enabled"), False)
+    return result
+
+
+def _repositories(
+    node: Mapping[str, Any], path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ...]]:
+    """Yield paths of all addons whose chart has a repository."""
+    for key, value in node.items():
+        if not isinstance(value, Mapping):
+            continue
+        if key == "chart" and "repo" in value:
+            yield path
+        else:
+            yield from _repositories(value, (*path, key))
+
+
+def _value_at(node: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """Return the value at a path, or None."""
+    value: Any = node
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _set_default(
+    node: dict[str, Any], path: tuple[str, ...], value: Any
+) -> None:
+    """Set a value at a path where there is none yet.
+
+    A null on the way removes the whole, as the operator or user asked.
+    """
+    *above, last = path
+    for key in above:
+        inner = node.setdefault(key, {})
+        if not isinstance(inner, dict):
+            return
+        node = inner
+    node.setdefault(last, value)

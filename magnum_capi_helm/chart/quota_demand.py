@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a cluster takes out of its project's quota.
+"""The quota that a cluster needs.
 
-A lower bound: what Cluster API makes for the machines and the network, and
-one more machine wherever a rollout adds it before it removes the old one.
-What Kubernetes makes later for its users is theirs.
+This is a lower bound: the machines and the network that Cluster API makes, and
+one more machine wherever a rollout adds the new one before it removes the old
+one. Resources that Kubernetes makes later for its users do not count.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Shortage:
 def of_cluster(
     cluster: cluster_spec.Cluster, flavors: Mapping[str, cluster_spec.Flavor]
 ) -> Demand:
-    """All that a new cluster needs.
+    """Return the demand of a new cluster.
 
     :param flavors: by name
     """
@@ -87,7 +87,7 @@ def of_group(
     group: cluster_spec.NodeGroup,
     flavor: cluster_spec.Flavor,
 ) -> Demand:
-    """What one more group of workers needs."""
+    """Return the demand of one more group of workers."""
     machines = _machines(cluster, group, group.count, flavor)
     return _sum([machines, _server_groups((group,))])
 
@@ -98,7 +98,7 @@ def of_growth(
     flavor: cluster_spec.Flavor,
     by: int,
 ) -> Demand:
-    """What more machines of a group need.
+    """Return the demand of more machines in a group.
 
     :param group: with the new count
     """
@@ -113,7 +113,7 @@ def of_growth(
 def shortages(
     demand: Mapping[str, int], quotas: Mapping[str, Quota]
 ) -> Iterator[Shortage]:
-    """What does not fit. A resource without a known quota always does."""
+    """Yield the resources that exceed a known quota."""
     for resource, needed in demand.items():
         quota = quotas.get(resource)
         if not needed or quota is None or quota.limit < 0:
@@ -162,7 +162,7 @@ def _etcd_volumes(cluster: cluster_spec.Cluster, count: int) -> Demand:
 def _network(cluster: cluster_spec.Cluster) -> Demand:
     """Around the machines; a network that is given is there already."""
     balancer = int(cluster.api.load_balancer)
-    found = {
+    demand = {
         "floatingip": int(cluster.api.floating_ip),
         "load_balancer": balancer,
         "security_group": _SECURITY_GROUPS,
@@ -172,8 +172,8 @@ def _network(cluster: cluster_spec.Cluster) -> Demand:
     if not (cluster.network.fixed_id or cluster.network.fixed_subnet_id):
         made = dict.fromkeys(("network", "subnet", "router"), 1)
         # The router's.
-        return {**found, **made, "port": balancer + 1}
-    return found
+        return {**demand, **made, "port": balancer + 1}
+    return demand
 
 
 def _server_groups(groups: Iterable[cluster_spec.NodeGroup]) -> Demand:
@@ -189,7 +189,7 @@ def _server_groups(groups: Iterable[cluster_spec.NodeGroup]) -> Demand:
 
 
 def _sum(parts: Iterable[Demand]) -> Demand:
-    """The parts together.
+    """Return the parts together.
 
     ``server_group_members`` is a limit for each group; it is in one part.
     """

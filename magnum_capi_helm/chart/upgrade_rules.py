@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an upgrade may not do, decided by versions and names alone."""
+"""Checks of an upgrade that need only versions and names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-import re
 from typing import Any
 
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.model import supported
+from magnum_capi_helm.model import versions
 
 _COE = "kubernetes"
-_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
 
 def check_template(
@@ -28,12 +26,12 @@ def check_template(
     wanted = {"coe": (coe, _COE), "server_type": (server_type, "vm")}
     if driver:
         wanted["driver"] = (driver, names.DRIVER)
-    for field, (given, allowed) in wanted.items():
-        if given != allowed:
+    for field, (actual, allowed) in wanted.items():
+        if actual != allowed:
             raise errors.NotSupported(
                 f"a cluster of the driver {names.DRIVER} takes a template "
                 f"with {field}={allowed}. Cluster template "
-                f"{errors.shown(name)} has {errors.shown(given)}"
+                f"{errors.shown(name)} has {errors.shown(actual)}"
             )
 
 
@@ -56,7 +54,7 @@ def check_kubernetes(old: str, new: str, nodegroup: str = "") -> None:
     if nodegroup:
         what = "a nodegroup"
         it = f"Nodegroup {errors.shown(nodegroup)}"
-    before, after = number(old), number(new)
+    before, after = versions.number(old), versions.number(new)
     if before is None or after is None:
         return
     if after < before:
@@ -79,7 +77,7 @@ def check_kept(name: str, kubelet: str, control_plane: str) -> None:
 
     :param name: Magnum's name of the group
     """
-    workers, newest = number(kubelet), number(control_plane)
+    workers, newest = versions.number(kubelet), versions.number(control_plane)
     if workers is None or newest is None:
         return
     behind = newest[1] - workers[1]
@@ -101,7 +99,7 @@ def check_chart(
 
     :param asked: what says the new one
     """
-    before, after = number(old), number(new)
+    before, after = versions.number(old), versions.number(new)
     if before and after and after < before:
         raise errors.NotSupported(
             "the cluster can't go back to an older chart: give the version "
@@ -110,8 +108,8 @@ def check_chart(
 
 
 def newer_chart(one: str, other: str) -> str:
-    """The newer of two versions of the chart."""
-    first, second = number(one), number(other)
+    """Return the newer of two versions of the chart."""
+    first, second = versions.number(one), versions.number(other)
     return one if first and second and first >= second else other
 
 
@@ -125,7 +123,7 @@ def check_pair(
 
     :param advice: what to do about it
     """
-    release, version = supported.find(chart), number(kubernetes)
+    release, version = versions.find_tested(chart), versions.number(kubernetes)
     if release is None or version is None:
         return
     first, last = release.kubernetes
@@ -148,14 +146,14 @@ def check_encryption(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     if not before.get("enabled"):
         return
     if not after.get("enabled"):
-        label, given, allowed = "etcd_encryption_enabled", "false", "true"
+        label, actual, allowed = "etcd_encryption_enabled", "false", "true"
     elif after.get("provider") != before.get("provider"):
-        label, given = "etcd_encryption_provider", str(after.get("provider"))
+        label, actual = "etcd_encryption_provider", str(after.get("provider"))
         allowed = str(before.get("provider"))
     else:
         return
     raise errors.NotSupported(
-        f"label {label}: give {allowed}. It is {errors.shown(given)}; "
+        f"label {label}: give {allowed}. It is {errors.shown(actual)}; "
         "what the cluster has encrypted in etcd could not be read any more"
     )
 
@@ -178,16 +176,16 @@ def check_distribution(
 
 
 def control_plane_version(values: Mapping[str, Any]) -> str:
-    """What the control plane runs with these values; empty: unknown."""
+    """Return the Kubernetes version of the control plane, or ""."""
     own = values.get("controlPlane") or {}
-    found = own.get("kubernetesVersion") or values.get("kubernetesVersion")
-    return _bare(str(found or ""))
+    version = own.get("kubernetesVersion") or values.get("kubernetesVersion")
+    return _bare(str(version or ""))
 
 
 def pinned(
     item: Mapping[str, Any], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """An item of ``nodeGroups`` that no longer follows the whole cluster's.
+    """Return an item of ``nodeGroups`` with its own version and image.
 
     1.4.0's groups have neither version nor image of their own.
     """
@@ -204,23 +202,17 @@ def pinned(
 
 
 def batched(item: Mapping[str, Any], size: int | None) -> dict[str, Any]:
-    """An item of ``nodeGroups`` of which that many machines roll at once.
+    """Return an item of ``nodeGroups`` that replaces so many machines at once.
 
     :param size: None or 1: as chart and operator have it
     """
-    known = {k: v for k, v in item.items() if k != "rolloutStrategy"}
+    settings = {k: v for k, v in item.items() if k != "rolloutStrategy"}
     count = item.get("machineCount", item.get("machineCountMax"))
     size = min(size or 1, max(1, int(count or 1)))
     if size == 1:
-        return known
+        return settings
     rolling = {"rollingUpdate": {"maxUnavailable": size}}
-    return {**known, "rolloutStrategy": rolling}
-
-
-def number(version: str) -> tuple[int, int, int] | None:
-    """A version to compare; None: it is none."""
-    found = _VERSION.match(version)
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+    return {**settings, "rolloutStrategy": rolling}
 
 
 def _minor(version: str) -> int:

@@ -12,18 +12,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 import copy
 import dataclasses
+import re
 from typing import Any
 
 from magnum_capi_helm import features
-from magnum_capi_helm.chart import addon_templates
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import requested_groups
 
-#: Annotation of the Cluster that says which intent it was made from.
-INTENT_ANNOTATION = "magnum.openstack.org/intent"
 #: Annotation of the Cluster that counts its upgrades: two templates may want
 #: the same of the rows.
 UPGRADE_ANNOTATION = "magnum.openstack.org/upgrade"
@@ -33,21 +32,26 @@ class TwoWritersError(Exception):
     """Two topics write the same leaf: a programming error."""
 
 
-def check(cluster: cluster_spec.Cluster, spared: Collection[str] = ()) -> None:
-    """Refuse what contradicts itself, or what the chart would ignore.
+def checked(
+    cluster: cluster_spec.Cluster, ignorable: Collection[str] = ()
+) -> topic.Values:
+    """Check a cluster and build its values.
 
-    :param spared: labels that nobody can change any more: the chart may
-        ignore those
-    :raises InvalidInput: the user can correct it
+    :param ignorable: labels that the chart may ignore, because they can't be
+        changed any more
+    :raises InvalidInput: settings contradict each other, or the chart would
+        ignore one
     """
     version = cluster.chart.version
-    declared = [each for each in features.LABELS if each.name not in spared]
+    declared = [each for each in features.LABELS if each.name not in ignorable]
     labels.check_chart(declared, cluster.labels, version)
     for group in cluster.node_groups:
         labels.check_chart(declared, group.labels, version)
     for each in features.TOPICS:
         each.check(cluster)
-    addon_templates.refuse(build(cluster).get("addons"), "addons")
+    values = build(cluster)
+    refuse_templates(values.get("addons"), "addons")
+    return values
 
 
 def check_group(
@@ -55,7 +59,7 @@ def check_group(
 ) -> None:
     """Refuse one more group that contradicts itself or a living cluster.
 
-    The cluster's own labels are as they are: nobody can change them.
+    The cluster's own labels are not checked: they can't be changed.
 
     :param cluster: an outline
     :raises InvalidInput: the user can correct it
@@ -72,7 +76,7 @@ def check_group(
 
 
 def build(cluster: cluster_spec.Cluster) -> topic.Values:
-    """All values for ``cluster``, ready for helm."""
+    """Return all values for ``cluster``, ready for helm."""
     values: topic.Values = {}
     for each in features.TOPICS:
         merge(values, each.cluster(cluster))
@@ -88,7 +92,7 @@ def build(cluster: cluster_spec.Cluster) -> topic.Values:
 def node_group(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> topic.Values:
-    """One item of ``nodeGroups``."""
+    """Return one item of ``nodeGroups``."""
     item: topic.Values = {}
     for each in features.TOPICS:
         merge(item, each.group(cluster, group))
@@ -104,7 +108,7 @@ _SETUPS = {
 
 
 def _setup(cluster: cluster_spec.Cluster, nodes: topic.Nodes) -> topic.Values:
-    """The topics' files and commands, joined; without empty lists."""
+    """Return the topics' files and commands, joined; without empty lists."""
     parts = [each.setup(cluster, nodes) for each in features.TOPICS]
     joined = {
         "files": [item for part in parts for item in part.files],
@@ -136,7 +140,7 @@ def _merge(
 
 
 def _copied(value: Any) -> Any:
-    """A copy in which no dictionary is in two places, unlike deepcopy's."""
+    """Return a copy without shared dictionaries, unlike deepcopy."""
     if isinstance(value, Mapping):
         return {key: _copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -145,13 +149,13 @@ def _copied(value: Any) -> Any:
 
 
 def upgrades(values: Mapping[str, Any]) -> str:
-    """How often the cluster that has these values was upgraded."""
+    """Return the number of upgrades that the values record."""
     annotations = values.get("clusterAnnotations") or {}
     return str(annotations.get(UPGRADE_ANNOTATION) or "0")
 
 
 def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
-    """A copy that makes the live Cluster show one upgrade more.
+    """Return a copy that makes the live Cluster show one upgrade more.
 
     :param before: the values of the cluster so far
     """
@@ -162,62 +166,61 @@ def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
 
 
 def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
-    """A copy that makes the live Cluster show which intent it has."""
+    """Return a copy that makes the live Cluster show which intent it has."""
     result = copy.deepcopy(values)
     annotations = result.setdefault("clusterAnnotations", {})
-    annotations[INTENT_ANNOTATION] = fingerprint
+    annotations[requested_groups.FINGERPRINT_ANNOTATION] = fingerprint
     return result
 
 
-def without_nulls(given: Any) -> Any:
-    """Values without what is null, which helm need not write down."""
-    if isinstance(given, list):
-        return [without_nulls(each) for each in given]
-    if not isinstance(given, dict):
-        return given
-    return {k: without_nulls(v) for k, v in given.items() if v is not None}
+def without_nulls(content: Any) -> Any:
+    """Return values without what is null, which helm need not write down."""
+    if isinstance(content, list):
+        return [without_nulls(each) for each in content]
+    if not isinstance(content, dict):
+        return content
+    return {k: without_nulls(v) for k, v in content.items() if v is not None}
 
 
 def stamp(values: topic.Values) -> str:
-    """The fingerprint that values were stamped with; empty: with none."""
+    """Return the fingerprint in the values, or ""."""
     annotations = values.get("clusterAnnotations") or {}
-    return str(annotations.get(INTENT_ANNOTATION) or "")
+    return str(annotations.get(requested_groups.FINGERPRINT_ANNOTATION) or "")
 
 
 def with_groups(
     values: topic.Values,
     rows: requested_groups.Rows,
-    parked: desired_state.Parked,
+    pending: desired_state.PendingRequests,
 ) -> topic.Values:
-    """A copy with the machines that the rows want.
+    """Return a copy with the machines that the rows request.
 
-    Of the control plane only the count changes. Node groups that are there
-    stay in their places; of them only the count and what is parked for
-    their settings change. New ones come after them in the order of the
-    rows, and those that the rows don't want go. A group that was refused is
-    left alone: it may have machines.
+    Only the count of the control plane changes. Present node groups keep
+    their places; their counts and pending settings change. New groups follow
+    in the order of the rows, and groups without a row are removed. A refused
+    group stays, because it may have machines.
 
     :param rows: known by the names of the groups in ``values``
     """
     result = copy.deepcopy(values)
-    ours = {each.chart_name: each for each in rows.workers}
-    spared = {each.chart_name for each in rows.refused}
-    kept = [
+    requested = {each.chart_name: each for each in rows.workers}
+    refused = {each.chart_name for each in rows.refused}
+    items = [
         each
         for each in result.get("nodeGroups") or []
-        if each["name"] in ours or each["name"] in spared
+        if each["name"] in requested or each["name"] in refused
     ]
-    there = {each["name"] for each in kept}
-    kept += [
-        copy.deepcopy(parked.items[each.uuid])
-        for name, each in ours.items()
-        if name not in there and each.uuid in parked.items
+    present = {each["name"] for each in items}
+    items += [
+        copy.deepcopy(pending.items[each.uuid])
+        for name, each in requested.items()
+        if name not in present and each.uuid in pending.items
     ]
-    for item in kept:
-        if item["name"] in ours:
-            _update(item, ours[item["name"]], parked)
-    if kept or "nodeGroups" in result:
-        result["nodeGroups"] = kept
+    for item in items:
+        if item["name"] in requested:
+            _update(item, requested[item["name"]], pending)
+    if items or "nodeGroups" in result:
+        result["nodeGroups"] = items
     if rows.master is not None:
         own = result.setdefault("controlPlane", {})
         own["machineCount"] = rows.master.count
@@ -227,13 +230,13 @@ def with_groups(
 def _update(
     item: topic.Values,
     group: requested_groups.Group,
-    parked: desired_state.Parked,
+    pending: desired_state.PendingRequests,
 ) -> None:
     """Give an item of ``nodeGroups`` the settings and the count of a row.
 
     A group that the autoscaler owns has no ``machineCount`` and keeps that.
     """
-    overlay(item, parked.change_of(group))
+    overlay(item, pending.change_of(group))
     if "machineCount" in item:
         item["machineCount"] = group.count
 
@@ -253,7 +256,30 @@ def overlay(target: topic.Values, change: Mapping[str, Any]) -> None:
 
 
 def group_names(values: Mapping[str, Any]) -> frozenset[str]:
-    """The chart's names of the node groups that values hold."""
+    """Return the chart's names of the node groups that values hold."""
     return frozenset(
         str(group["name"]) for group in values.get("nodeGroups") or []
     )
+
+
+_OPENING = re.compile(r"\{[{%#]")
+
+
+def refuse_templates(values: Any, path: str) -> None:
+    """Refuse text that Jinja2 would take for more than text.
+
+    :param path: where the values are, for the message
+    :raises InvalidInput: with the path and the text
+    """
+    if isinstance(values, Mapping):
+        for key, item in values.items():
+            refuse_templates(str(key), path)
+            refuse_templates(item, f"{path}.{key}")
+    elif isinstance(values, list):
+        for item in values:
+            refuse_templates(item, path)
+    elif isinstance(values, str) and _OPENING.search(values):
+        raise errors.InvalidInput(
+            "give text without {{, {% and {# in values of addons. It is "
+            f"{path}={values!r}"
+        )

@@ -9,7 +9,6 @@ import contextlib
 from typing import Any
 
 from magnum_capi_helm.cloud import compute
-from magnum_capi_helm.cloud import images
 from magnum_capi_helm.cloud import limits
 from magnum_capi_helm.cloud import networks
 from magnum_capi_helm.cloud import sessions
@@ -20,7 +19,7 @@ from magnum_capi_helm.model import timing
 
 
 class Cloud(
-    images.Images,
+    compute.Images,
     compute.Compute,
     networks.Networks,
     volumes.Volumes,

@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
+from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.management import client
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
 

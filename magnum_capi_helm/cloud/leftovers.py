@@ -9,12 +9,11 @@ deletions as fit into its time; what is still there is looked at next time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import dataclasses
 import time
 from typing import Any
 
-from magnum_capi_helm.cloud import ownership
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.model import errors
 
@@ -178,11 +177,9 @@ class _Look:
     def _balancers(self, api: Any) -> Iterator[_Thing]:
         for each in api.load_balancers(project_id=self._project):
             name, state = str(each.name), str(each.provisioning_status)
-            if state == "DELETED" or not ownership.balances(
-                name, self._release
-            ):
+            if state == "DELETED" or not balances(name, self._release):
                 continue
-            if ownership.shared(each.tags or (), self._release):
+            if shared(each.tags or (), self._release):
                 self.kept.append(
                     f"load balancer {name} stays: another cluster uses it"
                 )
@@ -192,7 +189,7 @@ class _Look:
 
     def _addresses(self, api: Any) -> Iterator[_Thing]:
         for each in api.ips(project_id=self._project):
-            if not ownership.addresses(each.description or "", self._release):
+            if not addresses(each.description or "", self._release):
                 continue
             name = str(each.floating_ip_address)
             if not each.port_id or each.port_id in self._ports:
@@ -206,7 +203,7 @@ class _Look:
 
     def _groups(self, api: Any) -> Iterator[_Thing]:
         for each in api.security_groups(project_id=self._project):
-            if ownership.guards(each.description or "", self._release):
+            if guards(each.description or "", self._release):
                 yield _Thing(str(each.id), str(each.name))
 
     def _stored(self, listed: Callable[..., Any]) -> Iterator[_Thing]:
@@ -216,7 +213,7 @@ class _Look:
         if self._session.get_project_id() != self._project:
             query = {"all_projects": True, "project_id": self._project}
         for each in listed(details=True, **query):
-            if ownership.stores(each.metadata or {}, self._release):
+            if stores(each.metadata or {}, self._release):
                 state = str(each.status).upper()
                 name = str(each.name or each.id)
                 yield _Thing(str(each.id), name, state not in _SETTLED)
@@ -296,3 +293,57 @@ def _listed(names: tuple[str, ...]) -> str:
     more = len(names) - _NAMED
     text = ", ".join(names[:_NAMED])
     return f"{text} and {more} more" if more > 0 else text
+
+
+#: Names of load balancers, and their tags: one for each Service.
+_SERVICE = "kube_service_"
+_ADDRESS = "Floating IP for Kubernetes external service "
+_GROUP = "Security Group for "
+#: Metadata of volumes and snapshots: the cluster.
+_CLUSTER = "cinder.csi.openstack.org/cluster"
+#: Metadata by which users keep a volume; cluster-api-janitor-openstack's.
+_KEEP = "janitor.capi.azimuth-cloud.com/keep"
+
+
+def balances(name: str, release: str) -> bool:
+    """Whether a load balancer was made for a Service of the cluster.
+
+    The one of the Kubernetes API has another name, and belongs to Cluster
+    API's provider.
+    """
+    return name.startswith(f"{_SERVICE}{release}_")
+
+
+def shared(tags: Iterable[str], release: str) -> bool:
+    """Whether a load balancer also serves another cluster's Services."""
+    own = f"{_SERVICE}{release}_"
+    return any(
+        tag.startswith(_SERVICE) and not tag.startswith(own) for tag in tags
+    )
+
+
+def addresses(description: str, release: str) -> bool:
+    """Whether a floating IP was made for a Service of the cluster.
+
+    One that the user made, and named in a Service, has the user's text.
+    """
+    before, _, cluster = description.rpartition(" from cluster ")
+    return cluster == release and before.startswith(_ADDRESS)
+
+
+def guards(description: str, release: str) -> bool:
+    """Whether a security group was made for a Service of the cluster."""
+    before, _, cluster = description.rpartition(
+        " Service LoadBalancer in cluster "
+    )
+    return cluster == release and before.startswith(_GROUP)
+
+
+def stores(metadata: Mapping[str, str], release: str) -> bool:
+    """Whether a volume or snapshot was made for a claim of the cluster.
+
+    Without those that the user wants to keep.
+    """
+    if metadata.get(_KEEP) == "true":
+        return False
+    return metadata.get(_CLUSTER) == release

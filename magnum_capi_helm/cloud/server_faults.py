@@ -10,16 +10,16 @@ fault counts for a minute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 import dataclasses
-import time
 from typing import Any, TypeAlias
 
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm import runtime
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import conditions
-from magnum_capi_helm.status import plain_words
+from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import view
 
 #: Seconds for one request to Keystone or Nova.
@@ -35,98 +35,82 @@ _LATE = "it takes too long to answer"
 
 #: Id and state of a server.
 _Key: TypeAlias = tuple[str, str]
-_Known: TypeAlias = dict[_Key, tuple[float, view.Fault]]
+_Faults: TypeAlias = dict[_Key, tuple[float, view.Fault]]
 
 
-class ServerFaults:
-    """The faults of servers, as Nova told them to this process.
+def ask(
+    rt: runtime.Runtime,
+    scope: location.Scope,
+    servers: Iterable[view.Object],
+) -> None:
+    """Ask Nova for faults that are not in the cache of the runtime.
 
-    :param clock: monotonic seconds
+    Without a server in ERROR no request is sent. Nothing is raised.
+
+    :param servers: OpenStackServers of one cluster
     """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        # Replaced as a whole: threads that read it need no lock.
-        self._known: dict[snapshot.Scope, _Known] = {}
-
-    def ask(
-        self,
-        management: client.Client,
-        scope: snapshot.Scope,
-        servers: Iterable[view.Object],
-    ) -> None:
-        """Ask Nova about those servers in ERROR that it was not asked about.
-
-        Without a server in ERROR there is no request. Nothing is raised.
-
-        :param servers: OpenStackServers of one cluster
-        """
-        keys = [key for each in servers if (key := _key(each))]
-        if not keys and scope not in self._known:
-            return
-        now = self._clock()
-        before = self._known.get(scope, {})
-        known = {key: before[key] for key in keys if key in before}
-        due = [
-            key for key in keys if key not in known or _is_due(known[key], now)
-        ]
-        if due:
-            known |= self._read(management, scope, due)
-        if known:
-            self._known[scope] = known
-        else:
-            self._known.pop(scope, None)
-
-    def added(self, scope: snapshot.Scope, seen: view.View) -> view.View:
-        """Return the view with the answers of Nova. No request is sent."""
-        known = self._known.get(scope, {})
-        found = [key for each in seen.servers if (key := _key(each)) in known]
-        faults = {key[0]: known[key][1] for key in found if key}
-        return dataclasses.replace(seen, faults=faults)
-
-    def forget(self, scope: snapshot.Scope) -> None:
-        """Drop what is known of a release that is gone."""
-        self._known.pop(scope, None)
-
-    def _read(
-        self,
-        management: client.Client,
-        scope: snapshot.Scope,
-        keys: Iterable[_Key],
-    ) -> _Known:
-        """Ask Nova until the deadline.
-
-        Keep the reason where it did not answer.
-
-        :returns: the faults, and when Nova was asked (monotonic seconds)
-        """
-        end = self._clock() + _DEADLINE
-        found: _Known = {}
-        nova, unread = _nova(management, scope)
-        for key in keys:
-            fault = view.Fault(unread=unread)
-            if not unread:
-                fault = _fault(nova, key[0])
-                unread = fault.unread
-            if self._clock() >= end:
-                unread = unread or _LATE
-            found[key] = (self._clock(), fault)
-        return found
+    cache = rt.server_faults
+    keys = [key for each in servers if (key := _key(each))]
+    if not keys and scope not in cache.faults:
+        return
+    now = cache.clock()
+    before = cache.faults.get(scope, {})
+    faults = {key: before[key] for key in keys if key in before}
+    due = [
+        key for key in keys if key not in faults or _is_due(faults[key], now)
+    ]
+    if due:
+        faults |= _read(rt, scope, due)
+    if faults:
+        cache.faults[scope] = faults
+    else:
+        cache.forget(scope)
 
 
-def _nova(management: client.Client, scope: snapshot.Scope) -> tuple[Any, str]:
+def added(
+    rt: runtime.Runtime, scope: location.Scope, seen: view.View
+) -> view.View:
+    """Return the view with the faults in the cache. No request is sent."""
+    cached = rt.server_faults.faults.get(scope, {})
+    keys = [key for each in seen.servers if (key := _key(each)) in cached]
+    faults = {key[0]: cached[key][1] for key in keys if key}
+    return dataclasses.replace(seen, faults=faults)
+
+
+def _read(
+    rt: runtime.Runtime, scope: location.Scope, keys: Iterable[_Key]
+) -> _Faults:
+    """Ask Nova until the deadline; keep the reason if it does not answer.
+
+    :returns: the faults, and when Nova was asked (monotonic seconds)
+    """
+    clock = rt.server_faults.clock
+    end = clock() + _DEADLINE
+    faults: _Faults = {}
+    nova, unread = _nova(rt.management, scope)
+    for key in keys:
+        fault = view.Fault(unread=unread)
+        if not unread:
+            fault = _fault(nova, key[0])
+            unread = fault.unread
+        if clock() >= end:
+            unread = unread or _LATE
+        faults[key] = (clock(), fault)
+    return faults
+
+
+def _nova(management: client.Client, scope: location.Scope) -> tuple[Any, str]:
     """Nova, as the cluster sees it, or why it can't be asked."""
     # openstacksdk takes long to import, and most processes need none.
-    from magnum_capi_helm.cloud import credential_session
     from magnum_capi_helm.cloud import sessions
 
     try:
-        session = credential_session.session(management, scope, _TIMEOUT)
+        session = sessions.session(management, scope, _TIMEOUT)
         if session is None:
             return None, _REFUSED
         return sessions.proxy(session, "compute", "nova", "compute"), ""
     except errors.CapiHelmError as error:
-        return None, plain_words.plain(str(error))
+        return None, messages.plain(str(error))
 
 
 def _fault(nova: Any, server: str) -> view.Fault:
@@ -139,10 +123,10 @@ def _fault(nova: Any, server: str) -> view.Fault:
     except errors.CloudError as error:
         if sessions.missing(error):
             return view.Fault()
-        return view.Fault(unread=plain_words.plain(str(error)))
+        return view.Fault(unread=messages.plain(str(error)))
     return view.Fault(
         message=str(found.get("message") or ""),
-        since=conditions.moment(found.get("created")),
+        since=view.timestamp(found.get("created")),
     )
 
 
@@ -160,7 +144,7 @@ def _key(server: view.Object) -> _Key | None:
     status = view.status_of(server)
     state = str(status.get("instanceState") or "")
     instance = str(status.get("instanceID") or "")
-    ready = conditions.of(server).get("InstanceReady")
+    ready = conditions.preferred(server).get("InstanceReady")
     if ready is not None and ready.reason == _DELETE_FAILED:
         state = _DELETE_FAILED
     if not instance or state not in (_ERROR, _DELETE_FAILED):

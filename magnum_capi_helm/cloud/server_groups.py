@@ -16,11 +16,10 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm.cloud import credential_session
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import lease_guard
@@ -50,7 +49,7 @@ class _Record:
 
 def ensure(
     management: client.Client,
-    scope: snapshot.Scope,
+    scope: location.Scope,
     labels: dict[str, str],
     session: Any,
     groups: Mapping[str, str],
@@ -111,7 +110,7 @@ def _make(
 
 def _take_back(
     management: client.Client,
-    scope: snapshot.Scope,
+    scope: location.Scope,
     session: Any,
     groups: Iterable[str],
 ) -> None:
@@ -145,7 +144,7 @@ def _take_back(
 
 def delete(
     management: client.Client,
-    scope: snapshot.Scope,
+    scope: location.Scope,
     groups: Iterable[str] | None = None,
 ) -> None:
     """Delete server groups once no machine is in them; under the Lease.
@@ -172,11 +171,11 @@ def delete(
 
 def _remove(
     management: client.Client,
-    scope: snapshot.Scope,
+    scope: location.Scope,
     project: str,
     gone: Mapping[str, str],
 ) -> None:
-    own = credential_session.session(management, scope)
+    own = sessions.session(management, scope)
     api = _nova(own or sessions.service_session())
     ids = {id_ for id_ in gone.values() if id_}
     unsure = {
@@ -203,7 +202,7 @@ def _nova(session: Any) -> Any:
     return sessions.proxy(session, "compute", "nova", "compute")
 
 
-def _read(management: client.Client, scope: snapshot.Scope) -> _Record | None:
+def _read(management: client.Client, scope: location.Scope) -> _Record | None:
     name = names.server_groups(scope[1])
     secret = management.get(kinds.SECRET, scope[0], name)
     if secret is None:
@@ -224,7 +223,7 @@ def _read(management: client.Client, scope: snapshot.Scope) -> _Record | None:
 
 
 def _write(
-    management: client.Client, scope: snapshot.Scope, record: _Record
+    management: client.Client, scope: location.Scope, record: _Record
 ) -> None:
     content = {"project": record.project, "groups": record.groups}
     management.apply(

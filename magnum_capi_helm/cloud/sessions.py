@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 import contextlib
+import os
 from typing import Any
 
 from keystoneauth1 import access
@@ -24,9 +25,13 @@ import openstack.connection
 import openstack.exceptions
 from requests import adapters
 
-from magnum_capi_helm.cloud import tls_files
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import timing
 
 #: Seconds for one request, where Magnum's configuration sets none.
@@ -154,7 +159,7 @@ def _session(auth: Any) -> Any:
     session = loading.load_session_from_conf_options(
         conf.CONF, _SECTION, auth=auth
     )
-    tls_files.check(session, _SECTION)
+    check(session, _SECTION)
     if session.timeout is None:
         session.timeout = _TIMEOUT
     transport = session.session
@@ -314,3 +319,57 @@ def region(session: Any) -> str | None:
     }
     named = sorted(each for each in regions if each)
     return str(named[0]) if named else None
+
+
+def check(session: Any, section: str) -> None:
+    """Look whether the files are there.
+
+    :param session: of keystoneauth
+    :param section: of the configuration that it is made from
+    :raises NotConfigured: one is not there, or can't be read
+    """
+    for option, path in _named(session):
+        try:
+            # One of CAs may be a directory as well.
+            if not os.path.isdir(path):
+                open(path, "rb").close()
+        except OSError as error:
+            raise errors.NotConfigured(
+                f"[{section}] {option} {path}: {error.strerror}"
+            ) from error
+
+
+def _named(session: Any) -> Iterator[tuple[str, str]]:
+    """Option and path of each."""
+    if isinstance(session.verify, str):
+        yield "cafile", session.verify
+    if isinstance(session.cert, str):
+        yield "certfile", session.cert
+    elif session.cert:
+        yield from zip(("certfile", "keyfile"), session.cert, strict=True)
+
+
+def session(
+    management: client.Client,
+    scope: location.Scope,
+    timeout: float | None = None,
+) -> Any:
+    """A session with the cluster's own credential; None: it has none left.
+
+    A user who was deleted or disabled takes the credential along. A damaged
+    Secret has none: its removal says so.
+
+    :param timeout: seconds for one request; None: as configured
+    :raises CloudError: Keystone says neither yes nor no
+    """
+    secret = management.get(
+        kinds.SECRET, scope[0], names.credentials(scope[1])
+    )
+    try:
+        login = credential_secret.login(secret)
+    except errors.ManagementError:
+        return None
+    if login is None:
+        return None
+    found = credential_session(login.id, login.secret, timeout)
+    return found if accepted(found) else None

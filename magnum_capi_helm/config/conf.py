@@ -18,18 +18,14 @@ from oslo_config import cfg
 from oslo_config import types
 
 from magnum_capi_helm import features
-from magnum_capi_helm.config import credential_options
+from magnum_capi_helm.config import delivery
 from magnum_capi_helm.config import options
-from magnum_capi_helm.delivery import options as delivery_options
-from magnum_capi_helm.metrics import options as metrics_options
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.planes import home_options
-from magnum_capi_helm.planes import homes
 
 CONF = magnum.conf.CONF
 
-#: One that hangs keeps nobody else waiting.
+#: One process that hangs does not block the others.
 _FEWEST_HELMS = 2
 
 capi_helm_group = cfg.OptGroup(
@@ -79,10 +75,10 @@ label_opts = [
 ALL_OPTS = {
     capi_helm_group: [
         *options.OPTIONS,
-        *credential_options.OPTIONS,
-        *home_options.SHARING,
-        *metrics_options.OPTIONS,
-        *delivery_options.OPTIONS,
+        *options.CREDENTIAL_OPTIONS,
+        *options.REGION_OPTIONS,
+        *options.METRICS_OPTIONS,
+        *delivery.OPTIONS,
     ],
     labels_group: label_opts,
 }
@@ -111,12 +107,12 @@ def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
     """For the sample configuration file (oslo.config.opts)."""
     return [
         *ALL_OPTS.items(),
-        (management_group, home_options.OPTIONS),
+        (management_group, options.MANAGEMENT_CLUSTER_OPTIONS),
     ]
 
 
 def label_defaults() -> dict[str, Any]:
-    """The operator's default of each label."""
+    """Return the operator's default of each label."""
     group = CONF[labels_group.name]
     return {opt.name: getattr(group, opt.dest) for opt in label_opts}
 
@@ -127,7 +123,7 @@ def interface() -> str:
 
 
 def helm_processes() -> int:
-    """How many helm processes this process may run at once.
+    """Return the number of helm processes that may run at once.
 
     Magnum runs as many workers as there are processors, unless told
     otherwise; each is a process that takes requests.
@@ -141,21 +137,24 @@ def helm_processes() -> int:
 
 def chart_store_is_set() -> bool:
     """Return whether the operator chose the directory of the charts."""
-    found = CONF.get_location("chart_store", capi_helm_group.name)
-    return bool(found.location.is_user_controlled)
+    origin = CONF.get_location("chart_store", capi_helm_group.name)
+    return bool(origin.location.is_user_controlled)
 
 
-def management_clusters() -> tuple[homes.Home, ...]:
-    """Every management cluster; a single one has no name.
+def management_clusters() -> tuple[options.ManagementCluster, ...]:
+    """Return every management cluster; a single one has no name.
 
     :raises NotConfigured: naming the option that is missing or wrong
     """
     names = CONF.capi_helm.management_clusters
     if not names:
         option = f"[{capi_helm_group.name}] kubeconfig_file"
-        return (homes.Home("", kubeconfig_path(), option),)
+        return (options.ManagementCluster("", kubeconfig_path(), option),)
     for name in names:
-        if not homes.is_name(name) or names.count(name) > 1:
+        if (
+            not options.is_management_cluster_name(name)
+            or names.count(name) > 1
+        ):
             raise errors.NotConfigured(
                 f"[capi_helm] management_clusters has {name!r}: give each "
                 "management cluster a name of its own, of lower case "
@@ -164,35 +163,37 @@ def management_clusters() -> tuple[homes.Home, ...]:
     return tuple(map(_management_cluster, names))
 
 
-def _management_cluster(name: str) -> homes.Home:
+def _management_cluster(
+    name: str,
+) -> options.ManagementCluster:
     group = _MANAGEMENT + name
-    CONF.register_opts(home_options.OPTIONS, group=group)
+    CONF.register_opts(options.MANAGEMENT_CLUSTER_OPTIONS, group=group)
     try:
-        found = {
+        settings = {
             each.dest: getattr(CONF[group], each.dest)
-            for each in home_options.OPTIONS
+            for each in options.MANAGEMENT_CLUSTER_OPTIONS
         }
     except cfg.ConfigFileValueError as error:
         raise errors.NotConfigured(str(error)) from error
     option = f"[{group}] kubeconfig_file"
-    if not found["kubeconfig_file"]:
+    if not settings["kubeconfig_file"]:
         raise errors.NotConfigured(
             f"[capi_helm] management_clusters names {name}: set {option} to "
             "its kubeconfig"
         )
-    return homes.Home(
+    return options.ManagementCluster(
         name=name,
-        kubeconfig=os.path.expanduser(found["kubeconfig_file"]),
+        kubeconfig=os.path.expanduser(settings["kubeconfig_file"]),
         option=option,
-        weight=found["weight"],
-        projects=tuple(found["projects"]),
-        zones=tuple(found["availability_zones"]),
-        only_labelled=found["only_labelled"],
+        weight=settings["weight"],
+        projects=tuple(settings["projects"]),
+        zones=tuple(settings["availability_zones"]),
+        only_labelled=settings["only_labelled"],
     )
 
 
 def kubeconfig_path() -> str:
-    """Where the kubeconfig is looked for, in helm's order."""
+    """Return the path of the kubeconfig, in the order that helm uses."""
     configured = CONF.capi_helm.kubeconfig_file
     if configured:
         return os.path.expanduser(str(configured))

@@ -9,10 +9,13 @@ chart's version.
 
 from __future__ import annotations
 
+import dataclasses
+import re
+
 from magnum.conf import paths
 from oslo_config import cfg
 
-from magnum_capi_helm.model import option_types
+from magnum_capi_helm.model import label_types
 
 OPTIONS: list[cfg.Opt] = [
     cfg.StrOpt(
@@ -91,7 +94,7 @@ OPTIONS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         "api_resources",
-        type=option_types.ApiResources(),
+        type=label_types.ApiResources(),
         default={},
         help="JSON object that pins API versions of the management cluster: "
         'kind -> {"api_version": ..., "plural_name": ...}. What is not in '
@@ -240,5 +243,171 @@ OPTIONS: list[cfg.Opt] = [
         default="",
         help="Helm repository that has the charts of all addons. Empty: each "
         "addon's own. `magnum-capi-helm chart mirror` fills one.",
+    ),
+]
+
+
+CREDENTIAL_OPTIONS: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "app_cred_interface_type",
+        default="public",
+        choices=[
+            "public",
+            "internal",
+            "admin",
+            # As Keystone's older clients spell them, and 1.4.0 took them.
+            "publicURL",
+            "internalURL",
+            "adminURL",
+        ],
+        help="Endpoint interface by which a cluster's machines and the "
+        "management cluster reach OpenStack.",
+    ),
+    cfg.ListOpt(
+        "app_cred_roles",
+        default=[],
+        help="Roles of a cluster's application credential, as far as the "
+        "creating user has them. Empty: all of that user's roles. The role "
+        "admin is never passed on.",
+    ),
+    cfg.StrOpt(
+        "app_cred_access_rules",
+        default="",
+        help="YAML or JSON file with Keystone access rules, a list of "
+        "{service, method, path}: a cluster's application credential is good "
+        "for nothing else. Empty: for all that its roles allow.",
+    ),
+    cfg.IntOpt(
+        "app_cred_check_interval",
+        default=3600,
+        min=0,
+        help="Seconds after which a health poll logs in again with a "
+        "cluster's own application credential, to see whether it still "
+        "works. 0: never.",
+    ),
+    cfg.IntOpt(
+        "app_cred_grace",
+        default=600,
+        min=0,
+        help="Seconds for which a rotated application credential is kept "
+        "once a cluster has a new one: its pods have to be restarted, which "
+        "the reloader does.",
+    ),
+    cfg.IntOpt(
+        "app_cred_grace_without_reloader",
+        default=86400,
+        min=0,
+        help="The same for a cluster without the reloader, whose users "
+        "restart the pods.",
+    ),
+    cfg.IntOpt(
+        "renew_certificates_days",
+        default=0,
+        min=0,
+        max=300,
+        help="Renew the certificates of a control plane when they expire "
+        "within so many days, by new machines: what `magnum-capi-helm "
+        "cluster apply --certificates` "
+        "does, one cluster at a time for each process of magnum-conductor. "
+        "Clusters with the label certificates_expiry_days are left to Cluster "
+        "API. 0: never.",
+    ),
+]
+
+
+_CLUSTER_NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?")
+
+MANAGEMENT_CLUSTER_OPTIONS: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "kubeconfig_file",
+        default="",
+        help="Kubeconfig of this management cluster. Required.",
+    ),
+    cfg.IntOpt(
+        "weight",
+        default=100,
+        min=0,
+        help="Share of the clusters that this management cluster gets, "
+        "against the weights of the others that take them: a new cluster "
+        "goes where the fewest are for the weight. 0: no new clusters, while "
+        "those that it has live on.",
+    ),
+    cfg.ListOpt(
+        "projects",
+        default=[],
+        help="IDs of the projects whose new clusters are made here. Empty: "
+        "of any.",
+    ),
+    cfg.ListOpt(
+        "availability_zones",
+        default=[],
+        help="Only new clusters whose availability zones, as the labels "
+        "availability_zone and control_plane_availability_zones name them, "
+        "are all among these are made here. Empty: those of any zone, or "
+        "none.",
+    ),
+    cfg.BoolOpt(
+        "only_labelled",
+        default=False,
+        help="Only new clusters of templates that name this management "
+        "cluster in the label capi_management_cluster are made here.",
+    ),
+]
+
+#: In ``[capi_helm]``.
+REGION_OPTIONS: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "region_name",
+        default="",
+        regex="^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$",
+        help="Region of this Magnum, where several regions of one cloud "
+        "share a management cluster: namespaces are marked with it, and no "
+        "cluster is made in one of another region. Up to 63 letters, "
+        "digits, -, _ and dots. Empty: namespaces are not marked.",
+    ),
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class ManagementCluster:
+    """A management cluster as it is configured.
+
+    :param name: empty: the only one, which needs no name
+    :param kubeconfig: path of its kubeconfig
+    :param option: option with that path, for error messages
+    :param weight: its share of new clusters; 0: it takes none
+    :param projects: IDs of the projects whose clusters it takes; empty: any
+    :param zones: Nova availability zones that its clusters have to name;
+        empty: any, or none
+    :param only_labelled: whether it takes only clusters of templates that
+        name it
+    """
+
+    name: str
+    kubeconfig: str
+    option: str
+    weight: int = 100
+    projects: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    only_labelled: bool = False
+
+
+#: A single one of which nothing is configured.
+UNNAMED = ManagementCluster("", "", "[capi_helm] kubeconfig_file")
+
+
+def is_management_cluster_name(text: str) -> bool:
+    """Return whether a management cluster may have this name."""
+    return _CLUSTER_NAME.fullmatch(text) is not None
+
+
+METRICS_OPTIONS: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "metrics_dir",
+        default="",
+        help="Directory for node_exporter's textfile collector, where each "
+        "process of magnum-conductor that polls writes a file with what it "
+        "measures, every 15 seconds. Magnum's user must be able to write "
+        "there. Empty: nothing is measured.",
     ),
 ]

@@ -1,95 +1,97 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A new application credential for a cluster, made for the user who asks.
+"""Give a cluster a new application credential.
 
-Whatever happens on the way, the cluster has one that works: the old one stays
-where it is until the new one has been tried, and in Keystone until the pods
-of the cluster use the new one (see ``upkeep``).
+1. Check the user, the project and the keypair; refuse before any write.
+2. Take the Lease and read the row again.
+3. Import the keypair for the new owner.
+4. Store the name of the new credential, create it, and log in with it.
+5. Write the Secret: the cluster uses the new credential from here on.
+6. Save the new owner; a complete cluster becomes UPDATE_COMPLETE.
+
+The old credential stays in Keystone until the cluster's pods use the new one
+(``cleanup``). Keystone creates a credential only for the user who asks. So an
+operator who replaces one logs in as a user with a role in the cluster's
+project, which may be Magnum's service user. A cluster that is being deleted
+can get one, too: Cluster API cannot delete its servers otherwise.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import time
+import threading
 from typing import Any
 
+from keystoneauth1 import exceptions as ka_exceptions
+from magnum.common import context as magnum_context
 from oslo_log import log
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import credential_secret
+from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.credentials import application
-from magnum_capi_helm.credentials import identity
-from magnum_capi_helm.credentials import keypairs
-from magnum_capi_helm.credentials import making
+from magnum_capi_helm.credentials import application_credential
+from magnum_capi_helm.credentials import cloud_secret
+from magnum_capi_helm.credentials import keypair
+from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import snapshot
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import late_requests
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.operations import state_secret
+from magnum_capi_helm.operations import operation as operations
 
 LOG = log.getLogger(__name__)
 
-_LEAVING = (
+_BEING_DELETED = (
     "the cluster is being deleted: if the deletion needs a new credential, "
-    "an operator gives it one, magnum-capi-helm credentials replace"
+    "an operator gives it one, magnum-capi-helm cluster credentials"
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """All that was found out before the first write.
+    """A rotation that was checked.
 
     :param keypair: to be imported for the new owner
     """
 
-    scope: snapshot.Scope
     labels: dict[str, str]
     session: Any
     cloud: catalogue.Cloud
-    owner: application.Owner
-    files: identity.Files
+    owner: application_credential.Owner
+    access: cloud_secret.CloudAccess
     keypair: cluster_spec.Keypair | None
 
 
 def rotate(
-    rt: runtime.Runtime,
-    context: Any,
-    cluster: Any,
-    *,
-    leaving: bool = False,
+    operation: operations.Operation, *, allow_deleting: bool = False
 ) -> None:
     """Give a cluster a credential of the user who asks.
 
-    :param cluster: Magnum's row
-    :param leaving: whether a cluster that is being deleted gets one as well
-    :raises LeaseHeld: somebody works on the cluster, and goes on doing so
-    :raises CapiHelmError: refused; the cluster goes on with the old one
+    :param allow_deleting: a cluster that is being deleted gets one as well
+    :raises LeaseHeld: another conductor works on the cluster
+    :raises CapiHelmError: refused; the cluster keeps the old credential
     """
-    plan = planned(rt, context, cluster)
-    with operation.patient(rt, plan.scope, plan.labels) as hold:
-        row = rows.fresh(context, cluster)
-        if row is None:
-            hold.orphaned = True
+    plan = check(operation)
+    rt, cluster = operation.runtime, operation.cluster
+    with operation.lock(wait=rt.lease_wait) as locked:
+        if locked.row is None:
             raise errors.NotSupported("the cluster is deleted")
-        deleting = hold.marked_deleted or _deleting(row)
-        if deleting and not leaving:
-            raise errors.NotSupported(_LEAVING)
+        deleting = locked.deleting
+        if deleting and not allow_deleting:
+            raise errors.NotSupported(_BEING_DELETED)
         if plan.keypair is not None and not deleting:
             plan.cloud.import_keypair(plan.keypair)
-            parked = keypairs.packed_key(plan.keypair)
-            state_secret.park(rt, plan.scope, plan.labels, parked)
-        _replace(rt, plan, row)
-        row = _saved(rt, plan, context, row, deleting=deleting)
-    rt.rounds.again(plan.scope, 0.0)
+            operation.patch_stored(keypair.to_secret(plan.keypair))
+        _replace(operation, plan, locked.row)
+        row = _save(locked, plan.owner, deleting=deleting)
+    rt.credential_checks.set_due(operation.scope, 0.0)
     status_writer.copy_outcome(row, cluster)
     LOG.info(
         "cluster %s has a new credential, of user %s",
@@ -98,122 +100,79 @@ def rotate(
     )
 
 
-def planned(rt: runtime.Runtime, context: Any, cluster: Any) -> Plan:
-    """What it takes; nothing is written.
+def check(operation: operations.Operation) -> Plan:
+    """Check a rotation; write nothing.
 
-    :raises CapiHelmError: the user can't be given one for the cluster
+    :raises CapiHelmError: the user can't get a credential for the cluster
     """
-    if not cluster.stack_id:
-        raise errors.NotSupported(operation.NO_RELEASE)
-    session = sessions.user_session(context)
-    owner = application.owner(session)
+    operation.check_release()
+    cluster = operation.cluster
+    session = sessions.user_session(operation.context)
+    owner = application_credential.owner_of(session)
     if sessions.project(session) != cluster.project_id:
         raise errors.InvalidInput(
             "a cluster's credential is good for one project: log in to "
             f"project {cluster.project_id}"
         )
-    scope = operation.scope_of(cluster)
     cloud = catalogue.Cloud(session)
-    labels = location.object_labels(cluster, scope[1])
+    labels = operation.object_labels
     labels[location.USER_ID] = names.label_value(owner.user_id)
-    return Plan(
-        scope=scope,
-        labels=labels,
-        session=session,
-        cloud=cloud,
-        owner=owner,
-        files=identity.files(session),
-        keypair=_keypair(rt, scope, cluster, cloud, owner.user_id),
-    )
+    access = cloud_secret.cloud_access(session)
+    missing_keypair = None
+    if rows.action(cluster.status) != "DELETE" and not rows.doomed(cluster):
+        missing_keypair = keypair.to_import(
+            operation.runtime, operation.scope, cluster, cloud, owner.user_id
+        )
+    return Plan(labels, session, cloud, owner, access, missing_keypair)
 
 
-def _keypair(
-    rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    cluster: Any,
-    cloud: catalogue.Cloud,
-    user_id: str,
-) -> cluster_spec.Keypair | None:
-    """Return the keypair that the new owner's machines lack, if any.
-
-    A cluster that is being deleted gets no new machine.
-
-    :raises InvalidInput: the new owner cannot be given the keypair
-    """
-    if _deleting(cluster):
-        return None
-    return keypairs.missing(rt, scope, cluster, cloud, user_id)
-
-
-def _deleting(row: Any) -> bool:
-    return rows.action(row.status) == "DELETE" or rows.doomed(row)
-
-
-def _replace(rt: runtime.Runtime, plan: Plan, row: Any) -> None:
-    """Write down, make, try, hand over: in that order."""
-    namespace, release = plan.scope
-    name = names.credentials(release)
-    secret = rt.management.get(kinds.SECRET, namespace, name)
-    known = (
-        credential_secret.entries(secret, str(row.user_id or ""))
-        if secret
-        else ()
-    )
-    new = application.planned(row, plan.owner)
-    wanted = application.secret_object(
-        namespace, release, plan.labels, [*known, new]
-    )
+def _replace(operation: operations.Operation, plan: Plan, row: Any) -> None:
+    """Store the name, create, prove and hand over, in that order."""
+    rt, scope = operation.runtime, operation.scope
+    secret = cloud_secret.read(rt, scope)
+    owner = str(row.user_id or "")
+    old = credential_secret.entries(secret, owner) if secret else ()
+    new = application_credential.new_entry(row, plan.owner)
+    entries = [*old, new]
     if secret is None:
-        rt.management.apply(kinds.SECRET, wanted)
+        rt.management.apply(
+            kinds.SECRET,
+            cloud_secret.without_data(scope, plan.labels, entries),
+        )
     else:
-        # Patched: what is applied without data would lose it.
-        change = {
-            "metadata": {
-                "annotations": credential_secret.written([*known, new])
-            }
-        }
-        rt.management.patch(kinds.SECRET, namespace, name, change)
-    with making.taken_back(plan.session, new):
-        login = application.make(plan.session, new, plan.owner, row)
-        _prove(login, row.project_id)
-        used = dataclasses.replace(new, id=login.id, since=time.time())
-        wanted = application.secret_object(
-            namespace, release, plan.labels, [*known, used]
+        # An apply without data would remove the data.
+        annotations = credential_secret.written(entries)
+        rt.management.patch(
+            kinds.SECRET,
+            scope[0],
+            names.credentials(scope[1]),
+            {"metadata": {"annotations": annotations}},
         )
-        filled = application.filled(wanted, plan.files, login)
-        rt.management.apply(kinds.SECRET, filled)
-
-
-def _prove(login: credential_secret.Login, project_id: str) -> None:
-    """Log in with a new credential.
-
-    :raises CloudError: it is no good
-    """
-    session = sessions.credential_session(login.id, login.secret)
-    if (
-        not sessions.accepted(session)
-        or sessions.project(session) != project_id
-    ):
-        raise errors.CloudError(
-            "Keystone does not accept the application credential that it has "
-            "just made: the cluster keeps the one that it has"
+    with application_credential.deleted_if_lease_lost(plan.session, new):
+        login = application_credential.create(
+            plan.session, new, plan.owner, row
         )
+        application_credential.prove(login, row.project_id)
+        cloud_secret.write(operation, plan.labels, entries, login, plan.access)
 
 
-def _saved(
-    rt: runtime.Runtime, plan: Plan, context: Any, row: Any, *, deleting: bool
+def _save(
+    locked: operations.Locked,
+    owner: application_credential.Owner,
+    *,
+    deleting: bool,
 ) -> Any:
-    """Write the new owner, and that a complete cluster was updated.
+    """Save the new owner and the status; return the row.
 
-    What is under way, or failed, is no better and no worse for it. Read once
-    more: Keystone took its time, and a request may have come meanwhile.
-
-    A deletion is in progress again, with all its time.
+    The row is read once more: a request may have come while Keystone worked.
+    A running or failed operation keeps its status. A deletion starts again,
+    with its whole timeout.
     """
-    row = rows.fresh(context, row) or row
-    row.user_id = plan.owner.user_id
+    operation, before = locked.operation, locked.row
+    row = locked.reread() or before
+    row.user_id = owner.user_id
     if deleting:
-        rt.leases.mark_deleted(*plan.scope)
+        operation.runtime.leases.mark_deleted(*operation.scope)
         lease_guard.check()
         status_writer.save_deleting(row)
         return row
@@ -224,5 +183,147 @@ def _saved(
     lease_guard.check()
     row.save()
     if complete:
-        late_requests.heed(rt, plan.scope, row)
+        operation.resume_late_requests(row)
     return row
+
+
+def describe(operation: operations.Operation) -> str:
+    """Return the effect of a replacement by an operator; write nothing.
+
+    :param operation: with the context of the new owner
+    :raises CapiHelmError: it can't be replaced
+    """
+    row = operation.cluster
+    deleting = rows.action(row.status) == "DELETE"
+    if not deleting and not validity.can_rotate(row.status):
+        raise errors.NotSupported(
+            f"the cluster is {row.status}: its first credential is part of "
+            "its creation"
+        )
+    plan = check(operation)
+    owner = plan.owner.user_id
+    parts = [f"a new one of user {owner} ({', '.join(plan.owner.roles)})"]
+    if deleting:
+        parts[0] += ", for Cluster API to go on with the deletion"
+    if owner != row.user_id:
+        parts.append(f"the cluster is theirs then, and was {row.user_id}'s")
+    if plan.keypair is not None:
+        parts.append(f"keypair {plan.keypair.name} is imported for them")
+    return "; ".join(parts)
+
+
+def is_refused(rt: runtime.Runtime, scope: location.Scope) -> bool:
+    """Return whether a cluster's credential does not work.
+
+    :raises CloudUnreachable: Keystone does not answer
+    """
+    problem = validity.problem(cloud_secret.read(rt, scope))
+    if problem is None:
+        raise errors.CloudUnreachable("Keystone does not answer")
+    return bool(problem)
+
+
+def dates(
+    rt: runtime.Runtime, scope: location.Scope
+) -> tuple[float, list[float]]:
+    """Return since when a cluster uses its credential, and its old ones.
+
+    :returns: seconds since 1970; 0: not recorded, or there is none
+    :raises ManagementError: the Secret is damaged
+    """
+    secret = cloud_secret.read(rt, scope)
+    login = credential_secret.login(secret)
+    if secret is None or login is None:
+        return 0.0, []
+    entries = credential_secret.entries(secret, "")
+    used = [each.since for each in entries if each.id == login.id]
+    old = [each.since for each in entries if each.id != login.id]
+    return max(used, default=0.0), old
+
+
+def pending(operation: operations.Operation, *, revoke: bool) -> str:
+    """Return which step of a rotation is still to come; empty: none.
+
+    A deletion deletes all credentials at its end, and may have removed the
+    addon by now.
+
+    :param revoke: delete old ones as soon as the cluster has the new one
+    :raises CloudError: Keystone does not let Magnum's service user do that
+    """
+    rt, scope, row = operation.runtime, operation.scope, operation.cluster
+    if rows.action(row.status) == "DELETE":
+        return ""
+    step = cloud_secret.pending_deployment(rt, scope)
+    secret = cloud_secret.read(rt, scope)
+    if step or secret is None or not revoke:
+        return step
+    if len(credential_secret.entries(secret, "")) > 1:
+        with operation.lock(wait=rt.lease_wait):
+            secret = cloud_secret.read(rt, scope) or secret
+            owner = str(row.user_id or "")
+            application_credential.delete_unused(rt.management, secret, owner)
+    return ""
+
+
+class Logins:
+    """Log an operator in to each project once.
+
+    :param cloud: name in clouds.yaml; None: from the environment
+    :param service_user: log in as Magnum's service user instead
+    """
+
+    def __init__(
+        self, cloud: str | None, *, service_user: bool = False
+    ) -> None:
+        self._cloud = cloud
+        self._service_user = service_user
+        self._lock = threading.Lock()
+        self._contexts: dict[str, Any] = {}
+
+    def context(self, project_id: str) -> Any:
+        """Return the context that Magnum makes of this user's request.
+
+        :raises CloudError: no role in the project, or Keystone is silent
+        """
+        with self._lock:
+            if project_id not in self._contexts:
+                self._contexts[project_id] = self._login(project_id)
+            return self._contexts[project_id]
+
+    def _login(self, project_id: str) -> Any:
+        try:
+            if self._service_user:
+                access = sessions.service_access(project_id)
+            else:
+                access = sessions.operator_access(self._cloud, project_id)
+        except errors.CloudError as error:
+            if isinstance(error.__cause__, ka_exceptions.Unauthorized):
+                raise errors.InvalidInput(self._refusal(project_id)) from error
+            raise
+        return magnum_context.RequestContext(
+            auth_token=access.auth_token,
+            auth_token_info=access._data,
+            project_id=access.project_id,
+            user_id=access.user_id,
+            is_admin=False,
+        )
+
+    def _refusal(self, project_id: str) -> str:
+        """Return why Keystone refuses, and what the operator does."""
+        with contextlib.suppress(errors.CapiHelmError):
+            service = sessions.service_session()
+            if state := keystone.state(service, "project", project_id):
+                return f"project {project_id} is {state}: nobody can log in"
+        if self._service_user:
+            return (
+                "Keystone does not let Magnum's service user into project "
+                f"{project_id}: give the user of [keystone_auth] a role in "
+                "it that a cluster may act with, openstack role add --user "
+                f"USER --project {project_id} member"
+            )
+        return (
+            f"Keystone does not let you into project {project_id}, and makes "
+            "an application credential for nobody but the user who asks: log "
+            "in as a user who has a role in it that a cluster may act with, "
+            "such as member"
+        )

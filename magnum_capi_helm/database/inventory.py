@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All clusters of a cloud: Magnum's rows beside what there is of them.
+"""Compare all of Magnum's clusters with the releases that exist. Pure.
 
-Of a release it is known what two lists say: the labels of helm's records, and
-the metadata of its Cluster. That tells whether there is one for each row and
-a row for each one, whether helm got through, and whether the rows still want
-what was applied last. Whether machines are as they should be, the polls know.
+Two lists describe each release: the labels of helm's records, and the
+metadata of its Cluster. They show whether each row has a release and each
+release a row, whether helm got through, and whether the rows still want what
+was applied last. The polls check machines.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ Scope: TypeAlias = tuple[str, str]
 OK = "ok"
 ABSENT = "not on its management cluster"
 ORPHAN = "orphan"
-#: Where nothing says whose the namespace is.
+#: An orphan in a namespace without the label of a region.
 UNMARKED = (
     "orphan, or another Magnum's: its namespace is not marked, set "
     "[capi_helm] region_name in each"
 )
-#: What such a state begins with.
+#: A state that begins with this names the error.
 UNREACHABLE = "unreachable"
 STALE = "stale: the cloud's endpoint, region, interface or CA has changed"
-#: As the health poll found it. No machine can be made without one.
+#: The health poll saw it. No machine can be made without a credential.
 REFUSED = (
-    "warning: credential refused, or gone: magnum-capi-helm credentials "
-    "replace gives the cluster another one"
+    "warning: credential refused, or gone: magnum-capi-helm cluster "
+    "credentials gives the cluster another one"
 )
 
 
@@ -44,16 +44,16 @@ class Row:
     """A cluster of Magnum.
 
     :param version: of Kubernetes, as last seen
-    :param scope: its release is empty where nothing was ever made
-    :param fingerprint: of what its rows want (``wanted.Rows``)
+    :param scope: its release is empty if nothing was ever made
+    :param fingerprint: of its rows (``requested_groups.Rows``)
     :param identity: of its management cluster; empty: not recorded
-    :param home: what its management cluster was called then, of several
+    :param home: the recorded name of its management cluster, of several
     :param leaving: whether it is being deleted
-    :param user: whose it is, in Keystone
+    :param user: the ID of its owner in Keystone
     :param changed: when Magnum last wrote it, seconds since 1970
     :param refused: whether Keystone refuses its application credential; None:
-        nobody tried
-    :param warning: what its health warns of; empty: of nothing
+        not tried
+    :param warning: the warnings of its health; empty: none
     """
 
     name: str
@@ -74,15 +74,15 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What a management cluster has of one release.
+    """The objects of one release on a management cluster.
 
     :param cluster: its Cluster, of which the metadata is enough
     :param newest: its newest revision that was not superseded
     :param chart: the chart's version; empty: not known
     :param stale: whether it has another way to the cloud than new ones get
-    :param behind: what its machines get with its next upgrade alone, in a
-        line; empty: nothing
-    :param unmarked: whether nothing says whose its namespace is
+    :param behind: changes that its machines get with its next upgrade, in a
+        line; empty: none
+    :param unmarked: whether its namespace has no label of a region
     """
 
     cluster: view.Object | None = None
@@ -99,7 +99,7 @@ class Plane:
 
     :param name: empty: the only one
     :param identity: UID of its kube-system; empty: it did not say
-    :param silence: why it could not be read; empty: it was
+    :param silence: why it could not be read; empty: it was read
     """
 
     name: str
@@ -110,7 +110,7 @@ class Plane:
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """One line of the list; what is not known, is empty.
+    """One line of the list; unknown fields are empty.
 
     :param plane: the name of the management cluster, of several
     """
@@ -128,16 +128,16 @@ class Line:
 
     @property
     def orphan(self) -> bool:
-        """Whether Magnum has no cluster for it, and may have lost it."""
+        """Return whether Magnum has no cluster for it."""
         return self.state in (ORPHAN, UNMARKED)
 
 
 def compare(
     rows: Sequence[Row], planes: Sequence[Plane], prefix: str
 ) -> list[Line]:
-    """A line for each row, and one for each thing that should not be there.
+    """Return a line for each row, and one for each stray release.
 
-    :param planes: all management clusters, those that don't answer too
+    :param planes: all management clusters, also those that don't answer
     :param prefix: of this cloud's namespaces
     """
     placed = {
@@ -154,21 +154,26 @@ def compare(
 
 
 def silent(planes: Iterable[Plane], lines: Iterable[Line]) -> list[Line]:
-    """A line for each management cluster that no other line complains of.
+    """Return a line for each unreachable management cluster without a line.
 
-    What is on it without a row, nobody knows.
+    Releases without a row that it may have are unknown.
     """
-    found = [
+    listed = {(each.plane, each.state) for each in lines}
+    unreachable = [
         Line(plane=each.name, state=_unreachable(each))
         for each in planes
         if each.silence
     ]
-    told = {(each.plane, each.state) for each in lines}
-    return [each for each in found if (each.plane, each.state) not in told]
+    return [
+        each for each in unreachable if (each.plane, each.state) not in listed
+    ]
 
 
 def _place(row: Row, planes: Sequence[Plane]) -> Plane | None:
-    """Where a row's release is, or may be; None: on none of them."""
+    """Return the management cluster of a row's release; None: there is none.
+
+    One that does not answer may have it.
+    """
     if row.identity:
         fitting = [each for each in planes if each.identity == row.identity]
     else:
@@ -188,9 +193,9 @@ def _nothing_made(row: Row) -> Line:
 
 
 def _line(row: Row, plane: Plane | None) -> Line:
-    found = plane and plane.found.get(row.scope)
+    release = plane and plane.found.get(row.scope)
     return dataclasses.replace(
-        _released(row.scope, found or Found()),
+        _released(row.scope, release or Found()),
         name=row.name,
         uuid=row.uuid,
         project=row.project,
@@ -201,12 +206,12 @@ def _line(row: Row, plane: Plane | None) -> Line:
     )
 
 
-def _released(scope: Scope, found: Found) -> Line:
-    """What is known of a release without a row."""
+def _released(scope: Scope, release: Found) -> Line:
+    """Return the line of a release without a row."""
     return Line(
         release=scope[1],
-        chart=found.chart,
-        revision=found.newest.status if found.newest else "",
+        chart=release.chart,
+        revision=release.newest.status if release.newest else "",
     )
 
 
@@ -218,19 +223,19 @@ def _state(row: Row, plane: Plane | None) -> str:
     if row.leaving:
         # Its release goes first, and its row last.
         return OK
-    found = plane.found.get(row.scope)
-    if found is None:
+    release = plane.found.get(row.scope)
+    if release is None:
         if row.status == "CREATE_IN_PROGRESS":
             return "drift: still to be installed"
         return ABSENT
-    if why := _difference(row, found):
+    if why := _difference(row, release):
         return f"drift: {why}"
     if row.refused:
         return REFUSED
-    if found.stale:
+    if release.stale:
         return STALE
-    if found.behind:
-        return f"stale: {found.behind}"
+    if release.behind:
+        return f"stale: {release.behind}"
     return f"warning: {row.warning}" if row.warning else OK
 
 
@@ -238,18 +243,18 @@ def _unreachable(plane: Plane) -> str:
     return f"{UNREACHABLE}: {plane.silence}"
 
 
-def _difference(row: Row, found: Found) -> str:
-    """Why a release is not what its row wants; empty: it is."""
-    newest = found.newest
+def _difference(row: Row, release: Found) -> str:
+    """Return why a release is not what its row wants, or ""."""
+    newest = release.newest
     if newest is None:
         return "there is a Cluster, but no helm release"
     if newest.status != "deployed":
         return f"revision {newest.version} is {newest.status}"
-    if found.cluster is None:
+    if release.cluster is None:
         return "the Cluster object does not exist"
-    if view.deleting(found.cluster):
+    if view.deleting(release.cluster):
         return "the Cluster object is being deleted"
-    live = cluster_status.fingerprint(found.cluster)
+    live = cluster_status.fingerprint(release.cluster)
     # 1.4.0 leaves none.
     if live is not None and live != row.fingerprint:
         return "the rows want something else than was last applied"
@@ -261,23 +266,25 @@ def _strays(
     placed: Mapping[Scope, tuple[Row, Plane | None]],
     prefix: str,
 ) -> Iterator[Line]:
-    """What is on a management cluster, and should not be."""
-    for scope, found in sorted(plane.found.items(), key=lambda each: each[0]):
+    """Yield a line for each release that should not be there."""
+    for scope, release in sorted(
+        plane.found.items(), key=lambda each: each[0]
+    ):
         row, home = placed.get(scope, (None, None))
         if row is not None:
             if home is None or home.identity != plane.identity:
-                # Not an orphan: whoever removes it may remove the servers.
+                # Not an orphan: its removal may remove the servers.
                 where = (home and home.name) or "another management cluster"
                 yield dataclasses.replace(
                     _line(row, plane),
                     state=f"drift: the cluster is on {where}",
                 )
         elif (project := names.project_of(scope[0], prefix)) and (
-            found.cluster is not None or names.made_like(scope[1])
+            release.cluster is not None or names.made_like(scope[1])
         ):
             yield dataclasses.replace(
-                _released(scope, found),
+                _released(scope, release),
                 project=project,
                 plane=plane.name,
-                state=UNMARKED if found.unmarked else ORPHAN,
+                state=UNMARKED if release.unmarked else ORPHAN,
             )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All of Magnum's rows at once: as many queries for a thousand as for one."""
+"""Query all of Magnum's rows: as many queries for a thousand as for one."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MODELS = (models.Cluster, models.ClusterTemplate, models.NodeGroup)
 def read(
     project: str | None, of_template: Callable[[Any], bool]
 ) -> list[tuple[Any, list[Any]]]:
-    """Clusters, each with its nodegroups.
+    """Read clusters, each with its nodegroups.
 
-    :param project: whose; None: everybody's
+    :param project: its ID; None: all projects
     :param of_template: chooses clusters by the row of their template
     """
     request = rows.everywhere()
@@ -39,27 +39,26 @@ def read(
 
 
 def _templates(session: Any, chosen: Callable[[Any], bool]) -> frozenset[str]:
-    """UUIDs of templates.
+    """Return the UUIDs of the chosen templates.
 
-    Magnum's objects would ask for all, united with the public and with the
-    hidden ones.
+    Magnum's objects would read all, and the public and hidden ones again.
     """
     every = session.query(models.ClusterTemplate)
     return frozenset(each.uuid for each in every if chosen(each))
 
 
 def _groups(session: Any, request: Any) -> dict[str, list[Any]]:
-    """All nodegroups, by the UUID of their cluster.
+    """Return all nodegroups, by the UUID of their cluster.
 
-    Magnum's objects list those of one cluster only.
+    Magnum's objects list the groups of one cluster only.
     """
-    found: dict[str, list[Any]] = {}
+    groups: dict[str, list[Any]] = {}
     every = session.query(models.NodeGroup).order_by(models.NodeGroup.id)
     for each in every:
         fields = {name: each[name] for name in objects.NodeGroup.fields}
         group = objects.NodeGroup(request, **fields)
-        found.setdefault(group.cluster_id, []).append(group)
-    return found
+        groups.setdefault(group.cluster_id, []).append(group)
+    return groups
 
 
 def probe() -> None:
@@ -78,12 +77,15 @@ def probe() -> None:
             session.query(model).first()
 
 
-def stack_ids(mark: str) -> list[str]:
-    """The ``stack_id`` of each control plane that has a mark in it."""
+def stack_ids(mark: str) -> dict[str, str]:
+    """Return ``stack_id`` of each control plane with a mark in it.
+
+    :returns: by UUID of the cluster
+    """
     column = models.NodeGroup.stack_id
     with enginefacade.reader.using(threading.local()) as session:
-        found = session.query(column).filter(
+        rows = session.query(models.NodeGroup.cluster_id, column).filter(
             models.NodeGroup.role == "master",
             column.contains(mark, autoescape=True),
         )
-        return [each for (each,) in found]
+        return {str(uuid): str(stack_id) for uuid, stack_id in rows}

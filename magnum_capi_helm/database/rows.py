@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Magnum's rows: what they want.
+"""Read Magnum's rows, and the machines that they ask for.
 
 Rows are read again before they are judged: objects that Magnum hands to a
-driver are as old as the request. What is written into them: ``outcome``.
+driver are as old as the request. ``status_writer`` writes into them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _FAILED = "_FAILED"
 
 
 def shows(cluster: Any) -> Hashable:
-    """What a poll of a complete cluster may find to be different by now.
+    """Return the fields that invalidate the health of a complete cluster.
 
-    Its health is not among it: who polls compares that anyway.
+    The health itself is not among them: the poll compares it anyway.
     """
     return (
         cluster.uuid,
@@ -39,17 +39,17 @@ def shows(cluster: Any) -> Hashable:
 
 
 def looks(cluster: Any) -> Hashable:
-    """What a poll of a cluster in progress may find to be different."""
+    """Return the fields that invalidate the verdict of a status poll."""
     return shows(cluster), cluster.status_reason
 
 
 def fresh(request: Any, cluster: Any) -> Any | None:
-    """The cluster's row as it is now, or None when it is gone."""
+    """Read a cluster's row again; None: it is gone."""
     return find(request, cluster.uuid)
 
 
 def find(request: Any, uuid: str) -> Any | None:
-    """The row of a cluster, or None when it is gone."""
+    """Read the row of a cluster; None: there is none."""
     try:
         return objects.Cluster.get_by_uuid(request, uuid)
     except exception.ClusterNotFound:
@@ -57,55 +57,56 @@ def find(request: Any, uuid: str) -> Any | None:
 
 
 def read(cluster: Any) -> tuple[requested_groups.Rows, list[Any]]:
-    """What the rows want, and the nodegroup rows themselves."""
+    """Read what the rows of a cluster want, and the nodegroup rows."""
     nodegroups = all_groups(cluster)
     return wants(cluster, nodegroups), nodegroups
 
 
 def wants(cluster: Any, nodegroups: Sequence[Any]) -> requested_groups.Rows:
-    """What the rows of a cluster that has a ``stack_id`` want."""
-    sorted_out: dict[str, list[requested_groups.Group]] = {
-        "groups": [],
-        "leaving": [],
-        "refused": [],
-    }
-    for each in nodegroups:
-        kind = "groups" if counts(each) else "refused"
-        if leaving(each):
-            kind = "leaving"
-        sorted_out[kind].append(group(each, cluster.stack_id))
+    """Return what the rows of a cluster with a ``stack_id`` want."""
+    release = cluster.stack_id
     return requested_groups.Rows(
         uuid=cluster.uuid,
-        release=cluster.stack_id,
-        **{key: tuple(found) for key, found in sorted_out.items()},
+        release=release,
+        groups=tuple(group(e, release) for e in nodegroups if counts(e)),
+        leaving=tuple(group(e, release) for e in nodegroups if leaving(e)),
+        refused=tuple(
+            group(e, release)
+            for e in nodegroups
+            if not counts(e) and not leaving(e)
+        ),
     )
 
 
 def all_groups(cluster: Any) -> list[Any]:
-    """The rows of all groups, those that an admin's project added too."""
-    found = objects.NodeGroup.list(everywhere(), cluster.uuid, sort_key="id")
-    return list(found)
+    """Read the rows of all groups, also of those that an admin added."""
+    return list(
+        objects.NodeGroup.list(everywhere(), cluster.uuid, sort_key="id")
+    )
 
 
 def everywhere() -> Any:
-    """A context that sees the rows of all projects, as Magnum's polls have."""
+    """Return a context that sees the rows of all projects."""
     return context.make_admin_context(all_tenants=True)
 
 
 def leaving(nodegroup: Any) -> bool:
-    """Whether a group is being deleted."""
+    """Return whether a group is being deleted."""
     return bool(nodegroup.status == Status.DELETE_IN_PROGRESS)
 
 
 def doomed(cluster: Any) -> bool:
-    """Whether the whole cluster is being deleted (``wanted.Rows.doomed``)."""
+    """Return whether the whole cluster is being deleted.
+
+    Its own row may say UPDATE_IN_PROGRESS (``requested_groups.Rows.doomed``).
+    """
     return any(
         leaving(each) and each.role == "master" for each in all_groups(cluster)
     )
 
 
 def undecided(nodegroup: Any) -> bool:
-    """Whether the driver has not said yet if it takes the group on."""
+    """Return whether the driver has not accepted or refused a group yet."""
     return bool(
         nodegroup.status == Status.CREATE_IN_PROGRESS
         and not nodegroup.stack_id
@@ -114,10 +115,10 @@ def undecided(nodegroup: Any) -> bool:
 
 
 def counts(nodegroup: Any) -> bool:
-    """Whether a group is part of the cluster.
+    """Return whether a group is part of the cluster.
 
-    Not one that is being deleted, and not one that was refused: the driver
-    gives a group that it accepts a ``stack_id``.
+    A group that is being deleted or was refused is not. An accepted group has
+    a ``stack_id``.
     """
     status = nodegroup.status or ""
     if leaving(nodegroup):
@@ -127,7 +128,7 @@ def counts(nodegroup: Any) -> bool:
 
 
 def group(nodegroup: Any, release: str) -> requested_groups.Group:
-    """A row as plain data."""
+    """Return a row as plain data."""
     # Magnum 2026.1 and older have no labels and taints of nodes.
     node_labels = getattr(nodegroup, "node_labels", None) or {}
     taints = getattr(nodegroup, "node_taints", None) or []
@@ -147,13 +148,13 @@ def group(nodegroup: Any, release: str) -> requested_groups.Group:
     )
 
 
-def _taint(given: dict[str, Any]) -> tuple[str, str, str]:
-    key, value, effect = map(given.get, ("key", "value", "effect"))
+def _taint(taint: dict[str, Any]) -> tuple[str, str, str]:
+    key, value, effect = map(taint.get, ("key", "value", "effect"))
     return key or "", value or "", effect or ""
 
 
 def fresh_group(nodegroup: Any) -> Any | None:
-    """A nodegroup's row as it is now, or None when it is gone."""
+    """Read a nodegroup's row again; None: it is gone."""
     try:
         return objects.NodeGroup.get_by_uuid(
             everywhere(), nodegroup.cluster_id, nodegroup.uuid
@@ -163,15 +164,15 @@ def fresh_group(nodegroup: Any) -> Any | None:
 
 
 def action(status: str | None) -> str:
-    """CREATE, UPDATE, DELETE or ROLLBACK of a status."""
+    """Return the action of a status: CREATE, UPDATE, DELETE or ROLLBACK."""
     return (status or "CREATE").split("_")[0]
 
 
 def in_progress(status: str | None) -> bool:
-    """Whether Magnum asks for the status every few seconds."""
+    """Return whether Magnum polls a cluster with this status."""
     return (status or "").endswith(_PROGRESS)
 
 
 def failed(status: str | None) -> bool:
-    """Whether only the health poll looks at it any more."""
+    """Return whether a status is a failure: only health is polled then."""
     return (status or "").endswith(_FAILED)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What happened, written into Magnum's rows.
+"""Write status, reasons, addresses and versions into Magnum's rows.
 
 Only fields that changed are saved, and a row without any is not touched.
 """
@@ -23,7 +23,7 @@ _VERSION_WIDTH = 20
 def save_observed(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
-    """Write what is true at any time: addresses and versions."""
+    """Write addresses and versions."""
     _observe(cluster, nodegroups, verdict)
     for row in (*nodegroups, cluster):
         _save(row)
@@ -32,7 +32,7 @@ def save_observed(
 def save_facts(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
-    """As :func:`save_observed`, and what is waited for."""
+    """Write addresses, versions and the reasons for waiting."""
     _observe(cluster, nodegroups, verdict)
     if rows.in_progress(cluster.status):
         _set(cluster, "status_reason", verdict.reason or None)
@@ -47,20 +47,20 @@ def save_facts(
 def save_complete(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
-    """Write that everything is as it was wanted. Only under the Lease."""
+    """Write that everything is as the rows want it. Only under the Lease."""
     _observe(cluster, nodegroups, verdict)
     for nodegroup in nodegroups:
         if nodegroup.name not in verdict.groups or rows.leaving(nodegroup):
             continue
         _finish(nodegroup, _COMPLETE, None)
         _save(nodegroup)
-    # The cluster last: whoever sees it complete sees its groups complete.
+    # The cluster last: a reader that sees it complete sees its groups so.
     _finish(cluster, _COMPLETE, None)
     _save(cluster)
 
 
 def save_count(nodegroup: Any, count: int) -> None:
-    """Write how many machines the autoscaler chose."""
+    """Write the number of machines that the autoscaler chose."""
     _set(nodegroup, "node_count", count)
     _save(nodegroup)
 
@@ -75,7 +75,7 @@ def save_failed(
     for nodegroup in nodegroups:
         group = verdict.groups.get(nodegroup.name) if verdict else None
         if rows.leaving(nodegroup):
-            # It is still wanted gone, and must never look like a living one.
+            # It is still to be deleted, and must never look like a living one.
             _set(nodegroup, "status_reason", group.reason if group else reason)
         elif group is not None and group.done:
             _finish(nodegroup, _COMPLETE, None)
@@ -118,7 +118,7 @@ def save_accepted(nodegroup: Any, release: str) -> None:
 
 
 def save_refused(nodegroup: Any, reason: str) -> None:
-    """Write that a group will not be made, or made no more."""
+    """Write that a group will not be made, or not any more."""
     _set(nodegroup, "stack_id", None)
     _set(nodegroup, "status", rows.Status.CREATE_FAILED)
     _set(nodegroup, "status_reason", reason)
@@ -126,7 +126,7 @@ def save_refused(nodegroup: Any, reason: str) -> None:
 
 
 def save_updating(cluster: Any) -> None:
-    """Write that polls have something to wait for; a deletion goes on."""
+    """Write UPDATE_IN_PROGRESS, so that polls go on; not over a deletion."""
     if rows.action(cluster.status) != "DELETE" and not rows.in_progress(
         cluster.status
     ):
@@ -135,15 +135,15 @@ def save_updating(cluster: Any) -> None:
 
 
 def save_unfinished(cluster: Any) -> None:
-    """Write that the operation goes on, after all."""
+    """Write that the operation goes on after all."""
     _finish(cluster, _IN_PROGRESS, cluster.status_reason)
     _save(cluster)
 
 
 def await_polls(context: Any, cluster: Any) -> None:
-    """After the group's row was saved: let the polls look at the cluster.
+    """Let the polls look at the cluster, after a group's row was saved.
 
-    One that read the rows before may have called it complete since Magnum's
+    A poll that read the rows before may have written COMPLETE since Magnum's
     handler wrote UPDATE_IN_PROGRESS.
     """
     row = rows.fresh(context, cluster)
@@ -174,10 +174,10 @@ def copy_outcome(source: Any, target: Any) -> None:
 def _observe(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
-    """Set what objects tell; what they don't, stays as it was."""
+    """Set the facts of a verdict; unknown ones stay as they were."""
     for name in ("api_address", "coe_version", "container_version"):
-        if found := getattr(verdict, name):
-            _set(cluster, name, found)
+        if value := getattr(verdict, name):
+            _set(cluster, name, value)
     for nodegroup in nodegroups:
         group = verdict.groups.get(nodegroup.name)
         if group is None:
@@ -201,6 +201,6 @@ def _set(row: Any, name: str, value: Any) -> None:
 
 def _save(row: Any) -> None:
     if row.obj_what_changed():
-        # It may say what was true before this conductor stood still.
+        # It may be outdated if this conductor stood still meanwhile.
         lease_guard.check()
         row.save()

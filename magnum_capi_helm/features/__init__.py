@@ -13,55 +13,47 @@ from magnum_capi_helm.features import arguments
 from magnum_capi_helm.features import audit
 from magnum_capi_helm.features import authentication
 from magnum_capi_helm.features import autoscaling
-from magnum_capi_helm.features import chart
-from magnum_capi_helm.features import disks
-from magnum_capi_helm.features import encryption
+from magnum_capi_helm.features import egress
 from magnum_capi_helm.features import etcd
-from magnum_capi_helm.features import hardware
 from magnum_capi_helm.features import healing
 from magnum_capi_helm.features import load_balancing
-from magnum_capi_helm.features import management_cluster
 from magnum_capi_helm.features import monitoring
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import placement
-from magnum_capi_helm.features import profiles
-from magnum_capi_helm.features import proxies
 from magnum_capi_helm.features import registries
-from magnum_capi_helm.features import renewal
-from magnum_capi_helm.features import shared_storage
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.features import trust
 from magnum_capi_helm.model import labels
 
 TOPICS: tuple[topic.Topic, ...] = (
-    chart.TOPIC,
-    profiles.TOPIC,
-    management_cluster.TOPIC,
+    template.TOPIC,
+    template.PROFILES,
+    template.MANAGEMENT_CLUSTER_TOPIC,
     nodes.TOPIC,
-    disks.TOPIC,
+    nodes.CONTAINER_STORAGE,
     placement.TOPIC,
     networking.TOPIC,
-    proxies.TOPIC,
+    egress.TOPIC,
     api_server.TOPIC,
     load_balancing.TOPIC,
     admission.TOPIC,
     audit.TOPIC,
     arguments.TOPIC,
     etcd.TOPIC,
-    encryption.TOPIC,
+    etcd.ENCRYPTION_TOPIC,
     authentication.TOPIC,
     registries.TOPIC,
-    trust.TOPIC,
+    egress.TRUST,
     autoscaling.TOPIC,
     healing.TOPIC,
-    renewal.TOPIC,
+    healing.CERTIFICATES,
     storage.TOPIC,
-    shared_storage.TOPIC,
+    storage.SHARED_VOLUMES,
     addons.TOPIC,
     monitoring.TOPIC,
-    hardware.TOPIC,
+    addons.HARDWARE,
 )
 
 LABELS: tuple[labels.Label[Any], ...] = tuple(

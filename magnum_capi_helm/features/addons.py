@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import versions
 
 #: Charts up to 0.22.0 know nginx alone.
-_WITH_TRAEFIK = (chart_versions.Range(since="0.23.0"),)
+_WITH_TRAEFIK = (versions.Range(since="0.23.0"),)
 
 DASHBOARD = labels.Switch(
     name="kube_dashboard_enabled",
@@ -25,7 +24,7 @@ DASHBOARD = labels.Switch(
     help="Install the Kubernetes dashboard. Charts from 0.20.0 on no longer "
     "have it: no effect there.",
     becomes=("addons.kubernetesDashboard.enabled",),
-    charts=(chart_versions.Range(until="0.19.2"),),
+    charts=(versions.Range(until="0.19.2"),),
     harmless=True,
     deprecated="charts from 0.20.0 on have no dashboard",
 )
@@ -34,7 +33,7 @@ HEADLAMP = labels.Switch(
     default=False,
     help="Install Headlamp, a web interface of Kubernetes.",
     becomes=("addons.headlamp.enabled",),
-    charts=(chart_versions.Range(since="0.28.0"),),
+    charts=(versions.Range(since="0.28.0"),),
 )
 INGRESS = labels.Label(
     name="ingress_controller",
@@ -67,7 +66,7 @@ CERT_MANAGER = labels.Switch(
     default=False,
     help="Install cert-manager. The AMD and Intel operators bring it along.",
     becomes=("addons.certManager.enabled",),
-    charts=(chart_versions.Range(since="0.15.0"),),
+    charts=(versions.Range(since="0.15.0"),),
 )
 ETCD_DEFRAG = labels.Switch(
     name="etcd_defrag_enabled",
@@ -82,12 +81,12 @@ RELOADER = labels.Switch(
     "credentials change. Without it they keep a credential that was "
     "rotated until somebody restarts them.",
     becomes=("addons.reloader.enabled",),
-    charts=(chart_versions.Range(since="0.17.0"),),
+    charts=(versions.Range(since="0.17.0"),),
     harmless=True,
 )
 
-#: Sent with every chart that has them: the dashboard as 1.4.0 did, the
-#: reloader because the chart's default is off.
+#: Always sent to charts that have them: the dashboard because 1.4.0 did so,
+#: the reloader because the chart's default is off.
 _ALWAYS = (DASHBOARD, RELOADER)
 _WHEN_TURNED = (
     HEADLAMP,
@@ -108,7 +107,7 @@ def _ingress(cluster: cluster_spec.Cluster) -> topic.Values:
         "enabled": True,
         "nginx": {"enabled": chosen == "nginx"},
     }
-    if chart_versions.applies(_WITH_TRAEFIK, cluster.chart.version):
+    if versions.applies(_WITH_TRAEFIK, cluster.chart.version):
         ingress["traefik"] = {"enabled": chosen == "traefik"}
     return ingress
 
@@ -116,8 +115,8 @@ def _ingress(cluster: cluster_spec.Cluster) -> topic.Values:
 def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     addons = {
         "ingress": _ingress(cluster),
-        **switches.values(cluster, _ALWAYS, always=True),
-        **switches.values(cluster, _WHEN_TURNED),
+        **topic.switch_values(cluster, _ALWAYS, always=True),
+        **topic.switch_values(cluster, _WHEN_TURNED),
     }
     return {"addons": addons}
 
@@ -125,11 +124,11 @@ def _values(cluster: cluster_spec.Cluster) -> topic.Values:
 def _check(cluster: cluster_spec.Cluster) -> None:
     version = cluster.chart.version
     traefik = cluster.labels[INGRESS].lower() == "traefik"
-    if traefik and not chart_versions.applies(_WITH_TRAEFIK, version):
+    if traefik and not versions.applies(_WITH_TRAEFIK, version):
         raise cluster.labels.refused(
             INGRESS,
             "nginx",
-            f"traefik is in charts {chart_versions.describe(_WITH_TRAEFIK)}, "
+            f"traefik is in charts {versions.describe(_WITH_TRAEFIK)}, "
             f"not in {version}",
         )
 
@@ -139,4 +138,76 @@ TOPIC = topic.Topic(
     labels=(INGRESS, *_ALWAYS, *_WHEN_TURNED),
     cluster=_values,
     check=_check,
+)
+
+
+NVIDIA = labels.Switch(
+    name="nvidia_gpu_operator_enabled",
+    default=True,
+    help="Install NVIDIA's GPU operator: drivers and device plugin on nodes "
+    "that have such a GPU.",
+    becomes=("addons.nvidiaGPUOperator.enabled",),
+)
+MELLANOX = labels.Switch(
+    name="mellanox_network_operator_enabled",
+    default=True,
+    help="Install NVIDIA's network operator for Mellanox cards.",
+    becomes=("addons.mellanoxNetworkOperator.enabled",),
+)
+AMD = labels.Switch(
+    name="amd_gpu_operator_enabled",
+    default=False,
+    help="Install AMD's GPU operator, and cert-manager, which it needs.",
+    becomes=("addons.amdGPUOperator.enabled",),
+    charts=(versions.Range(since="0.27.0"),),
+)
+INTEL = labels.Switch(
+    name="intel_device_plugin_enabled",
+    default=False,
+    help="Install Intel's device plugin for GPUs, and cert-manager, which "
+    "it needs.",
+    becomes=(
+        "addons.intelDevicePlugin.enabled",
+        "addons.intelDevicePlugin.xpuManagerMonitoring.enabled",
+    ),
+    charts=(versions.Range(since="0.15.0"),),
+)
+DISCOVERY = labels.Switch(
+    name="node_feature_discovery_enabled",
+    default=True,
+    help="Install node-feature-discovery, which labels nodes by their "
+    "hardware. The operators need it: only without them it can be off.",
+    becomes=("addons.nodeFeatureDiscovery.enabled",),
+)
+
+_OPERATORS = (NVIDIA, MELLANOX, AMD, INTEL)
+_HARDWARE = (*_OPERATORS, DISCOVERY)
+
+
+def _hardware_values(cluster: cluster_spec.Cluster) -> topic.Values:
+    addons = topic.switch_values(cluster, _HARDWARE)
+    intel = addons.get("intelDevicePlugin")
+    if intel and intel["enabled"]:
+        # The chart installs it through Flux, which a management cluster for
+        # this driver does not need otherwise.
+        intel["xpuManagerMonitoring"] = {"enabled": False}
+    return {"addons": addons} if addons else {}
+
+
+def _check_hardware(cluster: cluster_spec.Cluster) -> None:
+    """The chart installs the discovery wherever an operator is on."""
+    if cluster.labels[DISCOVERY]:
+        return
+    needed_by = [each.name for each in _OPERATORS if cluster.labels[each]]
+    if needed_by:
+        raise cluster.labels.refused(
+            DISCOVERY, f"true, or false for {' and '.join(needed_by)} as well"
+        )
+
+
+HARDWARE = topic.Topic(
+    name="Hardware",
+    labels=_HARDWARE,
+    cluster=_hardware_values,
+    check=_check_hardware,
 )

@@ -4,14 +4,11 @@
 
 from __future__ import annotations
 
-from oslo_config import types
-
-from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.model import argument_types
-from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import versions
 
 #: kubeadm's only plugin beside Kubernetes' own defaults; without it a node
 #: may change any other.
@@ -58,7 +55,7 @@ _PLUGINS_ALLOWED = (
 )
 PLUGINS: labels.Label[tuple[str, ...]] = labels.Label(
     name="admission_control_list",
-    type=argument_types.ADMISSION_PLUGINS,
+    type=label_types.ADMISSION_PLUGINS,
     default=(),
     allowed=_PLUGINS_ALLOWED,
     help="Admission plugins to switch on beside Kubernetes' own defaults "
@@ -67,7 +64,7 @@ PLUGINS: labels.Label[tuple[str, ...]] = labels.Label(
 )
 DISABLED: labels.Label[tuple[str, ...]] = labels.Label(
     name="admission_control_disabled_list",
-    type=argument_types.ADMISSION_PLUGINS,
+    type=label_types.ADMISSION_PLUGINS,
     default=(),
     allowed=_PLUGINS_ALLOWED,
     help="Admission plugins to switch off that Kubernetes has on by default.",
@@ -75,17 +72,17 @@ DISABLED: labels.Label[tuple[str, ...]] = labels.Label(
 )
 
 _POD_SECURITY = ("apiServer.admissionConfiguration.PodSecurity",)
-_WITH_CONFIGURATION = (chart_versions.Range(since="0.11.0"),)
+_WITH_CONFIGURATION = (versions.Range(since="0.11.0"),)
 
 
 def _level(mode: str, help_text: str) -> labels.Label[str]:
-    return labels.Label(
-        name=f"pod_security_{mode}",
-        type=types.String(
-            choices=["", "privileged", "baseline", "restricted"]
+    return label_types.choice(
+        f"pod_security_{mode}",
+        (
+            "privileged",
+            "baseline",
+            "restricted",
         ),
-        default="",
-        allowed="privileged, baseline or restricted",
         help=f"Pod Security Standard that {help_text}, for namespaces "
         "without a label of their own. Empty: Kubernetes' default, "
         "privileged.",
@@ -101,7 +98,7 @@ _LEVELS = {
 }
 EXEMPT: labels.Label[tuple[str, ...]] = labels.Label(
     name="pod_security_exempt_namespaces",
-    type=argument_types.NAMESPACES,
+    type=label_types.NAMESPACES,
     default=(),
     allowed="a comma separated list of namespaces, each of lower case "
     "letters, digits and -",
@@ -119,22 +116,22 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 
     :raises LabelError: naming the plugin
     """
-    found = cluster.labels
-    needs.check(
-        found,
+    settings = cluster.labels
+    topic.check_dependents(
+        settings,
         _LEVELS.values(),
         (EXEMPT,),
         "pod_security_enforce, pod_security_audit or pod_security_warn",
     )
-    for plugin in found[PLUGINS]:
+    for plugin in settings[PLUGINS]:
         if plugin in _UNUSABLE:
-            raise found.refused(
+            raise settings.refused(
                 PLUGINS, f"it without {plugin}: {_UNUSABLE[plugin]}"
             )
-    enabled = {_ALWAYS, *found[PLUGINS]}
-    for plugin in found[DISABLED]:
+    enabled = {_ALWAYS, *settings[PLUGINS]}
+    for plugin in settings[DISABLED]:
         if plugin in enabled:
-            raise found.refused(
+            raise settings.refused(
                 DISABLED, f"it without {plugin}, which is switched on"
             )
 
@@ -153,25 +150,27 @@ def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     return values
 
 
-def _arguments(found: labels.Values) -> topic.Values:
+def _arguments(settings: labels.Values) -> topic.Values:
     arguments = {}
-    if plugins := found[PLUGINS]:
-        # kubeadm's own list is gone as soon as there is another one.
+    if plugins := settings[PLUGINS]:
+        # A list in the values replaces kubeadm's own.
         enabled = dict.fromkeys((_ALWAYS, *plugins))
         arguments["enable-admission-plugins"] = ",".join(enabled)
-    if disabled := found[DISABLED]:
+    if disabled := settings[DISABLED]:
         arguments["disable-admission-plugins"] = ",".join(disabled)
     return arguments
 
 
-def _pod_security(found: labels.Values) -> topic.Values:
-    """A PodSecurityConfiguration; empty where no level is wanted."""
+def _pod_security(settings: labels.Values) -> topic.Values:
+    """Return a PodSecurityConfiguration; empty where no level is wanted."""
     levels = {
-        mode: found[label] for mode, label in _LEVELS.items() if found[label]
+        mode: settings[label]
+        for mode, label in _LEVELS.items()
+        if settings[label]
     }
     if not levels:
         return {}
-    namespaces = {*_ADDON_NAMESPACES, *found[EXEMPT]}
+    namespaces = {*_ADDON_NAMESPACES, *settings[EXEMPT]}
     return {
         "apiVersion": "pod-security.admission.config.k8s.io/v1",
         "kind": "PodSecurityConfiguration",

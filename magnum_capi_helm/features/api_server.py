@@ -8,13 +8,11 @@ from oslo_config import types
 
 from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.model import argument_types
-from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import network_types
-from magnum_capi_helm.model import option_types
+from magnum_capi_helm.model import versions
 
 FLOATING_IP = labels.Switch(
     name="master_lb_floating_ip_enabled",
@@ -43,7 +41,7 @@ FIXED_IP: labels.Label[str | None] = labels.Label(
 )
 ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = labels.Label(
     name="api_master_lb_allowed_cidrs",
-    type=network_types.IPv4Networks(),
+    type=label_types.IPv4Networks(),
     default=(),
     allowed="IPv4 networks without host bits, separated by commas",
     details="an example is 192.0.2.0/24, or 192.0.2.1/32 for one address",
@@ -54,13 +52,13 @@ ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = labels.Label(
     # In between, the chart writes a field that its provider does not have:
     # the load balancer would be open to all.
     charts=(
-        chart_versions.Range(until="0.10.1"),
-        chart_versions.Range(since="0.24.0"),
+        versions.Range(until="0.10.1"),
+        versions.Range(since="0.24.0"),
     ),
 )
 CERT_SANS: labels.Label[tuple[str, ...]] = labels.Label(
     name="api_server_cert_sans",
-    type=argument_types.HOSTS,
+    type=label_types.HOSTS,
     default=(),
     allowed="a comma separated list of DNS names and IP addresses",
     help="Further names of the Kubernetes API in its certificate.",
@@ -71,12 +69,12 @@ CERT_SANS: labels.Label[tuple[str, ...]] = labels.Label(
 )
 LOG_LEVEL = labels.Label(
     name="api_server_log_level",
-    type=option_types.Integer(min=0, max=10),
+    type=label_types.Integer(min=0, max=10),
     default=2,
     allowed="a number from 0 to 10",
     help="How much the API server logs.",
     becomes=("apiServer.logLevel",),
-    charts=(chart_versions.Range(since="0.16.0"),),
+    charts=(versions.Range(since="0.16.0"),),
 )
 
 
@@ -89,9 +87,9 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 
     :raises InvalidInput: the user can correct it
     """
-    found, api = cluster.labels, cluster.api
-    if found[FIXED_FLOATING_IP] and not api.floating_ip:
-        raise found.refused(
+    settings, api = cluster.labels, cluster.api
+    if settings[FIXED_FLOATING_IP] and not api.floating_ip:
+        raise settings.refused(
             FIXED_FLOATING_IP,
             f"it with {FLOATING_IP.name}=true: this cluster's API has no "
             "floating IP",
@@ -102,9 +100,9 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 
 def _check_bare(cluster: cluster_spec.Cluster) -> None:
     """The rules of an API without a load balancer."""
-    found, machines = cluster.labels, cluster.control_plane.count
-    if found[ALLOWED_CIDRS]:
-        raise found.refused(
+    settings, machines = cluster.labels, cluster.control_plane.count
+    if settings[ALLOWED_CIDRS]:
+        raise settings.refused(
             ALLOWED_CIDRS,
             "it with master_lb_enabled: only a load balancer filters",
         )
@@ -115,14 +113,14 @@ def _check_bare(cluster: cluster_spec.Cluster) -> None:
                 "floating IP leads to one machine; give master_count=1, "
                 "or master_lb_enabled"
             )
-        if found[FIXED_IP]:
-            raise found.refused(
+        if settings[FIXED_IP]:
+            raise settings.refused(
                 FIXED_IP,
                 "it with master_lb_enabled, or with "
                 f"{FLOATING_IP.name}=false: here the API has the floating "
                 "IP of its machine",
             )
-    elif not found[FIXED_IP]:
+    elif not settings[FIXED_IP]:
         raise errors.InvalidInput(
             "the Kubernetes API has neither a load balancer nor a floating "
             f"IP: give master_lb_enabled, {FLOATING_IP.name}=true, or "
@@ -131,15 +129,15 @@ def _check_bare(cluster: cluster_spec.Cluster) -> None:
 
 
 def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    found, api = cluster.labels, cluster.api
+    settings, api = cluster.labels, cluster.api
     server: topic.Values = {
         "enableLoadBalancer": api.load_balancer,
         # Even without it: for ovn the chart opens the workers' node ports,
         # which load balancers of Services need.
-        "loadBalancerProvider": found[load_balancing.PROVIDER],
+        "loadBalancerProvider": settings[load_balancing.PROVIDER],
         "associateFloatingIP": api.floating_ip,
     }
-    if cidrs := found[ALLOWED_CIDRS]:
+    if cidrs := settings[ALLOWED_CIDRS]:
         # Charts up to 0.23.0 read the first spelling, later ones the second.
         server["allowedCidrs"] = list(cidrs)
         server["allowedCIDRs"] = list(cidrs)
@@ -147,10 +145,10 @@ def _values(cluster: cluster_spec.Cluster) -> topic.Values:
         ("floatingIP", FIXED_FLOATING_IP),
         ("fixedIP", FIXED_IP),
     ):
-        if address := found[label]:
+        if address := settings[label]:
             server[key] = address
-    if found[LOG_LEVEL] != LOG_LEVEL.default:
-        server["logLevel"] = found[LOG_LEVEL]
+    if settings[LOG_LEVEL] != LOG_LEVEL.default:
+        server["logLevel"] = settings[LOG_LEVEL]
     if api.port:
         server["port"] = api.port
     values: topic.Values = {"apiServer": server}
@@ -166,8 +164,8 @@ def _kubeadm(cluster: cluster_spec.Cluster) -> topic.Values:
             "apiServer": {"certSANs": list(names)}
         }
     if cluster.api.port:
-        # The provider sends the port on to the machines as it is, and
-        # nobody else tells the API server.
+        # The provider forwards the port to the machines unchanged, so the
+        # API server has to listen on it.
         configuration["initConfiguration"] = _endpoint(cluster.api.port)
         configuration["joinConfiguration"] = {
             "controlPlane": _endpoint(cluster.api.port)

@@ -4,21 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+import dataclasses
+import re
+from typing import Any
 
 from oslo_config import types
 
-from magnum_capi_helm.features import kube_proxy
-from magnum_capi_helm.features import owned_arguments
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.model import argument_types
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
 _SPEC = "controlPlane.kubeadmConfigSpec"
 _KUBELET = "joinConfiguration.nodeRegistration.kubeletExtraArgs"
 
-Arguments = labels.Label[tuple[argument_types.Argument, ...]]
+Arguments = labels.Label[tuple[label_types.Argument, ...]]
 
 
 def _options(
@@ -29,7 +30,7 @@ def _options(
 ) -> Arguments:
     return labels.Label(
         name=name,
-        type=argument_types.Arguments(),
+        type=label_types.Arguments(),
         default=(),
         allowed="arguments as --name=value, separated by spaces, each once",
         help=f"Further arguments of {component}. Those that kubeadm, the "
@@ -37,6 +38,189 @@ def _options(
         scope=scope,
         becomes=becomes,
     )
+
+
+_KUBEADM = "kubeadm sets it"
+_CHART = "the chart sets it"
+
+_OF_ALL = {
+    r"cloud-(provider|config)": _CHART,
+    r".*kubeconfig": _KUBEADM,
+    r"(tls-)?(client-ca|cert|private-key|root-ca)-file": _KUBEADM,
+    r".*-(file|files|dir|directory)|config": "machines have no such file",
+}
+_API_SERVER = {
+    r"audit-.*": "see audit_log_enabled",
+    r"oidc-.*|authentication-config": "see oidc_issuer_url",
+    r"enable-admission-plugins": "see admission_control_list",
+    r"disable-admission-plugins": "see admission_control_disabled_list",
+    r"admission-control-config-file": "see pod_security_enforce",
+    r"encryption-provider-.*": "see etcd_encryption_enabled",
+    r"tls-cipher-suites": "see api_server_tls_cipher_suites",
+    r"tls-min-version": "see api_server_tls_min_version",
+    r"authorization-.*|authentication-.*": "see keystone_auth_enabled",
+    r"service-cluster-ip-range": "see service_cluster_ip_range",
+    r"secure-port": "see the template's apiserver_port",
+    r"v": "see api_server_log_level",
+    r"anonymous-auth": "kubelet's probes are anonymous",
+    r"(advertise|bind)-address": _KUBEADM,
+    r"(etcd|service-account|requestheader)-.*": _KUBEADM,
+    r"(proxy|kubelet)-client-.*": _KUBEADM,
+    r"allow-privileged|enable-bootstrap-token-auth": _KUBEADM,
+    **_OF_ALL,
+}
+_CONTROLLER_MANAGER = {
+    r"bind-address": _CHART,
+    r"allocate-node-cidrs|cluster-(cidr|name)": _KUBEADM,
+    r"cluster-signing-.*-file|requestheader-.*": _KUBEADM,
+    r"controllers|leader-elect|secure-port": _KUBEADM,
+    r"service-account-private-key-file": _KUBEADM,
+    r"service-cluster-ip-range": "see service_cluster_ip_range",
+    r"use-service-account-credentials": _KUBEADM,
+    **_OF_ALL,
+}
+_SCHEDULER = {
+    r"bind-address": _CHART,
+    r"leader-elect|secure-port": _KUBEADM,
+    **_OF_ALL,
+}
+_KUBELET_ARGUMENTS = {
+    r"node-labels": "see node_labels",
+    r"register-with-taints": "see node_taints",
+    r"tls-cipher-suites": "see kubelet_tls_cipher_suites",
+    r"tls-min-version": "see kubelet_tls_min_version",
+    r"hostname-override|node-ip|provider-id": "each machine has its own",
+    r"cluster-(dns|domain)|container-runtime-endpoint": _KUBEADM,
+    r"anonymous-auth|authentication-.*|authorization-.*": _KUBEADM,
+    r"pod-manifest-path|root-dir|register-node": _KUBEADM,
+    **_OF_ALL,
+}
+
+
+def _owned_reason(owned: Mapping[str, str], name: str) -> str | None:
+    """Why the argument can't be given; None: it can."""
+    for form, why in owned.items():
+        if re.fullmatch(form, name):
+            return why
+    return None
+
+
+_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+")
+_SWITCHES = {"true": True, "false": False}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    """A kind of values.
+
+    :param allowed: what is allowed, for the error message
+    :param read: the value in the file; KeyError or ValueError: none
+    """
+
+    allowed: str
+    read: Callable[[str], Any]
+
+
+def _duration(text: str) -> str:
+    if not _DURATION.fullmatch(text):
+        raise ValueError(text)
+    return text
+
+
+def _gates(text: str) -> dict[str, bool]:
+    pairs = (gate.partition("=") for gate in text.split(","))
+    return {name: _SWITCHES[state] for name, _, state in pairs}
+
+
+def _one_of(*words: str) -> _Kind:
+    *first, last = words
+    return _Kind(
+        f"{', '.join(first)} or {last}",
+        {word: word for word in words}.__getitem__,
+    )
+
+
+_NUMBER = _Kind("a whole number", label_types.Integer())
+_SWITCH = _Kind("true or false", _SWITCHES.__getitem__)
+_TIME = _Kind("a duration such as 90s or 1h30m", _duration)
+_TEXT = _Kind("text", str)
+_LIST = _Kind("a comma separated list", lambda text: text.split(","))
+_GATES = _Kind("a list such as Name=true,Other=false", _gates)
+
+#: Name of an argument -> path of its field, and the kind of its values.
+_FIELDS: dict[str, tuple[str, _Kind]] = {
+    "bind-address": ("bindAddress", _TEXT),
+    "cluster-cidr": ("clusterCIDR", _TEXT),
+    "config-sync-period": ("configSyncPeriod", _TIME),
+    "conntrack-max-per-core": ("conntrack.maxPerCore", _NUMBER),
+    "conntrack-min": ("conntrack.min", _NUMBER),
+    "conntrack-tcp-be-liberal": ("conntrack.tcpBeLiberal", _SWITCH),
+    "conntrack-tcp-timeout-close-wait": (
+        "conntrack.tcpCloseWaitTimeout",
+        _TIME,
+    ),
+    "conntrack-tcp-timeout-established": (
+        "conntrack.tcpEstablishedTimeout",
+        _TIME,
+    ),
+    "conntrack-udp-timeout": ("conntrack.udpTimeout", _TIME),
+    "conntrack-udp-timeout-stream": ("conntrack.udpStreamTimeout", _TIME),
+    "detect-local-mode": (
+        "detectLocalMode",
+        _one_of(
+            "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix"
+        ),
+    ),
+    "feature-gates": ("featureGates", _GATES),
+    "healthz-bind-address": ("healthzBindAddress", _TEXT),
+    "iptables-localhost-nodeports": ("iptables.localhostNodePorts", _SWITCH),
+    "iptables-masquerade-bit": ("iptables.masqueradeBit", _NUMBER),
+    "iptables-min-sync-period": ("iptables.minSyncPeriod", _TIME),
+    "iptables-sync-period": ("iptables.syncPeriod", _TIME),
+    "ipvs-exclude-cidrs": ("ipvs.excludeCIDRs", _LIST),
+    "ipvs-min-sync-period": ("ipvs.minSyncPeriod", _TIME),
+    "ipvs-scheduler": ("ipvs.scheduler", _TEXT),
+    "ipvs-strict-arp": ("ipvs.strictARP", _SWITCH),
+    "ipvs-sync-period": ("ipvs.syncPeriod", _TIME),
+    "ipvs-tcp-timeout": ("ipvs.tcpTimeout", _TIME),
+    "ipvs-tcpfin-timeout": ("ipvs.tcpFinTimeout", _TIME),
+    "ipvs-udp-timeout": ("ipvs.udpTimeout", _TIME),
+    "metrics-bind-address": ("metricsBindAddress", _TEXT),
+    "nodeport-addresses": ("nodePortAddresses", _LIST),
+    "oom-score-adj": ("oomScoreAdj", _NUMBER),
+    "profiling": ("enableProfiling", _SWITCH),
+    "proxy-mode": ("mode", _one_of("iptables", "ipvs", "nftables")),
+    "v": ("logging.verbosity", _NUMBER),
+}
+
+#: All that have a field.
+KUBE_PROXY_ARGUMENTS = tuple(_FIELDS)
+
+
+def kube_proxy_configuration(
+    arguments: Iterable[label_types.Argument],
+) -> topic.Values:
+    """Return the fields of a KubeProxyConfiguration.
+
+    :raises ValueError: its text is what is allowed
+    """
+    fields: topic.Values = {}
+    for name, text in arguments:
+        if name not in _FIELDS:
+            raise ValueError(
+                f"it without {name}; kube-proxy takes "
+                f"{', '.join(KUBE_PROXY_ARGUMENTS)}"
+            )
+        path, kind = _FIELDS[name]
+        *parents, leaf = path.split(".")
+        place = fields
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        try:
+            place[leaf] = kind.read(text)
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"{name} as {kind.allowed}") from error
+    return fields
 
 
 KUBE_API = _options(
@@ -72,7 +256,7 @@ def _cipher_suites(
 ) -> labels.Label[tuple[str, ...]]:
     return labels.Label(
         name=name,
-        type=argument_types.CipherSuites(),
+        type=label_types.CipherSuites(),
         default=(),
         allowed="a comma separated list of Go's cipher suites without known "
         "weakness, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or "
@@ -113,24 +297,24 @@ KUBELET_TLS = _tls_version("kubelet_tls_min_version", "kubelet", KUBELET)
 
 #: Label -> names that users can't give with it.
 _OWNED: dict[Arguments, Mapping[str, str]] = {
-    KUBE_API: owned_arguments.API_SERVER,
-    CONTROLLER: owned_arguments.CONTROLLER_MANAGER,
-    SCHEDULER: owned_arguments.SCHEDULER,
-    KUBELET: owned_arguments.KUBELET,
-    # Only what is a field of a file that kubeadm writes is taken at all.
+    KUBE_API: _API_SERVER,
+    CONTROLLER: _CONTROLLER_MANAGER,
+    SCHEDULER: _SCHEDULER,
+    KUBELET: _KUBELET_ARGUMENTS,
+    # kube-proxy takes only arguments that are fields of its configuration.
     KUBE_PROXY: {},
 }
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
-    """Refuse what belongs to somebody else, or would do harm.
+    """Refuse arguments that kubeadm, the chart or another label sets.
 
     :raises LabelError: naming the argument
     """
-    found = cluster.labels
+    settings = cluster.labels
     for label in (KUBE_API, CONTROLLER, SCHEDULER, KUBE_PROXY):
-        _check_arguments(found, label)
-    _check_tls(found, API_CIPHERS, API_TLS)
+        _check_arguments(settings, label)
+    _check_tls(settings, API_CIPHERS, API_TLS)
     for group in (cluster.control_plane, *cluster.node_groups):
         _check_arguments(group.labels, KUBELET)
         _check_tls(group.labels, KUBELET_CIPHERS, KUBELET_TLS)
@@ -138,36 +322,36 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 
 
 def _check_kube_proxy(cluster: cluster_spec.Cluster) -> None:
-    found = cluster.labels
-    if cluster.cni == "cilium" and found.given(KUBE_PROXY):
-        raise found.refused(
+    settings = cluster.labels
+    if cluster.cni == "cilium" and settings.given(KUBE_PROXY):
+        raise settings.refused(
             KUBE_PROXY, "none: with cilium there is no kube-proxy"
         )
-    arguments = found[KUBE_PROXY]
+    arguments = settings[KUBE_PROXY]
     try:
-        kube_proxy.configuration(arguments)
+        kube_proxy_configuration(arguments)
     except ValueError as error:
-        raise found.refused(KUBE_PROXY, str(error)) from error
+        raise settings.refused(KUBE_PROXY, str(error)) from error
 
 
-def _check_arguments(found: labels.Values, label: Arguments) -> None:
-    arguments = found[label]
+def _check_arguments(settings: labels.Values, label: Arguments) -> None:
+    arguments = settings[label]
     for name, value in arguments:
-        if not argument_types.harmless(value):
-            raise found.refused(
-                label, f"{name} a value of only {argument_types.HARMLESS}"
+        if not label_types.harmless(value):
+            raise settings.refused(
+                label, f"{name} a value of only {label_types.HARMLESS}"
             )
-        if reason := owned_arguments.reason(_OWNED[label], name):
-            raise found.refused(label, f"it without {name}: {reason}")
+        if reason := _owned_reason(_OWNED[label], name):
+            raise settings.refused(label, f"it without {name}: {reason}")
 
 
 def _check_tls(
-    found: labels.Values,
+    settings: labels.Values,
     suites: labels.Label[tuple[str, ...]],
     version: labels.Label[str],
 ) -> None:
-    if found[suites] and found[version] == "1.3":
-        raise found.refused(
+    if settings[suites] and settings[version] == "1.3":
+        raise settings.refused(
             suites,
             f"none with this {version.name}",
             "TLS 1.3 has cipher suites of its own",
@@ -175,19 +359,19 @@ def _check_tls(
 
 
 def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    found = cluster.labels
+    settings = cluster.labels
     components = {
         "apiServer": {
-            **_given(found, KUBE_API),
-            **_tls(found, API_CIPHERS, API_TLS),
+            **_given(settings, KUBE_API),
+            **_tls(settings, API_CIPHERS, API_TLS),
         },
-        "controllerManager": _given(found, CONTROLLER),
-        "scheduler": _given(found, SCHEDULER),
+        "controllerManager": _given(settings, CONTROLLER),
+        "scheduler": _given(settings, SCHEDULER),
     }
     configuration = {
-        component: {"extraArgs": given}
-        for component, given in components.items()
-        if given
+        component: {"extraArgs": arguments_given}
+        for component, arguments_given in components.items()
+        if arguments_given
     }
     kubeadm: topic.Values = {}
     if configuration:
@@ -196,9 +380,9 @@ def _values(cluster: cluster_spec.Cluster) -> topic.Values:
         # Never one dictionary in two places: other topics add to each.
         if registration := _registration(cluster.control_plane):
             kubeadm[phase] = registration
-    arguments = found[KUBE_PROXY]
+    arguments = settings[KUBE_PROXY]
     if arguments and cluster.cni != "cilium":
-        proxy = kube_proxy.configuration(arguments)
+        proxy = kube_proxy_configuration(arguments)
         kubeadm["kubeProxyConfiguration"] = proxy
     return {"controlPlane": {"kubeadmConfigSpec": kubeadm}} if kubeadm else {}
 
@@ -213,7 +397,7 @@ def _group(
 
 
 def _registration(group: cluster_spec.NodeGroup) -> topic.Values:
-    """What kubeadm makes kubelet's command line of."""
+    """Return the arguments that kubeadm gives to kubelet."""
     arguments = {
         **_given(group.labels, KUBELET),
         **_tls(group.labels, KUBELET_CIPHERS, KUBELET_TLS),
@@ -223,20 +407,20 @@ def _registration(group: cluster_spec.NodeGroup) -> topic.Values:
     return {"nodeRegistration": {"kubeletExtraArgs": arguments}}
 
 
-def _given(found: labels.Values, label: Arguments) -> dict[str, str]:
-    arguments = found[label]
+def _given(settings: labels.Values, label: Arguments) -> dict[str, str]:
+    arguments = settings[label]
     return dict(arguments)
 
 
 def _tls(
-    found: labels.Values,
+    settings: labels.Values,
     suites: labels.Label[tuple[str, ...]],
     version: labels.Label[str],
 ) -> dict[str, str]:
     arguments = {}
-    if names := found[suites]:
+    if names := settings[suites]:
         arguments["tls-cipher-suites"] = ",".join(names)
-    if number := found[version].replace(".", ""):
+    if number := settings[version].replace(".", ""):
         arguments["tls-min-version"] = f"VersionTLS{number}"
     return arguments
 

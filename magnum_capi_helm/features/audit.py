@@ -4,13 +4,10 @@
 
 from __future__ import annotations
 
-from oslo_config import types
-
-from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import option_types
 
 _POLICY = "/etc/kubernetes/audit/policy.yaml"
 _LOG = "/var/log/kubernetes/audit/audit.log"
@@ -29,11 +26,10 @@ ENABLED = labels.Switch(
         f"{_API_SERVER}.extraVolumes",
     ),
 )
-LEVEL = labels.Label(
-    name="audit_log_policy_level",
-    type=types.String(choices=["Metadata", "Request", "RequestResponse"]),
+LEVEL = label_types.choice(
+    "audit_log_policy_level",
+    ("Metadata", "Request", "RequestResponse"),
     default="Metadata",
-    allowed="Metadata, Request or RequestResponse",
     help="What is logged of a request that changes something: who did what "
     "when, also what was sent, or also what was answered. Secrets, "
     "ConfigMaps, tokens and reads stay at Metadata.",
@@ -41,7 +37,7 @@ LEVEL = labels.Label(
 )
 
 
-#: More than any disk holds or anybody waits for.
+#: More than any disk can hold.
 _MOST = 100000
 
 
@@ -50,7 +46,7 @@ def _limit(
 ) -> labels.Label[int]:
     return labels.Label(
         name=name,
-        type=option_types.Integer(min=1, max=_MOST),
+        type=label_types.Integer(min=1, max=_MOST),
         default=default,
         allowed=allowed,
         help=help_text,
@@ -82,7 +78,7 @@ MAX_SIZE = _limit(
 )
 
 #: First match wins. The first half keeps the log readable: what components
-#: ask all the time says nothing about anybody.
+#: ask all the time tells nothing about users.
 _DEFAULT_POLICY = """\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -154,34 +150,34 @@ rules:
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
-    """Refuse a level for a policy that has its own levels, or for none.
+    """Refuse a level if the operator's policy, or no log, is used.
 
     :raises LabelError: naming the label
     """
-    found = cluster.labels
-    needs.check(
-        found,
+    settings = cluster.labels
+    topic.check_dependents(
+        settings,
         (ENABLED,),
         (LEVEL, MAX_AGE, MAX_BACKUP, MAX_SIZE),
         f"{ENABLED.name}=true",
     )
-    if cluster.site.audit_policy and found.given(LEVEL):
-        raise found.refused(
+    if cluster.site.audit_policy and settings.given(LEVEL):
+        raise settings.refused(
             LEVEL, "none: clusters of this cloud have the operator's policy"
         )
 
 
 def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    found = cluster.labels
-    if not found[ENABLED]:
+    settings = cluster.labels
+    if not settings[ENABLED]:
         return {}
     server = {
         "extraArgs": {
             "audit-policy-file": _POLICY,
             "audit-log-path": _LOG,
-            "audit-log-maxage": str(found[MAX_AGE]),
-            "audit-log-maxbackup": str(found[MAX_BACKUP]),
-            "audit-log-maxsize": str(found[MAX_SIZE]),
+            "audit-log-maxage": str(settings[MAX_AGE]),
+            "audit-log-maxbackup": str(settings[MAX_BACKUP]),
+            "audit-log-maxsize": str(settings[MAX_SIZE]),
         },
         "extraVolumes": [
             _volume("audit-policy", _POLICY, writable=False),
@@ -198,7 +194,7 @@ def _values(cluster: cluster_spec.Cluster) -> topic.Values:
 
 
 def _volume(name: str, file: str, *, writable: bool) -> topic.Values:
-    """The folder of a file, for the API server's pod.
+    """Return the folder of a file, for the API server's pod.
 
     The folder and not the file: a log that is rotated is another file.
     """
@@ -216,13 +212,8 @@ def _setup(cluster: cluster_spec.Cluster, nodes: topic.Nodes) -> topic.Setup:
     if nodes is topic.Nodes.WORKERS or not cluster.labels[ENABLED]:
         return topic.Setup()
     own = _DEFAULT_POLICY.replace("LEVEL", cluster.labels[LEVEL])
-    policy = {
-        "path": _POLICY,
-        "owner": "root:root",
-        "permissions": "0600",
-        "content": cluster.site.audit_policy or own,
-    }
-    return topic.Setup(files=(policy,))
+    policy = cluster.site.audit_policy or own
+    return topic.Setup(files=(topic.machine_file(_POLICY, policy, "0600"),))
 
 
 TOPIC = topic.Topic(

@@ -13,19 +13,18 @@ from typing import Any
 
 from oslo_config import types
 
-from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.model import argument_types
-from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import versions
 
 #: What Magnum's policy file has in place of the cluster's project.
 _PROJECT = "$PROJECT_ID"
 
 #: They become arguments of kube-apiserver, as what the user gave.
-_TEXT = rf"\A{argument_types.HARMLESS_FORM}*\Z"
+_TEXT = rf"\A{label_types.HARMLESS_FORM}*\Z"
 _HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 #: ``--oidc-issuer-url``: https, no user, query or fragment.
 _ISSUER = (
@@ -40,7 +39,7 @@ _ALGORITHMS = tuple(
 )
 
 #: The charts that have the values ``oidc``.
-_WITH_OIDC = (chart_versions.Range(since="0.11.0"),)
+_WITH_OIDC = (versions.Range(since="0.11.0"),)
 
 KEYSTONE = labels.Switch(
     name="keystone_auth_enabled",
@@ -55,7 +54,7 @@ KEYSTONE = labels.Switch(
 def _oidc(
     name: str, value: str, regex: str, allowed: str, text: str
 ) -> labels.Label[str]:
-    """A label that is sent when it is given; else the chart's value stays."""
+    """Declare a label that is sent only if it is given."""
     return labels.Label(
         name=name,
         type=types.String(regex=regex),
@@ -67,7 +66,7 @@ def _oidc(
     )
 
 
-_CLAIM = f"the name of a claim, of only {argument_types.HARMLESS}"
+_CLAIM = f"the name of a claim, of only {label_types.HARMLESS}"
 ISSUER = _oidc(
     "oidc_issuer_url",
     "issuerUrl",
@@ -81,7 +80,7 @@ CLIENT = _oidc(
     "clientId",
     _TEXT,
     "the client ID that tokens are issued for, of only "
-    f"{argument_types.HARMLESS}",
+    f"{label_types.HARMLESS}",
     "Client ID at the OIDC issuer; needed with one.",
 )
 USERNAME_CLAIM = _oidc(
@@ -95,7 +94,7 @@ USERNAME_PREFIX = _oidc(
     "oidc_username_prefix",
     "usernamePrefix",
     _TEXT,
-    f"a prefix of only {argument_types.HARMLESS}, which - alone leaves out",
+    f"a prefix of only {label_types.HARMLESS}, which - alone leaves out",
     "What goes before the user's name; oidc: by default.",
 )
 GROUPS_CLAIM = _oidc(
@@ -109,7 +108,7 @@ GROUPS_PREFIX = _oidc(
     "oidc_groups_prefix",
     "groupsPrefix",
     _TEXT,
-    f"a prefix of only {argument_types.HARMLESS}",
+    f"a prefix of only {label_types.HARMLESS}",
     "What goes before the name of each group; oidc: by default.",
 )
 ALGORITHMS: labels.Label[list[str]] = labels.Label(
@@ -134,10 +133,10 @@ _DEPENDENT: tuple[labels.Label[Any], ...] = (
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
-    found = cluster.labels
-    if found[ISSUER] and not found[CLIENT]:
-        raise found.refused(ISSUER, f"it together with {CLIENT.name}")
-    needs.check(found, (ISSUER,), _DEPENDENT, ISSUER.name)
+    settings = cluster.labels
+    if settings[ISSUER] and not settings[CLIENT]:
+        raise settings.refused(ISSUER, f"it together with {CLIENT.name}")
+    topic.check_dependents(settings, (ISSUER,), _DEPENDENT, ISSUER.name)
 
 
 def _webhook(cluster: cluster_spec.Cluster) -> topic.Values:
@@ -170,13 +169,13 @@ def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     return values
 
 
-def _issuer(found: labels.Values) -> dict[str, str]:
-    """The chart's keys below ``oidc`` for what has a value."""
+def _issuer(settings: labels.Values) -> dict[str, str]:
+    """Return the chart's keys below ``oidc`` for what has a value."""
     values: dict[str, Any] = {
-        label.becomes[0].removeprefix("oidc."): found[label]
+        label.becomes[0].removeprefix("oidc."): settings[label]
         for label in (ISSUER, *_DEPENDENT)
     }
-    algorithms = found[ALGORITHMS]
+    algorithms = settings[ALGORITHMS]
     values["signingAlgs"] = ",".join(algorithms)
     return {key: value for key, value in values.items() if value}
 

@@ -13,15 +13,14 @@ from typing import Any
 
 from oslo_config import types
 
-from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import option_types
+from magnum_capi_helm.model import versions
 
 #: Charts up to 0.25.1 do not render a group whose minimum is 0.
-_DOWN_TO_ZERO = (chart_versions.Range(since="0.26.0"),)
+_DOWN_TO_ZERO = (versions.Range(since="0.26.0"),)
 
 #: Minor version of Kubernetes -> tag of the autoscaler, from the releases of
 #: kubernetes/autoscaler. For 1.35 the one before it: with Cluster API's
@@ -48,7 +47,7 @@ ENABLED = labels.Switch(
     becomes=("nodeGroups[].autoscale",),
 )
 #: Twice what Kubernetes supports in one cluster.
-_COUNT = option_types.Integer(min=0, max=10000)
+_COUNT = label_types.Integer(min=0, max=10000)
 _COUNT_ALLOWED = "a whole number from 0 to 10000"
 MINIMUM: labels.Label[int | None] = labels.Label(
     name="min_node_count",
@@ -81,7 +80,7 @@ TAG = labels.Label(
 )
 UNNEEDED_TIME: labels.Label[str | None] = labels.Label(
     name="auto_scaling_unneeded_time",
-    type=option_types.Duration("1m"),
+    type=label_types.Duration("1m"),
     default=None,
     allowed="a duration such as 90s or 10m, from 1m",
     help="How long a node must be unneeded before it is removed. Default: "
@@ -90,7 +89,7 @@ UNNEEDED_TIME: labels.Label[str | None] = labels.Label(
 )
 UTILIZATION: labels.Label[float | None] = labels.Label(
     name="auto_scaling_utilization_threshold",
-    type=option_types.Share(),
+    type=label_types.Share(),
     default=None,
     allowed="a number from 0 to 1",
     help="A node is unneeded when its pods request less than this share of "
@@ -107,15 +106,18 @@ _ARGUMENTS: dict[str, labels.Label[Any]] = {
 def _minimum(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> int:
-    """What the chart can do: Magnum gives a group 0 that nobody asked for."""
-    zero = chart_versions.applies(_DOWN_TO_ZERO, cluster.chart.version)
+    """Return a minimum that the chart renders.
+
+    Magnum saves 0 for a group whose user gave no minimum.
+    """
+    zero = versions.applies(_DOWN_TO_ZERO, cluster.chart.version)
     return group.minimum if zero else max(group.minimum, 1)
 
 
 def scales(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> bool:
-    """Whether the autoscaler, and not the user, owns the group's count."""
+    """Return whether the autoscaler chooses the count of the group."""
     return (
         cluster.labels[ENABLED]
         and group.maximum is not None
@@ -124,30 +126,33 @@ def scales(
 
 
 def _tag(cluster: cluster_spec.Cluster) -> str | None:
-    """The autoscaler's version; None leaves the chart's.
+    """Return the autoscaler's version; None leaves the chart's.
 
     It simulates the scheduler of its own Kubernetes version, hence one that
     is near: for a newer Kubernetes than is known here, the newest.
     """
-    if given := cluster.labels[TAG]:
-        return given
-    found = _MINOR.match(cluster.control_plane.image.kube_version)
-    minor = min(int(found[1]), max(_TAGS)) if found else None
+    if tag := cluster.labels[TAG]:
+        return tag
+    match = _MINOR.match(cluster.control_plane.image.kube_version)
+    minor = min(int(match[1]), max(_TAGS)) if match else None
     return _TAGS.get(minor) if minor else None
 
 
 def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    """Of the autoscaler itself; groups may come later, so not only then."""
-    found = cluster.labels
-    if not found[ENABLED]:
+    """Return the values of the autoscaler itself.
+
+    They do not depend on the groups, because groups may be added later.
+    """
+    settings = cluster.labels
+    if not settings[ENABLED]:
         return {}
     wanted: topic.Values = {}
     if tag := _tag(cluster):
         wanted["image"] = {"tag": tag}
     arguments = {
-        name: str(found[label])
+        name: str(settings[label])
         for name, label in _ARGUMENTS.items()
-        if found[label] is not None
+        if settings[label] is not None
     }
     if arguments:
         wanted["extraArgs"] = arguments
@@ -172,15 +177,17 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 
     Bounds and tag may wait for the autoscaler, as in Heat's templates.
     """
-    found = cluster.labels
-    needs.check(found, (ENABLED,), _ARGUMENTS.values(), f"{ENABLED.name}=true")
+    settings = cluster.labels
+    topic.check_dependents(
+        settings, (ENABLED,), _ARGUMENTS.values(), f"{ENABLED.name}=true"
+    )
     version = cluster.chart.version
     if (
-        found[ENABLED]
-        and found[MINIMUM] == 0
-        and not chart_versions.applies(_DOWN_TO_ZERO, version)
+        settings[ENABLED]
+        and settings[MINIMUM] == 0
+        and not versions.applies(_DOWN_TO_ZERO, version)
     ):
-        raise found.refused(
+        raise settings.refused(
             MINIMUM,
             "1 or more",
             "charts before 0.26.0 do not scale to zero, and this is "

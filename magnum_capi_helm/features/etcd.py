@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A disk of its own for etcd."""
+"""etcd: its disk, and encryption of the resources that it stores.
+
+The chart reads the encryption key from a Secret that must exist before
+helm runs: :mod:`magnum_capi_helm.lifecycle.encryption_key` makes it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from oslo_config import types
 
-from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import option_types
+from magnum_capi_helm.model import versions
 
 SIZE = labels.Label(
     name="etcd_blockdevice_size",
-    type=option_types.Integer(min=0, max=65536),
+    type=label_types.Integer(min=0, max=65536),
     default=0,
     allowed="a size in GB up to 65536; 0 keeps etcd on the root disk",
     help="Size of a separate disk for etcd.",
@@ -30,38 +37,36 @@ KIND = labels.Label(
     help="What the etcd disk is.",
     becomes=("etcd.blockDevice.type",),
 )
-VOLUME_TYPE = labels.Label(
-    name="etcd_blockdevice_volume_type",
-    type=types.String(),
-    default="",
-    allowed="the name of a Cinder volume type",
+VOLUME_TYPE = label_types.text(
+    "etcd_blockdevice_volume_type",
+    "the name of a Cinder volume type",
     help="Cinder type of the etcd volume.",
     aliases=("etcd_volume_type",),
     former=("etcd_volume_type",),
     becomes=("etcd.blockDevice.volumeType",),
 )
-VOLUME_AZ = labels.Label(
-    name="etcd_blockdevice_volume_az",
-    type=types.String(),
-    default="",
-    allowed="the name of a Cinder availability zone",
+VOLUME_AZ = label_types.text(
+    "etcd_blockdevice_volume_az",
+    "the name of a Cinder availability zone",
     help="Cinder availability zone of the etcd volume.",
     becomes=("etcd.blockDevice.availabilityZone",),
 )
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
-    found = cluster.labels
-    needs.check(found, (SIZE,), (KIND, VOLUME_TYPE, VOLUME_AZ), SIZE.name)
-    if not found[SIZE] or not _is_local(found):
+    settings = cluster.labels
+    topic.check_dependents(
+        settings, (SIZE,), (KIND, VOLUME_TYPE, VOLUME_AZ), SIZE.name
+    )
+    if not settings[SIZE] or not _is_local(settings):
         return
     for label in (VOLUME_TYPE, VOLUME_AZ):
-        if needs.is_given(found, label):
-            raise found.refused(label, f"it with {KIND.name}=volume")
+        if topic.is_given(settings, label):
+            raise settings.refused(label, f"it with {KIND.name}=volume")
 
 
-def _is_local(found: labels.Values) -> bool:
-    return found[KIND].lower() == "local"
+def _is_local(settings: labels.Values) -> bool:
+    return settings[KIND].lower() == "local"
 
 
 def _values(cluster: cluster_spec.Cluster) -> topic.Values:
@@ -83,4 +88,84 @@ TOPIC = topic.Topic(
     labels=(SIZE, KIND, VOLUME_TYPE, VOLUME_AZ),
     cluster=_values,
     check=_check,
+)
+
+
+#: The charts that have the values ``etcd.encryption``.
+_CHARTS = (versions.Range(since="0.16.0"),)
+
+#: ``resource``, ``resource.group``, ``*.group``, ``*.`` (the core group) or
+#: ``*.*``, as an EncryptionConfiguration has them.
+_RESOURCE = r"\A([a-z][a-z0-9-]*(\.[a-z0-9.-]+)?|\*\.(\*|[a-z0-9.-]*))\Z"
+
+ENCRYPTION = labels.Switch(
+    name="etcd_encryption_enabled",
+    default=False,
+    help="Encrypt resources in etcd, with a key that the driver makes for "
+    "each cluster.",
+    becomes=("etcd.encryption.enabled",),
+    charts=_CHARTS,
+)
+ENCRYPTION_PROVIDER = label_types.choice(
+    "etcd_encryption_provider",
+    ("secretbox", "aescbc", "aesgcm"),
+    default="secretbox",
+    help="How etcd's data is encrypted. secretbox is the one that Kubernetes "
+    "recommends: aescbc can be attacked by padding oracles, and aesgcm needs "
+    "a new key every 200000 writes.",
+    becomes=("etcd.encryption.provider",),
+    charts=_CHARTS,
+)
+ENCRYPTED_RESOURCES = labels.Label(
+    name="etcd_encryption_resources",
+    type=types.List(item_type=types.String(regex=_RESOURCE)),
+    default=["secrets"],
+    allowed="a comma separated list of resources",
+    details="an example is secrets,configmaps,widgets.example.org",
+    help="Which resources are encrypted in etcd.",
+    becomes=("etcd.encryption.resources",),
+    charts=_CHARTS,
+)
+
+
+def _check_encryption(cluster: cluster_spec.Cluster) -> None:
+    settings = cluster.labels
+    resources = settings[ENCRYPTED_RESOURCES]
+    # The API server does not start with none, or with one twice.
+    usable = resources and len(set(resources)) == len(resources)
+    if settings[ENCRYPTION] and not usable:
+        raise settings.refused(
+            ENCRYPTED_RESOURCES, "each resource once, at least one"
+        )
+    topic.check_dependents(
+        settings,
+        (ENCRYPTION,),
+        (ENCRYPTION_PROVIDER, ENCRYPTED_RESOURCES),
+        f"{ENCRYPTION.name}=true",
+    )
+
+
+def _encryption_values(cluster: cluster_spec.Cluster) -> topic.Values:
+    settings = cluster.labels
+    if not settings[ENCRYPTION]:
+        return {}
+    encryption = {
+        "enabled": True,
+        "provider": settings[ENCRYPTION_PROVIDER],
+        "resources": settings[ENCRYPTED_RESOURCES],
+    }
+    return {"etcd": {"encryption": encryption}}
+
+
+def needs_key(values: Mapping[str, Any]) -> bool:
+    """Return whether the chart needs the Secret with the key."""
+    encryption = (values.get("etcd") or {}).get("encryption") or {}
+    return bool(encryption.get("enabled"))
+
+
+ENCRYPTION_TOPIC = topic.Topic(
+    name="Encryption at rest",
+    labels=(ENCRYPTION, ENCRYPTION_PROVIDER, ENCRYPTED_RESOURCES),
+    cluster=_encryption_values,
+    check=_check_encryption,
 )

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replacement of unhealthy machines: Cluster API's MachineHealthCheck."""
+"""Replacement of machines by Cluster API.
+
+A MachineHealthCheck replaces unhealthy machines. Machines of the control plane
+are also replaced before their certificates expire: kubeadm makes them for a
+year and renews them only with an upgrade. No chart up to 0.27.0 has a value
+for ``KubeadmControlPlane.spec.rolloutBefore``; for those charts there is
+:mod:`magnum_capi_helm.lifecycle.renew`.
+"""
 
 from __future__ import annotations
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import option_types
+from magnum_capi_helm.model import versions
 
 _SPEC = "nodeGroupDefaults.healthCheck.spec"
 _CONTROL_PLANE_SPEC = "controlPlane.healthCheck.spec"
@@ -23,7 +31,7 @@ ENABLED = labels.Switch(
 )
 MAX_UNHEALTHY: labels.Label[str | int | None] = labels.Label(
     name="auto_healing_max_unhealthy",
-    type=option_types.CountOrPercentage(),
+    type=label_types.CountOrPercentage(),
     default=None,
     allowed="a number of machines from 1, or a percentage such as 40%",
     help="Replace workers only while no more than these of their group are "
@@ -34,7 +42,7 @@ MAX_UNHEALTHY: labels.Label[str | int | None] = labels.Label(
 )
 STARTUP_TIMEOUT: labels.Label[str | None] = labels.Label(
     name="auto_healing_node_startup_timeout",
-    type=option_types.Duration("5m"),
+    type=label_types.Duration("5m"),
     default=None,
     allowed="a duration such as 20m or 1h30m, from 5m",
     help="Replace a machine that has no node after this time. Default: the "
@@ -47,7 +55,7 @@ STARTUP_TIMEOUT: labels.Label[str | None] = labels.Label(
 )
 UNHEALTHY_TIMEOUT: labels.Label[str | None] = labels.Label(
     name="auto_healing_unhealthy_timeout",
-    type=option_types.Duration("1m"),
+    type=label_types.Duration("1m"),
     default=None,
     allowed="a duration such as 90s or 10m, from 1m",
     help="Replace a machine whose node was not ready for this long. "
@@ -60,11 +68,11 @@ UNHEALTHY_TIMEOUT: labels.Label[str | None] = labels.Label(
 )
 
 
-def _timeouts(found: labels.Values) -> topic.Values:
+def _timeouts(settings: labels.Values) -> topic.Values:
     wanted: topic.Values = {}
-    if startup := found[STARTUP_TIMEOUT]:
+    if startup := settings[STARTUP_TIMEOUT]:
         wanted["nodeStartupTimeout"] = startup
-    if unhealthy := found[UNHEALTHY_TIMEOUT]:
+    if unhealthy := settings[UNHEALTHY_TIMEOUT]:
         # The whole list: helm would replace the chart's by a part of it.
         wanted["unhealthyConditions"] = [
             {"type": "Ready", "status": status, "timeout": unhealthy}
@@ -73,11 +81,11 @@ def _timeouts(found: labels.Values) -> topic.Values:
     return wanted
 
 
-def _workers(found: labels.Values) -> topic.Values:
-    """The spec of a health check; empty: as in the chart."""
-    wanted = _timeouts(found)
-    if found[MAX_UNHEALTHY]:
-        wanted["maxUnhealthy"] = found[MAX_UNHEALTHY]
+def _workers(settings: labels.Values) -> topic.Values:
+    """Return the spec of a health check, or {} for the chart's."""
+    wanted = _timeouts(settings)
+    if settings[MAX_UNHEALTHY]:
+        wanted["maxUnhealthy"] = settings[MAX_UNHEALTHY]
     return wanted
 
 
@@ -97,7 +105,7 @@ def _values(cluster: cluster_spec.Cluster) -> topic.Values:
 def _group(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> topic.Values:
-    """What the group has of its own: its labels include the cluster's."""
+    """Return the health check of a group that differs from the cluster's."""
     wanted = _workers(group.labels)
     if not wanted or wanted == _workers(cluster.labels):
         return {}
@@ -109,4 +117,46 @@ TOPIC = topic.Topic(
     labels=(ENABLED, MAX_UNHEALTHY, STARTUP_TIMEOUT, UNHEALTHY_TIMEOUT),
     cluster=_values,
     group=_group,
+)
+
+
+#: What Cluster API's webhook accepts at least.
+_FEWEST = 7
+#: Of a certificate's 365: more would replace machines all the time.
+_MOST = 300
+
+
+class _Days(label_types.Integer):
+    """0, or as many as make sense."""
+
+    def __call__(self, value: object) -> int:
+        days = int(super().__call__(value))
+        if days and not _FEWEST <= days <= _MOST:
+            raise ValueError(f"{days} is neither 0 nor {_FEWEST} to {_MOST}")
+        return days
+
+
+DAYS = labels.Label(
+    name="certificates_expiry_days",
+    type=_Days(),
+    default=0,
+    allowed=f"a number of days from {_FEWEST} to {_MOST}; 0 renews none",
+    help="Replace the control plane's machines, one by one, when their "
+    "certificates expire within so many days. kubeadm's are for a year. "
+    "0: never; an upgrade renews them, too.",
+    becomes=("controlPlane.certificatesExpiryDays",),
+    charts=(versions.Range(since="0.28.0"),),
+)
+
+
+def _renewal_values(cluster: cluster_spec.Cluster) -> topic.Values:
+    days = cluster.labels[DAYS]
+    applies = versions.applies(DAYS.charts, cluster.chart.version)
+    if not days or not applies:
+        return {}
+    return {"controlPlane": {"certificatesExpiryDays": days}}
+
+
+CERTIFICATES = topic.Topic(
+    name="Certificates", labels=(DAYS,), cluster=_renewal_values
 )

@@ -13,7 +13,7 @@ magnum-cluster-api move over unchanged. They are of two classes:
 
 from __future__ import annotations
 
-from magnum_capi_helm.model import unknown_labels
+from magnum_capi_helm.model import labels
 
 #: Values of a label that ask for what this driver does anyway.
 _SAME: dict[str, tuple[str | bool, ...]] = {
@@ -146,14 +146,14 @@ _HARMLESS: dict[str, tuple[str, ...]] = {
 }
 
 #: By name.
-LABELS: dict[str, unknown_labels.Ignored] = {
+LABELS: dict[str, labels.Ignored] = {
     **{
-        name: unknown_labels.Ignored(why, functional=False)
+        name: labels.Ignored(why, functional=False)
         for why, names in _HARMLESS.items()
         for name in names
     },
     **{
-        name: unknown_labels.Ignored(
+        name: labels.Ignored(
             why,
             functional=True,
             same=_SAME.get(name, ()),

@@ -8,6 +8,7 @@ from oslo_config import types
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
 _SECTION = "addons.openstack.cloudConfig.LoadBalancer"
@@ -29,19 +30,9 @@ PROVIDER = labels.Label(
         f"{_SECTION}.lb-provider",
     ),
 )
-ALGORITHM = labels.Label(
-    name="octavia_lb_algorithm",
-    type=types.String(
-        choices=[
-            "",
-            "ROUND_ROBIN",
-            "LEAST_CONNECTIONS",
-            "SOURCE_IP",
-            "SOURCE_IP_PORT",
-        ],
-    ),
-    default="",
-    allowed="ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP or SOURCE_IP_PORT",
+ALGORITHM = label_types.choice(
+    "octavia_lb_algorithm",
+    ("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
     help="Octavia algorithm. Empty: SOURCE_IP_PORT for the provider ovn, "
     "which knows no other, else ROUND_ROBIN.",
     becomes=(f"{_SECTION}.lb-method",),

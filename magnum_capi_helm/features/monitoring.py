@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm.features import switches
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import option_types
 
 _NODE = "addons.monitoring"
 _STACK = f"{_NODE}.kubePrometheusStack.release.values"
@@ -32,7 +31,7 @@ ENABLED = labels.Switch(
 )
 RETENTION_DAYS: labels.Label[int | None] = labels.Label(
     name="monitoring_retention_days",
-    type=option_types.Integer(min=1, max=36500),
+    type=label_types.Integer(min=1, max=36500),
     default=None,
     allowed="a number of days from 1 to 36500",
     help="How long Prometheus keeps its data. Default: the chart's, 90 days.",
@@ -40,7 +39,7 @@ RETENTION_DAYS: labels.Label[int | None] = labels.Label(
 )
 RETENTION_SIZE: labels.Label[int | None] = labels.Label(
     name="monitoring_retention_size",
-    type=option_types.Integer(min=1, max=65536),
+    type=label_types.Integer(min=1, max=65536),
     default=None,
     allowed="a size in GiB from 1 to 65536",
     help="How much data Prometheus keeps at most. Its volume is made a "
@@ -52,7 +51,7 @@ RETENTION_SIZE: labels.Label[int | None] = labels.Label(
 )
 VOLUME_SIZE: labels.Label[int | None] = labels.Label(
     name="monitoring_volume_size",
-    type=option_types.Integer(min=1, max=65536),
+    type=label_types.Integer(min=1, max=65536),
     default=None,
     allowed="a size in GiB from 1 to 65536",
     help="Size of the volume of Prometheus. Default: the chart's, 10 GiB.",
@@ -74,7 +73,7 @@ STORAGE_CLASS = labels.Label(
 )
 INTERVAL: labels.Label[int | None] = labels.Label(
     name="monitoring_interval_seconds",
-    type=option_types.Integer(min=1, max=86400),
+    type=label_types.Integer(min=1, max=86400),
     default=None,
     allowed="a number of seconds from 1 to 86400",
     help="How often Prometheus asks its targets. Default: Prometheus' own.",
@@ -94,20 +93,20 @@ BLACKBOX = labels.Switch(
 )
 
 
-def _volume_size(found: labels.Values) -> int | None:
+def _volume_size(chosen: labels.Values) -> int | None:
     """Size in GiB, or None for the chart's.
 
     Prometheus' documentation wants the limit to be at most 80 to 85 % of
     the disk: data goes in blocks, and only when a block is over the limit.
     """
-    kept = found[RETENTION_SIZE]
-    if found[VOLUME_SIZE] or not kept:
-        return found[VOLUME_SIZE]
+    kept = chosen[RETENTION_SIZE]
+    if chosen[VOLUME_SIZE] or not kept:
+        return chosen[VOLUME_SIZE]
     return kept + -(-kept // 4)
 
 
 def _claim(size: int | None, storage_class: str) -> topic.Values:
-    """A PersistentVolumeClaim's template; empty: as in the chart."""
+    """Return a PersistentVolumeClaim's template; empty: as in the chart."""
     wanted: topic.Values = {}
     if size:
         wanted["resources"] = {"requests": {"storage": f"{size}Gi"}}
@@ -116,44 +115,44 @@ def _claim(size: int | None, storage_class: str) -> topic.Values:
     return {"volumeClaimTemplate": {"spec": wanted}} if wanted else {}
 
 
-def _prometheus(found: labels.Values) -> topic.Values:
+def _prometheus(chosen: labels.Values) -> topic.Values:
     settings = {
-        "retention": (found[RETENTION_DAYS], "d"),
-        "retentionSize": (found[RETENTION_SIZE], "GiB"),
-        "scrapeInterval": (found[INTERVAL], "s"),
+        "retention": (chosen[RETENTION_DAYS], "d"),
+        "retentionSize": (chosen[RETENTION_SIZE], "GiB"),
+        "scrapeInterval": (chosen[INTERVAL], "s"),
     }
     wanted: topic.Values = {
         key: f"{number}{unit}"
         for key, (number, unit) in settings.items()
         if number
     }
-    if claim := _claim(_volume_size(found), found[STORAGE_CLASS]):
+    if claim := _claim(_volume_size(chosen), chosen[STORAGE_CLASS]):
         wanted["storageSpec"] = claim
     return wanted
 
 
-def _stack(found: labels.Values) -> topic.Values:
-    """Values of kube-prometheus-stack."""
+def _stack(chosen: labels.Values) -> topic.Values:
+    """Return values of kube-prometheus-stack."""
     wanted: topic.Values = {}
-    if prometheus := _prometheus(found):
+    if prometheus := _prometheus(chosen):
         wanted["prometheus"] = {"prometheusSpec": prometheus}
-    if claim := _claim(None, found[STORAGE_CLASS]):
+    if claim := _claim(None, chosen[STORAGE_CLASS]):
         wanted["alertmanager"] = {"alertmanagerSpec": {"storage": claim}}
     return wanted
 
 
 def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    found = cluster.labels
-    if not found[ENABLED]:
+    chosen = cluster.labels
+    if not chosen[ENABLED]:
         # Templates may carry the rest: it waits for the switch.
         return {"addons": {"monitoring": {"enabled": False}}}
     monitoring: topic.Values = {
         "enabled": True,
-        **switches.values(cluster, (LOKI, BLACKBOX), below=_NODE),
+        **topic.switch_values(cluster, (LOKI, BLACKBOX), below=_NODE),
     }
-    if stack := _stack(found):
+    if stack := _stack(chosen):
         monitoring["kubePrometheusStack"] = {"release": {"values": stack}}
-    if storage_class := found[STORAGE_CLASS]:
+    if storage_class := chosen[STORAGE_CLASS]:
         persistence = {"storageClassName": storage_class}
         monitoring.setdefault("lokiStack", {})["release"] = {
             "values": {"loki": {"persistence": persistence}}
@@ -162,10 +161,10 @@ def _values(cluster: cluster_spec.Cluster) -> topic.Values:
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
-    found = cluster.labels
-    size, kept = found[VOLUME_SIZE], found[RETENTION_SIZE]
-    if found[ENABLED] and size and kept and size <= kept:
-        raise found.refused(
+    chosen = cluster.labels
+    size, kept = chosen[VOLUME_SIZE], chosen[RETENTION_SIZE]
+    if chosen[ENABLED] and size and kept and size <= kept:
+        raise chosen.refused(
             VOLUME_SIZE, f"more than monitoring_retention_size, {kept} GiB"
         )
 

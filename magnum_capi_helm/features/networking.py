@@ -1,39 +1,188 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Networks of the nodes, the CNI, and what pods and services get."""
+"""Networks and address ranges of nodes, pods and services; the CNI."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import ipaddress
+import itertools
 import re
+from typing import Any
 
-from magnum_capi_helm.features import needs
-from magnum_capi_helm.features import ranges
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import network_types
-from magnum_capi_helm.model import option_types
+from magnum_capi_helm.model import versions
 
 #: Network plugins that the chart installs.
 CNIS = ("calico", "cilium")
 
-#: Where a chart version has the name servers; those in between lost them.
-_OLD_NAME_SERVERS = chart_versions.Range(until="0.10.1")
-_NAME_SERVERS = chart_versions.Range(since="0.16.0")
+#: Charts that pass name servers on. The versions in between ignore them.
+_OLD_NAME_SERVERS = versions.Range(until="0.10.1")
+_NAME_SERVERS = versions.Range(since="0.16.0")
 
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 #: Versions that write ports as their provider understands them.
 _PORTS = (
-    chart_versions.Range(until="0.10.1"),
-    chart_versions.Range(since="0.14.1"),
+    versions.Range(until="0.10.1"),
+    versions.Range(since="0.14.1"),
 )
+
+
+#: kubeadm's limits (``ValidatePodSubnetNodeMask``): a node gets a /24 and a
+#: /64, and the whole range has no more than 2^16 of them.
+_POD_SIZES = (label_types.Sizes(8, 24), label_types.Sizes(48, 64))
+#: kubeadm's limits (``ValidateServiceSubnetSize``): 2^20 addresses and no
+#: fewer than ten.
+_SERVICE_SIZES = (label_types.Sizes(12, 28), label_types.Sizes(108, 124))
+#: The gateway, DHCP servers, load balancer and nodes have to fit in.
+_NODE_SIZES = label_types.Sizes(8, 28)
+
+#: Prefix length of what one node takes of the pods' range: Calico's blocks
+#: as the chart makes them, and Kubernetes' own for Cilium.
+_NODE_BLOCKS = {"calico": 26, "cilium": 24}
+
+FIXED_SUBNET_CIDR = labels.Label(
+    name="fixed_subnet_cidr",
+    type=label_types.IPv4Network(_NODE_SIZES),
+    default="10.0.0.0/24",
+    allowed=f"an IPv4 network without host bits ({_NODE_SIZES})",
+    details="an example is 10.0.0.0/24",
+    help="Network of the nodes when the driver makes it, that is when "
+    "neither fixed_network nor fixed_subnet is given.",
+    becomes=("clusterNetworking.internalNetwork.nodeCidr",),
+)
+PODS: labels.Label[tuple[str, ...]] = labels.Label(
+    name="pods_cidr",
+    type=label_types.ClusterNetworks(*_POD_SIZES),
+    default=("172.16.0.0/13",),
+    allowed=f"an IPv4 network without host bits ({_POD_SIZES[0]}), for "
+    f"dual-stack followed by an IPv6 network ({_POD_SIZES[1]})",
+    details="an example is 10.100.0.0/16",
+    help="Addresses of the pods. With Calico each node takes a /26 at least, "
+    "with Cilium a /24.",
+    aliases=("calico_ipv4pool", "cilium_ipv4pool", "flannel_network_cidr"),
+    becomes=("kubeNetwork.pods.cidrBlocks",),
+)
+SERVICES: labels.Label[tuple[str, ...]] = labels.Label(
+    name="service_cluster_ip_range",
+    type=label_types.ClusterNetworks(*_SERVICE_SIZES),
+    default=("172.24.0.0/13",),
+    allowed=f"an IPv4 network without host bits ({_SERVICE_SIZES[0]}), for "
+    f"dual-stack followed by an IPv6 network ({_SERVICE_SIZES[1]})",
+    details="an example is 10.254.0.0/16",
+    help="Addresses of the Kubernetes services.",
+    becomes=("kubeNetwork.services.cidrBlocks",),
+)
+
+
+def is_made(network: cluster_spec.Network) -> bool:
+    """Return whether Cluster API's provider makes the nodes' network."""
+    return not (network.fixed_id or network.fixed_subnet_id)
+
+
+def node_ranges(cluster: cluster_spec.Cluster) -> tuple[str, ...]:
+    """Return the address ranges of the nodes; () if they are not known."""
+    if is_made(cluster.network):
+        return (cluster.labels[FIXED_SUBNET_CIDR],)
+    return cluster.network.subnet_cidrs
+
+
+def _called(cluster: cluster_spec.Cluster, label: labels.Label[Any]) -> str:
+    """Return the label's name, or the alias that the user gave."""
+    setting = cluster.labels.given(label)
+    return setting[0] if setting else label.name
+
+
+def _named_ranges(cluster: cluster_spec.Cluster) -> Iterator[tuple[str, str]]:
+    """Yield each range with what the user calls it."""
+    for label in (PODS, SERVICES):
+        for each in cluster.labels[label]:
+            yield _called(cluster, label), each
+    network = cluster.network
+    if is_made(network):
+        name = FIXED_SUBNET_CIDR.name
+    else:
+        name = "fixed_subnet" if network.fixed_subnet_id else "fixed_network"
+    for each in node_ranges(cluster):
+        yield name, each
+
+
+def _check_overlap(cluster: cluster_spec.Cluster) -> None:
+    for (one, range_1), (other, range_2) in itertools.combinations(
+        _named_ranges(cluster), 2
+    ):
+        first = ipaddress.ip_network(range_1)
+        second = ipaddress.ip_network(range_2)
+        if first.version == second.version and first.overlaps(second):
+            raise errors.InvalidInput(
+                f"{one} and {other} overlap: give ranges that have no address "
+                f"in common. They are {range_1} and {range_2}"
+            )
+
+
+def _check_families(cluster: cluster_spec.Cluster) -> None:
+    pods, services = cluster.labels[PODS], cluster.labels[SERVICES]
+    name, cidrs = _called(cluster, PODS), ", ".join(pods)
+    if len(pods) != len(services):
+        raise errors.InvalidInput(
+            f"{name} and {_called(cluster, SERVICES)} differ in their IP "
+            "versions: give both IPv4 alone, or both IPv4 and IPv6. They are "
+            f"{cidrs}, and {', '.join(services)}"
+        )
+    if len(pods) == 1:
+        return
+    if cluster.cni != "cilium":
+        # The chart makes Calico's pools of /26 blocks, too large for IPv6;
+        # the addon provider appends to lists, so no value replaces them.
+        raise errors.InvalidInput(
+            f"{name}: IPv6 works with network_driver=cilium, not with "
+            f"{cluster.cni}. It is {cidrs}"
+        )
+    versions = {
+        ipaddress.ip_network(each).version for each in node_ranges(cluster)
+    }
+    # The network is unknown when a group is added to a living cluster.
+    if versions and 6 not in versions:
+        raise errors.InvalidInput(
+            f"{name}: nodes need IPv6 addresses, too; give a fixed_network "
+            f"with an IPv4 and an IPv6 subnet. It is {cidrs}"
+        )
+
+
+def _check_room(cluster: cluster_spec.Cluster) -> None:
+    """Refuse a range of pods that is too small for all nodes."""
+    pods = ipaddress.ip_network(cluster.labels[PODS][0])
+    block = _NODE_BLOCKS[cluster.cni]
+    room = 2 ** (block - pods.prefixlen)
+    groups = (cluster.control_plane, *cluster.node_groups)
+    # While the control plane is replaced there is one node more.
+    wanted = 1 + sum(max(each.count, each.maximum or 0) for each in groups)
+    if wanted > room:
+        raise errors.InvalidInput(
+            f"{_called(cluster, PODS)} has room for {room} nodes of a "
+            f"/{block} each, and the cluster can have {wanted} with the one "
+            f"that an upgrade adds: give a larger network. It is {pods}"
+        )
+
+
+def _check_ranges(cluster: cluster_spec.Cluster) -> None:
+    """Refuse ranges that no cluster works with.
+
+    :raises InvalidInput: naming the labels or fields and their ranges
+    """
+    _check_families(cluster)
+    _check_overlap(cluster)
+    _check_room(cluster)
+
 
 DOMAIN = labels.Label(
     name="dns_cluster_domain",
-    type=network_types.Domain(),
+    type=label_types.Domain(),
     default="cluster.local",
     allowed="a DNS domain in lower case",
     details="an example is cluster.local",
@@ -42,7 +191,7 @@ DOMAIN = labels.Label(
 )
 EXTRA_NETWORKS: labels.Label[tuple[str, ...]] = labels.Label(
     name="extra_network_names",
-    type=option_types.Words(),
+    type=label_types.Words(),
     default=(),
     allowed="names or UUIDs of networks separated by spaces",
     help="Networks in which each worker gets one more port.",
@@ -66,8 +215,8 @@ EXTRA_PORT_SECURITY = labels.Switch(
 
 def _internal(cluster: cluster_spec.Cluster) -> topic.Values:
     network = cluster.network
-    if ranges.is_made(network):
-        return {"nodeCidr": cluster.labels[ranges.FIXED_SUBNET_CIDR]}
+    if is_made(network):
+        return {"nodeCidr": cluster.labels[FIXED_SUBNET_CIDR]}
     internal: topic.Values = {}
     if network.fixed_id:
         internal["networkFilter"] = {"id": network.fixed_id}
@@ -83,28 +232,28 @@ def _networking(cluster: cluster_spec.Cluster) -> topic.Values:
     if network.external_id:
         networking["externalNetworkId"] = network.external_id
     # Only a subnet that the provider makes takes name servers.
-    if network.dns_nameservers and ranges.is_made(network):
+    if network.dns_nameservers and is_made(network):
         old = cluster.chart.version in _OLD_NAME_SERVERS
         place = networking if old else internal
         place["dnsNameservers"] = list(network.dns_nameservers)
     return networking
 
 
-def _kube_network(found: labels.Values) -> topic.Values:
-    """What differs from the chart's own, which the defaults repeat."""
+def _kube_network(settings: labels.Values) -> topic.Values:
+    """Return the settings that differ from the chart's defaults."""
     values: topic.Values = {}
-    for key, label in (("pods", ranges.PODS), ("services", ranges.SERVICES)):
-        cidrs = found[label]
+    for key, label in (("pods", PODS), ("services", SERVICES)):
+        cidrs = settings[label]
         if cidrs != label.default:
             values[key] = {"cidrBlocks": list(cidrs)}
-    if found[DOMAIN] != DOMAIN.default:
-        values["serviceDomain"] = found[DOMAIN]
+    if settings[DOMAIN] != DOMAIN.default:
+        values["serviceDomain"] = settings[DOMAIN]
     return values
 
 
 def _cni(cluster: cluster_spec.Cluster) -> topic.Values:
     values: topic.Values = {"type": cluster.cni}
-    if len(cluster.labels[ranges.PODS]) > 1:
+    if len(cluster.labels[PODS]) > 1:
         values["cilium"] = {"release": {"values": {"ipv6": {"enabled": True}}}}
     return values
 
@@ -126,7 +275,10 @@ def _reference(ref: str) -> topic.Values:
 def _group(
     _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> topic.Values:
-    """The group's own list: one in the defaults could not be taken away."""
+    """Return the ports of a group.
+
+    A list in the chart's defaults could not be removed for one group.
+    """
     extra = group.labels[EXTRA_NETWORKS]
     if not extra:
         return {}
@@ -140,7 +292,7 @@ def _group(
 
 def _check_ports(cluster: cluster_spec.Cluster) -> None:
     for group in (cluster.control_plane, *cluster.node_groups):
-        needs.check(
+        topic.check_dependents(
             group.labels,
             (EXTRA_NETWORKS,),
             (EXTRA_PORT_SECURITY,),
@@ -150,19 +302,19 @@ def _check_ports(cluster: cluster_spec.Cluster) -> None:
 
 def _check_name_servers(cluster: cluster_spec.Cluster) -> None:
     network, version = cluster.network, cluster.chart.version
-    if not network.dns_nameservers or not ranges.is_made(network):
+    if not network.dns_nameservers or not is_made(network):
         return
     applied = (_OLD_NAME_SERVERS, _NAME_SERVERS)
-    if not chart_versions.applies(applied, version):
+    if not versions.applies(applied, version):
         raise errors.InvalidInput(
             "dns_nameserver: give it with a chart version that applies it. "
             f"It is {','.join(network.dns_nameservers)}; charts "
-            f"{chart_versions.describe(applied)} do, and this is {version}"
+            f"{versions.describe(applied)} do, and this is {version}"
         )
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
-    ranges.check(cluster)
+    _check_ranges(cluster)
     _check_ports(cluster)
     _check_name_servers(cluster)
 
@@ -170,9 +322,9 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 TOPIC = topic.Topic(
     name="Networks",
     labels=(
-        ranges.FIXED_SUBNET_CIDR,
-        ranges.PODS,
-        ranges.SERVICES,
+        FIXED_SUBNET_CIDR,
+        PODS,
+        SERVICES,
         DOMAIN,
         EXTRA_NETWORKS,
         EXTRA_PORT_SECURITY,

@@ -9,17 +9,16 @@ import re
 from oslo_config import types
 
 from magnum_capi_helm.features import autoscaling
-from magnum_capi_helm.features import needs
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import node_types
-from magnum_capi_helm.model import option_types
+from magnum_capi_helm.model import node_label_types
 
 
 def _root_volume(key: str) -> tuple[str, ...]:
-    """Where a key of the boot volume is in the values."""
+    """Return the paths of a key of the boot volume in the values."""
     return tuple(
         f"{machine}.machineRootVolume.{key}"
         for machine in ("controlPlane", "nodeGroups[]")
@@ -28,7 +27,7 @@ def _root_volume(key: str) -> tuple[str, ...]:
 
 BOOT_VOLUME_SIZE: labels.Label[int | None] = labels.Label(
     name="boot_volume_size",
-    type=option_types.Integer(min=0, max=65536),
+    type=label_types.Integer(min=0, max=65536),
     default=None,
     allowed="a size in GB up to 65536; 0 boots from the flavor's own disk",
     help="Boot each machine from a Cinder volume of this size. Default: "
@@ -46,11 +45,9 @@ BOOT_VOLUME_TYPE: labels.Label[str | None] = labels.Label(
     scope=labels.Scope.NODEGROUP,
     becomes=_root_volume("volumeType"),
 )
-BOOT_VOLUME_ZONE = labels.Label(
-    name="boot_volume_availability_zone",
-    type=types.String(),
-    default="",
-    allowed="the name of a Cinder availability zone",
+BOOT_VOLUME_ZONE = label_types.text(
+    "boot_volume_availability_zone",
+    "the name of a Cinder availability zone",
     help="Availability zone of the boot volume and of the volume for "
     "containers. Default: the zone of the machine.",
     scope=labels.Scope.NODEGROUP,
@@ -68,9 +65,9 @@ KUBE_TAG = labels.Label(
     "where the image has no property kube_version.",
     becomes=("kubernetesVersion",),
 )
-NODE_LABELS: labels.Label[node_types.Pairs] = labels.Label(
+NODE_LABELS: labels.Label[node_label_types.Pairs] = labels.Label(
     name="node_labels",
-    type=node_types.NodeLabels(),
+    type=node_label_types.NodeLabels(),
     default=(),
     allowed="key=value pairs that a kubelet may set, separated by commas",
     help="Labels of the Kubernetes nodes of worker groups. Those of "
@@ -78,12 +75,12 @@ NODE_LABELS: labels.Label[node_types.Pairs] = labels.Label(
     scope=labels.Scope.NODEGROUP,
     becomes=("nodeGroups[].nodeLabels",),
 )
-NODE_TAINTS: labels.Label[node_types.Taints] = labels.Label(
+NODE_TAINTS: labels.Label[node_label_types.Taints] = labels.Label(
     name="node_taints",
-    type=node_types.NodeTaints(),
+    type=node_label_types.NodeTaints(),
     default=(),
     allowed="key=value:effect or key:effect, separated by commas, with the "
-    f"effects {', '.join(node_types.EFFECTS)}",
+    f"effects {', '.join(node_label_types.EFFECTS)}",
     help="Taints of the Kubernetes nodes of worker groups, which they have "
     "from the moment they join. Those of the nodegroup's own field "
     "node_taints are stronger.",
@@ -124,7 +121,7 @@ def _machine(group: cluster_spec.NodeGroup) -> topic.Values:
 def volume(
     group: cluster_spec.NodeGroup, size: str, disk: cluster_spec.Disk
 ) -> topic.Values:
-    """A volume of a machine; without a zone it is made in the machine's.
+    """Return a volume of a machine, by default in the machine's zone.
 
     :param size: the chart's key of the size
     """
@@ -157,14 +154,16 @@ def _values(cluster: cluster_spec.Cluster) -> topic.Values:
 
 
 def _metadata(cluster: cluster_spec.Cluster) -> dict[str, str]:
-    """Nova metadata that tells a biller whose servers these are."""
+    """Return Nova metadata that names the cluster, for billing."""
     ours = {
         "magnum_cluster_uuid": cluster.uuid,
         "magnum_cluster_name": cluster.name,
         "magnum_template_name": cluster.template,
     }
-    known = {key: text[:_METADATA_LIMIT] for key, text in ours.items() if text}
-    return {**known, **dict(cluster.site.metadata)}
+    metadata = {
+        key: text[:_METADATA_LIMIT] for key, text in ours.items() if text
+    }
+    return {**metadata, **dict(cluster.site.metadata)}
 
 
 def _group(
@@ -187,8 +186,10 @@ def _group(
 
 def _node_labels(group: cluster_spec.NodeGroup) -> dict[str, str]:
     return {
-        _ROLE: node_types.label_value(group.role),
-        _NODEGROUP: node_types.label_value(group.magnum_name or group.name),
+        _ROLE: node_label_types.as_node_label_value(group.role),
+        _NODEGROUP: node_label_types.as_node_label_value(
+            group.magnum_name or group.name
+        ),
         **dict(group.node_labels),
     }
 
@@ -212,17 +213,17 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 
 
 def _check_volume(group: cluster_spec.NodeGroup) -> None:
-    """Refuse what is said of a volume that is not made."""
-    found, boots = group.labels, group.boot_disk.size
-    if not boots and needs.is_given(found, BOOT_VOLUME_TYPE):
-        raise found.refused(
+    """Refuse settings of a volume that is not made."""
+    settings, boots = group.labels, group.boot_disk.size
+    if not boots and topic.is_given(settings, BOOT_VOLUME_TYPE):
+        raise settings.refused(
             BOOT_VOLUME_TYPE,
             f"it together with {BOOT_VOLUME_SIZE.name}, without which "
             "machines boot from the flavor's own disk",
         )
     no_volume = not boots and not group.container_disk.size
-    if no_volume and needs.is_given(found, BOOT_VOLUME_ZONE):
-        raise found.refused(
+    if no_volume and topic.is_given(settings, BOOT_VOLUME_ZONE):
+        raise settings.refused(
             BOOT_VOLUME_ZONE,
             f"it together with {BOOT_VOLUME_SIZE.name} or docker_volume_size",
         )
@@ -261,9 +262,9 @@ def _check_image(
 
 
 def _minor(version: str) -> int | None:
-    """The minor version of a Kubernetes 1.x; None: it is not known."""
-    found = _KUBERNETES.match(version)
-    return int(found["minor"]) if found else None
+    """Return the minor version of a Kubernetes 1.x; None: it is not known."""
+    match = _KUBERNETES.match(version)
+    return int(match["minor"]) if match else None
 
 
 TOPIC = topic.Topic(
@@ -279,4 +280,92 @@ TOPIC = topic.Topic(
     cluster=_values,
     group=_group,
     check=_check,
+)
+
+
+CONTAINER_VOLUME_TYPE = label_types.text(
+    "docker_volume_type",
+    "the name of a Cinder volume type",
+    help="Cinder type of the volume for images and containers, which "
+    "machines have if docker_volume_size is given. Default: "
+    "[cinder] default_docker_volume_type.",
+    scope=labels.Scope.NODEGROUP,
+    becomes=(
+        "controlPlane.additionalBlockDevices.containers.volumeType",
+        "nodeGroups[].additionalBlockDevices.containers.volumeType",
+    ),
+)
+
+#: Name of the device, and so its tag, and label of its file system.
+_CONTAINERS = "containers"
+_FOLDER = "/var/lib/containerd"
+
+#: Ubuntu mounts it in cloud-init's network stage, before sysinit.target and
+#: so before containerd first starts; at later boots the option sees to that.
+#: No command is needed, which all groups would share: one group more with a
+#: volume leaves the machines of the others alone.
+_MOUNT = [
+    f"LABEL={_CONTAINERS}",
+    _FOLDER,
+    "ext4",
+    "defaults,nofail,x-systemd.before=containerd.service",
+]
+
+
+def _has_disk(group: cluster_spec.NodeGroup) -> bool:
+    return bool(group.container_disk.size)
+
+
+def _container_values(group: cluster_spec.NodeGroup) -> topic.Values:
+    if not _has_disk(group):
+        return {}
+    device = volume(group, "size", group.container_disk)
+    filesystem = {
+        "device": f"/dev/disk/openstack/by-tag/{_CONTAINERS}",
+        "filesystem": "ext4",
+        "label": _CONTAINERS,
+    }
+    return {
+        "additionalBlockDevices": {_CONTAINERS: {**device, "type": "Volume"}},
+        "kubeadmConfigSpec": {
+            "diskSetup": {"filesystems": [filesystem]},
+            "mounts": [list(_MOUNT)],
+        },
+    }
+
+
+def _container_cluster_values(cluster: cluster_spec.Cluster) -> topic.Values:
+    machine = _container_values(cluster.control_plane)
+    return {"controlPlane": machine} if machine else {}
+
+
+def _container_group_values(
+    _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+) -> topic.Values:
+    return _container_values(group)
+
+
+def _check_container_disks(cluster: cluster_spec.Cluster) -> None:
+    for group in (cluster.control_plane, *cluster.node_groups):
+        if _has_disk(group) and group.image.os_distro == "flatcar":
+            raise errors.InvalidInput(
+                f"docker_volume_size={group.container_disk.size}: machines "
+                "of flatcar can't find the volume at their first boot; use "
+                "an image of ubuntu, or a larger boot volume"
+            )
+        settings = group.labels
+        if not _has_disk(group) and topic.is_given(
+            settings, CONTAINER_VOLUME_TYPE
+        ):
+            raise settings.refused(
+                CONTAINER_VOLUME_TYPE, "it together with docker_volume_size"
+            )
+
+
+CONTAINER_STORAGE = topic.Topic(
+    name="Container storage",
+    labels=(CONTAINER_VOLUME_TYPE,),
+    cluster=_container_cluster_values,
+    group=_container_group_values,
+    check=_check_container_disks,
 )

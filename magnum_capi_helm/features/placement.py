@@ -5,19 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import copy
 import dataclasses
 
 from oslo_config import types
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
-ZONE = labels.Label(
-    name="availability_zone",
-    type=types.String(),
-    default="",
-    allowed="the name of a Nova availability zone",
+ZONE = label_types.text(
+    "availability_zone",
+    "the name of a Nova availability zone",
     help="Availability zone of the machines. The control plane follows it "
     "unless control_plane_availability_zones is given.",
     scope=labels.Scope.NODEGROUP,
@@ -34,19 +34,9 @@ CONTROL_PLANE_ZONES: labels.Label[list[str]] = labels.Label(
         "controlPlane.omitFailureDomain",
     ),
 )
-SERVER_GROUP_POLICY = labels.Label(
-    name="server_group_policies",
-    type=types.String(
-        choices=[
-            "",
-            "soft-anti-affinity",
-            "anti-affinity",
-            "soft-affinity",
-            "affinity",
-        ]
-    ),
-    default="",
-    allowed="soft-anti-affinity, anti-affinity, soft-affinity or affinity",
+SERVER_GROUP_POLICY = label_types.choice(
+    "server_group_policies",
+    ("soft-anti-affinity", "anti-affinity", "soft-affinity", "affinity"),
     help="Policy of the Nova server group that each nodegroup, the control "
     "plane included, gets. Default: no server group.",
     scope=labels.Scope.NODEGROUP,
@@ -57,7 +47,7 @@ SERVER_GROUP_POLICY = labels.Label(
 def control_plane_zones(
     control_plane: cluster_spec.NodeGroup,
 ) -> tuple[str, ...]:
-    """The zones of the control plane; empty: Nova chooses."""
+    """Return the zones of the control plane; empty: Nova chooses."""
     zones = [
         each for each in control_plane.labels[CONTROL_PLANE_ZONES] if each
     ]
@@ -66,16 +56,16 @@ def control_plane_zones(
     return tuple(dict.fromkeys(zones))
 
 
-def zones(found: labels.Values) -> tuple[str, ...]:
-    """Every zone that the labels of a new cluster name."""
-    named = (*found[CONTROL_PLANE_ZONES], found[ZONE])
+def zones(settings: labels.Values) -> tuple[str, ...]:
+    """Return every zone that the labels of a new cluster name."""
+    named = (*settings[CONTROL_PLANE_ZONES], settings[ZONE])
     return tuple(dict.fromkeys(filter(None, named)))
 
 
 def server_groups(
     groups: tuple[cluster_spec.NodeGroup, ...],
 ) -> dict[str, str]:
-    """The chart's name of each group that needs a server group -> policy."""
+    """Return the policies of server groups, by the chart's group name."""
     return {
         group.name: group.labels[SERVER_GROUP_POLICY]
         for group in groups
@@ -86,20 +76,43 @@ def server_groups(
 def with_server_groups(
     cluster: cluster_spec.Cluster, ids: Mapping[str, str]
 ) -> cluster_spec.Cluster:
-    """The cluster with its server groups.
+    """Return the cluster with its server groups.
 
     :param ids: the chart's name of a group -> id
     """
 
     def placed(group: cluster_spec.NodeGroup) -> cluster_spec.NodeGroup:
-        known = ids.get(group.name, group.server_group_id)
-        return dataclasses.replace(group, server_group_id=known)
+        group_id = ids.get(group.name, group.server_group_id)
+        return dataclasses.replace(group, server_group_id=group_id)
 
     return dataclasses.replace(
         cluster,
         control_plane=placed(cluster.control_plane),
         node_groups=tuple(map(placed, cluster.node_groups)),
     )
+
+
+def with_server_group_ids(
+    values: topic.Values,
+    cluster: cluster_spec.Cluster,
+    ids: Mapping[str, str],
+) -> topic.Values:
+    """Return the values of a new cluster with its server groups.
+
+    An overlay may have given the control plane another one.
+
+    :param values: made of the cluster, before it had server groups
+    :param ids: the chart's name of a group -> ID
+    """
+    if not ids:
+        return values
+    result = copy.deepcopy(values)
+    if own := ids.get(cluster.control_plane.name):
+        result["controlPlane"].setdefault("serverGroupId", own)
+    for item in result["nodeGroups"]:
+        if item["name"] in ids:
+            item["serverGroupId"] = ids[item["name"]]
+    return result
 
 
 def _machine(group: cluster_spec.NodeGroup) -> topic.Values:

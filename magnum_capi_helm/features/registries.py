@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where machines pull images from: mirrors, passwords, another prefix.
+"""Registries of images: mirrors, passwords and another prefix.
 
 containerd asks the hosts that a registry's ``hosts.toml`` names one after the
 other and then its ``server`` (containerd, ``docs/hosts.md``). The chart
@@ -13,11 +13,10 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-from oslo_config import types
-
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
 #: What every version of the chart has a mirror for.
@@ -48,20 +47,19 @@ Mirrors: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def is_registry(text: str) -> bool:
-    """Whether it is ``host`` or ``host:port``."""
+    """Return whether the text is ``host`` or ``host:port``."""
     return len(text) <= _LONGEST and _REGISTRY.fullmatch(text) is not None
 
 
 def is_prefix(text: str) -> bool:
-    """Whether it is ``host[:port][/path]``, may be with a slash behind it."""
+    """Return whether the text is ``host[:port][/path][/]``."""
     return _PREFIX.fullmatch(text) is not None
 
 
-class _Mirrors(types.ConfigType):
+class _Mirrors(label_types.TextType):
     """``registry=URL`` pairs, or ``none``: no registry has a mirror."""
 
-    def __init__(self) -> None:
-        super().__init__(type_name="registry=URL pairs")
+    kind = "registry=URL pairs"
 
     def __call__(self, value: str | Mirrors) -> Mirrors:
         if not isinstance(value, str):
@@ -72,16 +70,13 @@ class _Mirrors(types.ConfigType):
         pairs = [part for part in re.split(r"[\s,]+", value) if part]
         if not pairs:
             raise ValueError("no mirror")
-        found: dict[str, list[str]] = {}
+        mirrors: dict[str, list[str]] = {}
         for pair in pairs:
             registry, _, url = pair.partition("=")
             if not is_registry(registry):
                 raise ValueError(f"{registry!r} is not a registry")
-            found.setdefault(registry, []).append(url)
-        return tuple((each, _urls(urls)) for each, urls in found.items())
-
-    def __repr__(self) -> str:
-        return "Mirrors"
+            mirrors.setdefault(registry, []).append(url)
+        return tuple((each, _urls(urls)) for each, urls in mirrors.items())
 
     def _formatter(self, value: Mirrors) -> str:
         return (
@@ -94,16 +89,16 @@ class _Mirrors(types.ConfigType):
         )
 
 
-def _urls(given: list[str]) -> tuple[str, ...]:
-    if given == [_NONE]:
+def _urls(urls: list[str]) -> tuple[str, ...]:
+    if urls == [_NONE]:
         return ()
-    if not all(_URL.fullmatch(url) for url in given):
-        raise ValueError(f"{given!r} are not URLs")
-    return tuple(_api(url) for url in given)
+    if not all(_URL.fullmatch(url) for url in urls):
+        raise ValueError(f"{urls!r} are not URLs")
+    return tuple(_api(url) for url in urls)
 
 
 def _api(url: str) -> str:
-    """The address of the registry's API, as containerd would complete it.
+    """Return the URL of the registry's API, as containerd completes it.
 
     The chart makes containerd take an address as it is (``override_path``).
     """
@@ -112,22 +107,15 @@ def _api(url: str) -> str:
     return url if "v2" in path else f"{url}/v2"
 
 
-class _Prefix(types.ConfigType):
+class _Prefix(label_types.TextType):
     """A registry with a path, or nothing."""
 
-    def __init__(self) -> None:
-        super().__init__(type_name="registry")
+    kind = "registry"
 
     def __call__(self, value: str) -> str:
         if value and not is_prefix(value):
             raise ValueError(f"{value!r} is not a registry")
         return value.rstrip("/")
-
-    def __repr__(self) -> str:
-        return "Prefix"
-
-    def _formatter(self, value: str) -> str:
-        return value
 
 
 MIRRORS: labels.Label[Mirrors | None] = labels.Label(
@@ -183,7 +171,7 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 
 
 def _insecure(host: str) -> topic.Values:
-    """Any certificate is good, and plain HTTP too, as docker has it."""
+    """Accept any certificate, and plain HTTP, as docker does."""
     return {
         "upstream": f"http://{host}",
         "mirrors": [{"url": f"https://{host}/v2", "skipVerify": True}],
@@ -193,7 +181,7 @@ def _insecure(host: str) -> topic.Values:
 def _entry(
     registry: str, urls: tuple[str, ...], operators: str | None
 ) -> list[str] | topic.Values:
-    """One registry's mirrors; the operator's stands in for the registry."""
+    """Return the mirrors of a registry, the operator's as the last one."""
     if operators is None or registry not in _MIRRORED:
         return list(urls)
     host, _, path = operators.partition("/")
@@ -204,24 +192,28 @@ def _entry(
 
 
 def _mirrors(cluster: cluster_spec.Cluster) -> topic.Values | None:
-    """By registry; where a value is None helm takes the chart's own away.
+    """Return the mirrors by registry.
 
-    Empty: the chart's defaults stay. None: not one of them does.
+    helm removes the chart's default of a registry whose value is None.
+
+    :returns: {} keeps the chart's defaults; None removes all of them
     """
-    given = cluster.labels[MIRRORS]
+    chosen = cluster.labels[MIRRORS]
     operators = cluster.site.registry_mirror
     host = cluster.insecure_registry
     insecure = {host: _insecure(host)} if host else {}
-    if given == ():
+    if chosen == ():
         none = dict.fromkeys(_CHART_DEFAULTS)
         return {**none, **insecure} if insecure else None
-    found: topic.Values = {}
+    entries: topic.Values = {}
     if operators:
-        found.update((each, _entry(each, (), operators)) for each in _MIRRORED)
-    found.update(insecure)
-    for registry, urls in given or ():
-        found[registry] = _entry(registry, urls, operators) if urls else None
-    return found
+        entries.update(
+            (each, _entry(each, (), operators)) for each in _MIRRORED
+        )
+    entries.update(insecure)
+    for registry, urls in chosen or ():
+        entries[registry] = _entry(registry, urls, operators) if urls else None
+    return entries
 
 
 def _values(cluster: cluster_spec.Cluster) -> topic.Values:

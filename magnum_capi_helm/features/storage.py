@@ -2,8 +2,8 @@
 
 """Storage classes of the Cinder CSI driver, one per volume type.
 
-Kubernetes lets nobody change the parameters of a class: a cluster keeps the
-classes that it was created with.
+The parameters of a class are immutable: a cluster keeps the classes that it
+was created with.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from oslo_config import types
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
 #: Topology key of the Cinder CSI driver (cloud-provider-openstack).
@@ -42,20 +43,18 @@ AVAILABILITY_ZONE = labels.Label(
     former=("csi_cinder_availability_zone",),
     becomes=(f"{_CLASS}.availabilityZone",),
 )
-RECLAIM_POLICY = labels.Label(
-    name="csi_cinder_reclaim_policy",
-    type=types.String(choices=["Retain", "Delete"]),
+RECLAIM_POLICY = label_types.choice(
+    "csi_cinder_reclaim_policy",
+    ("Retain", "Delete"),
     default="Retain",
-    allowed="Retain or Delete",
     help="What becomes of a volume when its claim is deleted.",
     former=("csi_cinder_reclaim_policy",),
     becomes=(f"{_CLASS}.reclaimPolicy",),
 )
-BINDING_MODE = labels.Label(
-    name="csi_cinder_volume_binding_mode",
-    type=types.String(choices=["WaitForFirstConsumer", "Immediate"]),
+BINDING_MODE = label_types.choice(
+    "csi_cinder_volume_binding_mode",
+    ("WaitForFirstConsumer", "Immediate"),
     default="WaitForFirstConsumer",
-    allowed="WaitForFirstConsumer or Immediate",
     help="When a claim gets its volume.",
     former=("csi_cinder_volume_binding_mode",),
     becomes=(f"{_CLASS}.volumeBindingMode",),
@@ -119,7 +118,7 @@ def _class(
 
 
 def _classes(cluster: cluster_spec.Cluster) -> topic.Values:
-    """The chart's own class stays off where none is the default one."""
+    """Return the classes; without a default, the chart's own class is off."""
     csi: topic.Values = {"defaultStorageClass": {"enabled": False}}
     others = []
     for item in cluster.storage_classes:
@@ -150,4 +149,129 @@ TOPIC = topic.Topic(
         VOLUMES_POLICY,
     ),
     cluster=_values,
+)
+
+
+_MANILA = "addons.openstack.csiManila"
+_PARAMETERS = f"{_MANILA}.defaultStorageClass.parameters"
+
+_UUID = r"\A([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?\Z"
+
+_NFS = "nfs"
+_CEPHFS = "cephfs"
+
+#: Mounts NFS shares for Manila's driver, at the socket where that one looks
+#: by default (``/var/lib/kubelet/plugins/csi-nfsplugin``), in its namespace.
+NFS_MOUNTER: topic.Values = {
+    "namespace": "openstack-system",
+    "chart": {
+        "repo": "https://raw.githubusercontent.com/kubernetes-csi/"
+        "csi-driver-nfs/master/charts",
+        "name": "csi-driver-nfs",
+        "version": "4.13.1",
+    },
+    "values": {},
+}
+
+MANILA = labels.Switch(
+    name="manila_csi_enabled",
+    default=False,
+    help="Install the Manila CSI driver and the StorageClass csi-manila, for "
+    "volumes that many pods write to.",
+    becomes=(f"{_MANILA}.enabled",),
+)
+SHARE_TYPE = labels.Label(
+    name="manila_csi_share_type",
+    type=types.String(regex=TEXT),
+    default="",
+    allowed="the name of a Manila share type, without { and }",
+    help="Share type of the StorageClass csi-manila; needed with "
+    "manila_csi_enabled.",
+    becomes=(f"{_PARAMETERS}.type",),
+)
+PROTOCOL = labels.Label(
+    name="manila_csi_protocol",
+    type=types.String(choices=[_NFS, _CEPHFS], ignore_case=True),
+    default=_NFS,
+    allowed="nfs or cephfs",
+    help="Protocol of the shares of that type.",
+    becomes=(
+        f"{_MANILA}.defaultStorageClass.provisioner",
+        "addons.csi.cephfs.enabled",
+        "addons.custom",
+    ),
+)
+SHARE_NETWORK = labels.Label(
+    name="manila_csi_share_network_id",
+    type=types.String(regex=_UUID),
+    default="",
+    allowed="the UUID of a Manila share network",
+    help="Share network of the shares; only for share types with "
+    "driver_handles_share_servers.",
+    becomes=(f"{_PARAMETERS}.shareNetworkID",),
+)
+
+
+def _check_manila(cluster: cluster_spec.Cluster) -> None:
+    settings = cluster.labels
+    if settings[MANILA]:
+        _check_class(settings)
+    topic.check_dependents(
+        settings,
+        (MANILA,),
+        (SHARE_TYPE, PROTOCOL, SHARE_NETWORK),
+        f"{MANILA.name}=true",
+    )
+
+
+def _check_class(settings: labels.Values) -> None:
+    if not settings[SHARE_TYPE]:
+        # Manila has no default type that a class could leave out.
+        raise settings.refused(MANILA, f"it together with {SHARE_TYPE.name}")
+    if settings[SHARE_NETWORK] and settings[PROTOCOL].lower() == _CEPHFS:
+        # Manila's CephFS driver handles no share servers, so it refuses one.
+        raise settings.refused(
+            SHARE_NETWORK, f"it with {PROTOCOL.name}={_NFS} only"
+        )
+
+
+def _mounter(site: cluster_spec.Site) -> topic.Values:
+    """Return the release of the NFS driver, from the operator's repository.
+
+    The chart's own addons are redirected elsewhere; it knows nothing of this.
+    """
+    chart = dict(NFS_MOUNTER["chart"])
+    if site.addon_repository:
+        chart["repo"] = site.addon_repository
+    return {"kind": "HelmRelease", "spec": {**NFS_MOUNTER, "chart": chart}}
+
+
+def _manila_values(cluster: cluster_spec.Cluster) -> topic.Values:
+    settings = cluster.labels
+    if not settings[MANILA]:
+        return {}
+    protocol = settings[PROTOCOL].lower()
+    parameters = {"type": settings[SHARE_TYPE]}
+    if settings[SHARE_NETWORK]:
+        parameters["shareNetworkID"] = settings[SHARE_NETWORK]
+    manila = {
+        "enabled": True,
+        "defaultStorageClass": {
+            "provisioner": f"{protocol}.manila.csi.openstack.org",
+            "parameters": parameters,
+        },
+    }
+    mounter: topic.Values = (
+        {"custom": {"csi-driver-nfs": _mounter(cluster.site)}}
+        if protocol == _NFS
+        else {"csi": {"cephfs": {"enabled": True}}}
+    )
+    return {"addons": {"openstack": {"csiManila": manila}, **mounter}}
+
+
+SHARED_VOLUMES = topic.Topic(
+    name="Shared volumes",
+    labels=(MANILA, SHARE_TYPE, PROTOCOL, SHARE_NETWORK),
+    cluster=_manila_values,
+    check=_check_manila,
 )

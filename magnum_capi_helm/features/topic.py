@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a topic is: its labels and its share of the values."""
+"""A topic: its labels, its checks and its part of the chart values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 import dataclasses
 import enum
 from typing import Any, TypeAlias
 
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import versions
 
 #: Chart values, or a part of them.
 Values: TypeAlias = dict[str, Any]
@@ -18,7 +19,7 @@ Values: TypeAlias = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """What machines get at their first boot, beside what the chart adds.
+    """Files and commands of machines, in addition to those of the chart.
 
     Lists of several topics are joined in the order of the topics; in values
     of a topic's own a list has one writer.
@@ -33,8 +34,18 @@ class Setup:
     after: tuple[str, ...] = ()
 
 
+def machine_file(path: str, content: str, permissions: str) -> Values:
+    """Return an item of ``files`` that root owns."""
+    return {
+        "path": path,
+        "owner": "root:root",
+        "permissions": permissions,
+        "content": content,
+    }
+
+
 class Nodes(enum.Enum):
-    """Whose setup it is."""
+    """The machines that a setup is for."""
 
     CONTROL_PLANE = "control plane"
     WORKERS = "workers"
@@ -79,3 +90,73 @@ class Topic:
     )
     setup: Callable[[cluster_spec.Cluster, Nodes], Setup] = _no_setup
     check: Callable[[cluster_spec.Cluster], None] = _no_check
+
+
+def check_dependents(
+    settings: labels.Values,
+    switches: Iterable[labels.Label[Any]],
+    dependent: Iterable[labels.Label[Any]],
+    wanted: str,
+) -> None:
+    """Refuse labels of a feature that is off.
+
+    Otherwise a user would believe that the feature is on. Defaults of the
+    operator do not count, nor labels beside an explicit "off".
+
+    :param switches: one of them is enough
+    :param wanted: what to give with such a label, in words
+    :raises LabelError: for the first one
+    """
+    if any(settings[each] or settings.given(each) for each in switches):
+        return
+    for label in dependent:
+        if is_given(settings, label):
+            raise settings.refused(label, f"it together with {wanted}")
+
+
+def is_given(settings: labels.Values, label: labels.Label[Any]) -> bool:
+    """Return whether a user gave the label a value.
+
+    Labels that can't change any more are no reason to refuse a request.
+    """
+    setting = settings.given(label)
+    return (
+        setting is not None
+        and not settings.lasts(label)
+        and bool(setting[1].strip())
+    )
+
+
+def switch_values(
+    cluster: cluster_spec.Cluster,
+    switches: Iterable[labels.Label[bool]],
+    *,
+    below: str = "addons",
+    always: bool = False,
+) -> Values:
+    """Return the values of addons that can be switched on or off.
+
+    A switch is sent if it was given or differs from its default, so that
+    overlays of the operator win otherwise. It is never sent to a chart
+    version that does not have the addon.
+
+    :param switches: each becomes the path ``<below>.<addon>.enabled``
+    :param always: send them whatever their values are
+    """
+    return {
+        _addon_of(label, below): {"enabled": cluster.labels[label]}
+        for label in switches
+        if versions.applies(label.charts, cluster.chart.version)
+        and (always or _is_turned(cluster.labels, label))
+    }
+
+
+def _is_turned(settings: labels.Values, label: labels.Label[bool]) -> bool:
+    return (
+        settings.given(label) is not None or settings[label] != label.default
+    )
+
+
+def _addon_of(label: labels.Label[bool], below: str) -> str:
+    path = label.becomes[0]
+    return path.removeprefix(f"{below}.").removesuffix(".enabled")

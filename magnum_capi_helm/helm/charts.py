@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import hashlib
 import os
 import pathlib
 import re
@@ -29,8 +30,7 @@ from typing import Protocol
 
 from oslo_log import log
 
-from magnum_capi_helm.helm import checksums
-from magnum_capi_helm.helm import full_disk
+from magnum_capi_helm.helm import complaints
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -87,7 +87,7 @@ class Store:
         self._helm = helm
         self._temporary = temporary
         self._filling = threading.Lock()
-        self._checksums = checksums.Checksums()
+        self._checksums = Checksums()
 
     def has(self, chart: cluster_spec.Chart) -> bool:
         """Return whether the chart is in the store itself."""
@@ -217,10 +217,10 @@ class Store:
     def _verified(self, file: pathlib.Path, *, record: bool = True) -> str:
         try:
             return self._checksums.verify(file, record=record)
-        except checksums.DamagedError:
+        except DamagedError:
             raise errors.ChartUnavailable(
                 f"{file} is damaged or was replaced: it is not what "
-                f"{checksums.path_of(file).name} says. Remove both files to "
+                f"{path_of(file).name} says. Remove both files to "
                 "have the chart fetched anew, or the .sha256 alone to use "
                 "the chart as it is"
             ) from None
@@ -241,11 +241,11 @@ class Store:
             if os.path.exists(target):
                 return
             what = f"chart {name_of(chart)} {chart.version}"
-            with full_disk.told(what), _staging(target.parent) as staging:
+            with complaints.told(what), _staging(target.parent) as staging:
                 found = self._fetched(chart, source, staging)
                 _check_version(found, chart.version, source)
                 # It is the checksum of a chart that somebody removed.
-                checksums.path_of(target).unlink(missing_ok=True)
+                path_of(target).unlink(missing_ok=True)
                 _put(found, target)
 
     def _mend(
@@ -266,7 +266,7 @@ class Store:
             if self._usable(target):
                 return
             found = self._fetched(chart, source, staging)
-            if checksums.digest(found) == checksums.recorded(target):
+            if digest(found) == recorded(target):
                 os.replace(found, target)
                 LOG.warning("%s was damaged, and was fetched anew", target)
 
@@ -292,7 +292,7 @@ class Store:
             else:
                 shutil.copy(source.name, staging / file)
         except (errors.HelmError, OSError) as error:
-            if full_disk.is_meant(error):
+            if complaints.is_meant(error):
                 raise
             why = error.strerror if isinstance(error, OSError) else error
             hint = "check the label capi_helm_chart_version"
@@ -452,3 +452,77 @@ def _file_name(chart: cluster_spec.Chart) -> str:
     # Not every character is one for every file system and registry.
     name = f"{name_of(chart)}-{chart.version}.tgz"
     return re.sub(r"[^A-Za-z0-9._+-]", "_", name)
+
+
+#: Size, time of the last change in ns, and inode: what tells, at the cost of
+#: one system call, that a file is still the one that was read.
+_Looks = tuple[int, int, int]
+
+
+class DamagedError(Exception):
+    """A file is not what its record says."""
+
+
+class Checksums:
+    """The checksums that this process knows to be right."""
+
+    def __init__(self) -> None:
+        self._known: dict[pathlib.Path, tuple[_Looks, str]] = {}
+
+    def verify(self, file: pathlib.Path, *, record: bool = True) -> str:
+        """Return the checksum; read the file once per process and change.
+
+        :param record: write a record of a file that has none, which an
+            operator put there by hand
+        :raises DamagedError: the file is not what was recorded
+        :raises OSError: the file can't be read
+        """
+        looks = _looks(file)
+        known = self._known.get(file)
+        if known is not None and known[0] == looks:
+            return known[1]
+        found = digest(file)
+        if wanted := recorded(file):
+            if wanted != found:
+                raise DamagedError
+        elif record:
+            # A process that can't write it trusts the file as it is.
+            with contextlib.suppress(OSError):
+                write(file, found)
+        else:
+            return found
+        self._known[file] = (looks, found)
+        return found
+
+
+def write(file: pathlib.Path, checksum: str) -> None:
+    """Write the checksum of a file beside it, whole or not at all."""
+    target = path_of(file)
+    writer = f"{os.getpid()}-{threading.get_ident()}"
+    staged = target.with_name(f".{target.name}.{writer}")
+    staged.write_text(f"{checksum}  {file.name}\n")
+    os.replace(staged, target)
+
+
+def path_of(file: pathlib.Path) -> pathlib.Path:
+    """Where the checksum of a file is recorded."""
+    return file.with_name(f"{file.name}.sha256")
+
+
+def digest(file: pathlib.Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def recorded(file: pathlib.Path) -> str:
+    """What the record says; empty when there is none."""
+    try:
+        text = path_of(file).read_text()
+    except FileNotFoundError:
+        return ""
+    return (text.split() or ["an empty record"])[0].lower()
+
+
+def _looks(file: pathlib.Path) -> _Looks:
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns, found.st_ino

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
+from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import stranded
 
 
-def apis(text: str) -> frozenset[stranded.Api]:
+def apis(text: str) -> frozenset[api_versions.Api]:
     """Which APIs the objects of a manifest are of.
 
     :raises HelmError: it can't be read
@@ -25,7 +25,7 @@ def apis(text: str) -> frozenset[stranded.Api]:
     return frozenset(api for api, _ in _objects(text))
 
 
-def moved(text: str, moves: Mapping[stranded.Api, str]) -> str:
+def moved(text: str, moves: Mapping[api_versions.Api, str]) -> str:
     """The manifest with objects named in other versions of their groups.
 
     References from one object to another stay: helm writes what differs
@@ -45,7 +45,7 @@ def moved(text: str, moves: Mapping[stranded.Api, str]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _objects(text: str) -> Iterator[tuple[stranded.Api, yaml.Node]]:
+def _objects(text: str) -> Iterator[tuple[api_versions.Api, yaml.Node]]:
     """What each object is of, and where its ``apiVersion`` stands."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -64,4 +64,4 @@ def _objects(text: str) -> Iterator[tuple[stranded.Api, yaml.Node]]:
             }
             version, kind = fields.get("apiVersion"), fields.get("kind")
             if isinstance(version, yaml.ScalarNode) and kind is not None:
-                yield stranded.api(version.value, str(kind.value)), version
+                yield api_versions.api(version.value, str(kind.value)), version

@@ -19,11 +19,10 @@ from typing import Any, Protocol
 
 import yaml
 
-from magnum_capi_helm.features import shared_storage
-from magnum_capi_helm.helm import image_names
+from magnum_capi_helm.features import storage
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import supported
+from magnum_capi_helm.model import versions
 
 #: File of the names of all images, below the repository.
 IMAGES = "images.txt"
@@ -119,14 +118,12 @@ def contents(
     if everything:
         addons = package.values.get("addons") or {}
         # The driver knows one more than the chart.
-        known = _known(
-            {**addons, "nfs": shared_storage.NFS_MOUNTER}, package.version
-        )
+        known = _known({**addons, "nfs": storage.NFS_MOUNTER}, package.version)
         found |= dict.fromkeys(each for each in known if each not in found)
     return Contents(
         addons=tuple(sorted(found, key=lambda each: each.name)),
         images=frozenset(
-            image_names.find(
+            find(
                 each
                 for each in objects
                 # The images of machines are no images of containers.
@@ -174,7 +171,7 @@ def images_of(helm: Helm, addon: Addon, chart: pathlib.Path) -> frozenset[str]:
     except errors.HelmError:
         # A word in the place of what only a cluster knows may not do.
         objects = _rendered(helm, str(chart), {}, addon)
-    return frozenset(image_names.find(objects))
+    return frozenset(find(objects))
 
 
 def finish(helm: Helm, images: Iterable[str], directory: pathlib.Path) -> None:
@@ -194,7 +191,7 @@ def _sample(
     package: packages.Package, values: Mapping[str, Any], network: str
 ) -> dict[str, Any]:
     """Values of a cluster that is none, with those of the operator."""
-    tested = supported.find(package.version)
+    tested = versions.find_tested(package.version)
     kubernetes = tested.kubernetes[1] if tested else _KUBERNETES
     base = {**_SAMPLE, "kubernetesVersion": f"{kubernetes}.0"}
     own = packages.merged(base, values, keep_nulls=True)
@@ -279,3 +276,77 @@ def _known(node: Mapping[str, Any], version: str) -> Iterator[Addon]:
     for value in node.values():
         if isinstance(value, Mapping):
             yield from _known(value, version)
+
+
+_PATH = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"
+_TAG = r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?:@sha256:[0-9a-f]{64})?"
+_IMAGE_NAME = re.compile(
+    rf"(?:[A-Za-z0-9.-]+(?::[0-9]+)?/)?{_PATH}(?:/{_PATH})*{_TAG}"
+)
+#: An argument or an environment variable says nothing about what it is: a
+#: host, a path and a tag are asked for.
+_ARGUMENT = re.compile(
+    rf"(?:--?[\w.-]+=)?((?:[a-z0-9-]+\.)+[a-z]+(?::[0-9]+)?(?:/{_PATH})+"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]*|@sha256:[0-9a-f]{64})+)"
+)
+#: Taints look alike (node-role.kubernetes.io/control-plane:NoSchedule).
+_NO_REGISTRY = ".kubernetes.io"
+
+
+def find(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Full names of all images: registry, path, and tag or digest.
+
+    Fields named ``image``; the parts ``repository``, ``image`` and
+    ``version`` by which custom resources name one; and what looks like an
+    image among the arguments and the environment of containers.
+    """
+    for each in objects:
+        yield from _in_node(each)
+
+
+def full(name: str) -> str:
+    """The name of an image as containerd completes it."""
+    first, slash, _ = name.partition("/")
+    if not slash:
+        name = f"docker.io/library/{name}"
+    elif not ("." in first or ":" in first or first == "localhost"):
+        name = f"docker.io/{name}"
+    last = name.rpartition("/")[2]
+    return name if ":" in last or "@" in last else f"{name}:latest"
+
+
+def _in_node(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for each in node:
+            yield from _in_node(each)
+    elif isinstance(node, Mapping):
+        yield from _in_fields(node)
+        for key, value in node.items():
+            if key in ("args", "command"):
+                yield from _in_arguments(value)
+            elif key == "env" and isinstance(value, list):
+                yield from _in_arguments(
+                    each.get("value")
+                    for each in value
+                    if isinstance(each, Mapping)
+                )
+            yield from _in_node(value)
+
+
+def _in_fields(node: Mapping[str, Any]) -> Iterator[str]:
+    image = node.get("image")
+    if not isinstance(image, str) or not image:
+        return
+    repository, version = node.get("repository"), node.get("version")
+    if repository and version:
+        digest = str(version).startswith("sha256:")
+        image = f"{repository}/{image}{'@' if digest else ':'}{version}"
+    if _IMAGE_NAME.fullmatch(image):
+        yield full(image)
+
+
+def _in_arguments(values: Any) -> Iterator[str]:
+    for each in values or ():
+        found = _ARGUMENT.fullmatch(each) if isinstance(each, str) else None
+        if found and _NO_REGISTRY not in found[1].partition("/")[0]:
+            yield found[1]

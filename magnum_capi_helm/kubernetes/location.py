@@ -1,32 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a cluster's objects are on the management cluster, and whose."""
+"""Namespace, release and labels of a cluster's objects."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import names
 
-#: Labels of what the driver writes (as 1.4.0).
+#: Namespace and release.
+Scope: TypeAlias = tuple[str, str]
+
+#: Labels of the objects that the driver writes (as 1.4.0).
 CLUSTER_UUID = "magnum.openstack.org/cluster-uuid"
 USER_ID = "magnum.openstack.org/user-id"
 
 
 def namespace(project_id: str) -> str:
-    """The namespace of a project under the configured prefix."""
+    """Return the namespace of a project, under the configured prefix."""
     return names.namespace(conf.CONF.capi_helm.namespace_prefix, project_id)
 
 
+def scope_of(cluster: Any) -> Scope:
+    """Return namespace and release of a cluster that has a ``stack_id``."""
+    return namespace(cluster.project_id), str(cluster.stack_id)
+
+
 def object_labels(cluster: Any, release: str) -> dict[str, str]:
-    """Labels of what the driver itself writes for a cluster."""
-    found = {
+    """Return the labels of objects that the driver writes for a cluster."""
+    labels = {
         "magnum.openstack.org/project-id": cluster.project_id,
         USER_ID: cluster.user_id,
         CLUSTER_UUID: cluster.uuid,
         "cluster.x-k8s.io/cluster-name": release,
     }
     return {
-        key: names.label_value(value) for key, value in found.items() if value
+        key: names.label_value(value) for key, value in labels.items() if value
     }

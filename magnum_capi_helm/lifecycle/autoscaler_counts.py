@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counts that the autoscaler chose, written into Magnum's rows.
+"""Write the counts that the autoscaler chose into Magnum's rows.
 
-It changes machines behind Magnum's back, and users read the count there.
-The count is part of the fingerprint of what the rows want, which release and
-intent carry: they get the new one first, so that nothing looks unapplied and
-nothing is applied. Of a cluster that changes, or is to be changed, nothing is
-touched: then the rows say what a user wants.
+It changes machines behind Magnum's back, and users read the count there. The
+count is part of the fingerprint of the rows, which release and desired state
+carry: they get the new one first, so that nothing looks unapplied and nothing
+is applied. In a cluster that changes, the rows say what a user wants, and
+nothing is written.
 """
 
 from __future__ import annotations
@@ -14,21 +14,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 import contextlib
 import dataclasses
-import time
 from typing import Any
 
 from oslo_log import log
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.operations import state_secret
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import nodegroup as nodegroup_status
 from magnum_capi_helm.status import view
@@ -40,34 +37,32 @@ def differs(
     cluster: Any,
     nodegroups: list[Any],
     rows_now: requested_groups.Rows,
-    seen: view.View,
+    objects: view.View,
 ) -> bool:
-    """Whether the autoscaler chose other counts than the rows'.
+    """Return whether the autoscaler chose other counts than the rows have.
 
-    :param seen: of any age; it only says whether to look closer
+    :param objects: of any age; the answer only says whether to look closer
     """
-    return bool(_chosen(cluster, nodegroups, rows_now, seen))
+    return bool(_chosen(cluster, nodegroups, rows_now, objects))
 
 
 def follow(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    """Write other counts than the rows', if there are any, under the Lease.
+    """Write the live counts into the rows, under the Lease.
 
-    :raises CapiHelmError: it could not be read or written
+    :raises CapiHelmError: they could not be read or written
     """
-    scope = operation.scope_of(cluster)
-    labels = location.object_labels(cluster, scope[1])
-    # With the Lease held somebody changes the cluster: the next poll looks.
-    with (
-        contextlib.suppress(errors.LeaseHeld),
-        rt.leases.hold(*scope, labels) as hold,
-    ):
-        row = rows.fresh(context, cluster)
-        hold.orphaned = row is None
-        if row is None or hold.marked_deleted:
-            return
-        rows_now, nodegroups = rows.read(row)
-        fresh = rt.snapshots.get(scope, not_before=time.monotonic())
-        save(rt, row, nodegroups, rows_now, fresh.decode())
+    operation = operations.Operation(context, cluster, rt)
+    # If the Lease is held, the cluster changes: the next poll looks again.
+    with contextlib.suppress(errors.LeaseHeld), operation.lock() as locked:
+        if not locked.deleting:
+            observed = operation.observe()
+            save(
+                rt,
+                locked.row,
+                observed.nodegroups,
+                rows.wants(locked.row, observed.nodegroups),
+                observed.view,
+            )
 
 
 def save(
@@ -75,14 +70,15 @@ def save(
     cluster: Any,
     nodegroups: list[Any],
     rows_now: requested_groups.Rows,
-    seen: view.View,
+    objects: view.View,
 ) -> None:
     """Write the live counts. Only under the Lease.
 
-    :param seen: read under the Lease
+    :param objects: read under the Lease
     """
-    chosen = _chosen(cluster, nodegroups, rows_now, seen)
-    if not chosen or not _restamped(rt, cluster, rows_now, chosen, seen):
+    chosen = _chosen(cluster, nodegroups, rows_now, objects)
+    operation = operations.Operation(None, cluster, rt)
+    if not chosen or not _stamp(operation, rows_now, chosen, objects):
         return
     for nodegroup in nodegroups:
         if nodegroup.uuid in chosen:
@@ -94,54 +90,54 @@ def _chosen(
     cluster: Any,
     nodegroups: list[Any],
     rows_now: requested_groups.Rows,
-    seen: view.View,
+    objects: view.View,
 ) -> dict[str, int]:
-    """Counts to write, by the UUIDs of the groups; none while it changes."""
+    """Return counts to write, by the UUIDs of the groups.
+
+    Nothing while the cluster changes, or while the release has not what the
+    rows want.
+    """
     statuses = [cluster.status, *(each.status for each in nodegroups)]
     if any(map(rows.in_progress, statuses)) or rows_now.leaving:
         return {}
-    known = rows_now.known_as(seen.group_names())
+    named = rows_now.known_as(objects.group_names())
     live = {
-        each.uuid: nodegroup_status.replicas(found).wanted
-        for each in known.workers
-        if each.chart_name in seen.autoscaled()
-        and (found := seen.deployment(each.chart_name)) is not None
-        and not view.deleting(found)
+        each.uuid: nodegroup_status.replicas(deployment).wanted
+        for each in named.workers
+        if each.chart_name in objects.autoscaled()
+        and (deployment := objects.deployment(each.chart_name)) is not None
+        and not view.deleting(deployment)
     }
-    counts = {each.uuid: each.count for each in known.workers}
+    counts = {each.uuid: each.count for each in named.workers}
     chosen = {
         uuid: count for uuid, count in live.items() if count != counts[uuid]
     }
-    stamp = cluster_status.fingerprint(seen.cluster)
+    fingerprint = cluster_status.fingerprint(objects.cluster)
     applied = (rows_now.fingerprint(), rows_now.counted(live).fingerprint())
-    return chosen if stamp is None or stamp in applied else {}
+    return chosen if fingerprint is None or fingerprint in applied else {}
 
 
-def _restamped(
-    rt: runtime.Runtime,
-    cluster: Any,
+def _stamp(
+    operation: operations.Operation,
     rows_now: requested_groups.Rows,
     chosen: Mapping[str, int],
-    seen: view.View,
+    objects: view.View,
 ) -> bool:
-    """Give intent and release the fingerprint that the rows will have.
+    """Give desired state and release the fingerprint of the rows to come.
 
     :returns: whether the rows may be written
     """
-    scope = operation.scope_of(cluster)
+    rt, scope = operation.runtime, operation.scope
     new = rows_now.counted(chosen).fingerprint()
-    found = state_secret.read(rt, scope).wanted
-    if found is not None and found.fingerprint != new:
-        if found.fingerprint != rows_now.fingerprint():
+    desired = stored_state.read(rt, scope).desired
+    if desired is not None and desired.fingerprint != new:
+        if desired.fingerprint != rows_now.fingerprint():
             return False
-        labels = location.object_labels(cluster, scope[1])
-        same = dataclasses.replace(found, fingerprint=new)
-        operation.write_intent(rt, scope, same, labels)
-    stamp = cluster_status.fingerprint(seen.cluster)
-    if stamp is not None and stamp != new:
+        operation.store(dataclasses.replace(desired, fingerprint=new))
+    live = cluster_status.fingerprint(objects.cluster)
+    if live is not None and live != new:
+        note = {requested_groups.FINGERPRINT_ANNOTATION: new}
         rt.management.patch(
-            kinds.CLUSTER,
-            *scope,
-            {"metadata": {"annotations": {values.INTENT_ANNOTATION: new}}},
+            kinds.CLUSTER, *scope, {"metadata": {"annotations": note}}
         )
     return True

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Creation of a cluster.
+"""Create a cluster.
 
-First everything that can be refused is looked at, with nothing written.
-Then, under the Lease: ``stack_id``, the credential, the CA Secrets, server
-groups, the intent, helm. From the first write on nothing is raised; the
-status tells, and the polls go on with whatever is not done.
+1. Magnum has saved the cluster and its default nodegroups. If the driver
+   raises, Magnum marks the cluster as failed.
+2. Resolve labels and references, build the values, check quota, fetch the
+   chart, read the certificates, ask the management cluster who it is. All
+   that can be refused is refused here, with nothing written.
+3. Make the project's namespace, and take the Lease.
+4. Save ``stack_id`` and the identity of the management cluster, unless the
+   user has deleted the cluster meanwhile. From here on nothing is raised.
+5. Make the application credential; write the certificate authorities, the key
+   for etcd and the server groups; store the desired state.
+6. Run helm. The polls go on with whatever is not done.
 """
 
 from __future__ import annotations
@@ -19,264 +26,237 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.credentials import application
-from magnum_capi_helm.credentials import identity
-from magnum_capi_helm.credentials import keypairs
+from magnum_capi_helm.credentials import application_credential
+from magnum_capi_helm.credentials import cloud_secret
+from magnum_capi_helm.credentials import keypair as keypairs
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.features import encryption
+from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import placement
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import encryption_key
-from magnum_capi_helm.lifecycle import reconcile
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management_clusters import identity as cluster_identity
+from magnum_capi_helm.management_clusters import placement as cluster_placement
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import names
-from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.model import timing
-from magnum_capi_helm.operations import assembly
-from magnum_capi_helm.operations import deferred
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.operations import state_secret
-from magnum_capi_helm.planes import familiar
-from magnum_capi_helm.planes import namespaces
-from magnum_capi_helm.planes import origin
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import quota
-from magnum_capi_helm.resolve import requested
 
 LOG = log.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """All that was found out before the first write.
+    """The results of the checks before the first write.
 
-    :param found: the project's namespace
+    :param namespace: the project's namespace; None: it does not exist
     """
 
-    release: str
-    namespace: str
-    found: client.Object | None
-    labels: dict[str, str]
     session: Any
     cluster: cluster_spec.Cluster
     values: topic.Values
     certificates: list[client.Object]
-    files: identity.Files
-    origin: origin.Record
+    access: cloud_secret.CloudAccess
+    location: cluster_identity.Record
+    namespace: client.Object | None
     keypair: cluster_spec.Keypair | None
 
 
-def create(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+def create(operation: operations.Operation) -> None:
     """Create the release of a cluster.
 
-    :param cluster: Magnum's row, already saved, with its nodegroups
+    :param operation: with the management cluster that was chosen
     :raises CapiHelmError: the request was refused; nothing was written
     """
+    rt, done = operation.runtime, False
     with timing.measured() as measured:
-        if release := _create(rt, context, cluster):
-            LOG.info("created release %s: %s", release, measured)
-
-
-def _create(rt: runtime.Runtime, context: Any, cluster: Any) -> str:
-    """Create it; the release, unless its creation goes on with the polls."""
-    with rt.planning.turn():
-        plan = _plan(rt, context, cluster)
-    namespaces.ensure(rt, plan.namespace, plan.found)
-    scope = (plan.namespace, plan.release)
-    done = claimed = False
-    with (
-        # The status says so, and it goes on in its turn.
-        contextlib.suppress(errors.NoTurn),
-        deferred.queued(rt, cluster, reconcile.go_on),
-        rt.leases.hold(*scope, plan.labels, new=True) as hold,
-    ):
-        if hold.marked_deleted:
-            return ""
-        claimed = _claim(context, cluster, plan)
-        if claimed:
-            done = _finish(rt, context, cluster, plan, hold)
-    if not claimed:
-        # No deletion will come by: one without stack_id needs no management
-        # cluster.
-        rt.leases.delete(*scope)
-    return plan.release if done else ""
-
-
-def _plan(rt: runtime.Runtime, context: Any, cluster: Any) -> _Plan:
-    release = names.release(cluster.name, cluster.uuid)
-    namespace = location.namespace(cluster.project_id)
-    labels = location.object_labels(cluster, release)
-    session = sessions.user_session(context)
-    application.owner(session)
-    authorities = certificates.fetch(context, cluster)
-    # Keys are decrypted, and the management cluster is asked who it is and
-    # what it has, while the cloud answers.
-    with timing.Threads(2) as pool:
-        answering = pool.submit(_here, rt, namespace)
-        secrets = pool.submit(
-            certificates.secrets, authorities, namespace, release, labels
+        with rt.create_slots.slot():
+            plan = _plan(operation)
+        cluster_placement.ensure_namespace(
+            rt, operation.namespace, plan.namespace
         )
-        requested.check_unknown(cluster)
+        with (
+            # The status says so, and it goes on in its turn.
+            contextlib.suppress(errors.NoTurn),
+            operation.queued(operations.Operation.apply),
+            operation.lock(new=True) as locked,
+        ):
+            done = _claim(locked, plan) and _make(locked, plan)
+        if done:
+            LOG.info("created release %s: %s", operation.release, measured)
+
+
+def _plan(operation: operations.Operation) -> _Plan:
+    """Check all that can be refused.
+
+    Keys are decrypted and the management cluster is asked while the cloud
+    answers.
+    """
+    rt, cluster = operation.runtime, operation.cluster
+    session = sessions.user_session(operation.context)
+    application_credential.owner_of(session)
+    authorities = certificates.fetch(operation.context, cluster)
+    with timing.Threads(2) as pool:
+        answering = pool.submit(_check_place, rt, operation.namespace)
+        secrets = pool.submit(
+            certificates.secrets,
+            authorities,
+            *operation.scope,
+            operation.object_labels,
+        )
         cloud = catalogue.Cloud(session)
         cloud.expect_keypair(cluster.keypair)
-        spec_now = resolve_cluster.resolve(cluster, cloud, release)
-        keypair = keypairs.chosen(cloud, cluster.keypair)
-        quota.check_cluster(cloud, spec_now)
-        rt.charts.ensure(spec_now.chart)
-        here, found = answering.result()
-        familiar.check(rt, here)
+        resolved = resolve_cluster.resolve(cluster, cloud, operation.release)
+        built = values.checked(resolved)
+        keypair = keypairs.find(cloud, cluster.keypair)
+        quota.check_cluster(cloud, resolved)
+        rt.charts.ensure(resolved.chart)
+        location, namespace = answering.result()
+        cluster_placement.check_accepted(rt, location)
         return _Plan(
-            release=release,
-            namespace=namespace,
-            found=found,
-            labels=labels,
             session=session,
-            cluster=spec_now,
-            values=assembly.values_of(rt, spec_now),
+            cluster=resolved,
+            values=operator_files.complete(rt, resolved, built),
             certificates=secrets.result(),
-            files=identity.files(session),
-            origin=here,
+            access=cloud_secret.cloud_access(session),
+            location=location,
+            namespace=namespace,
             keypair=keypair,
         )
 
 
-def _here(
-    rt: runtime.Runtime, namespace: str
-) -> tuple[origin.Record, client.Object | None]:
-    """Which management cluster answers, and the namespace, if it has it.
+def _check_place(
+    rt: runtime.Runtime, name: str
+) -> tuple[cluster_identity.Record, client.Object | None]:
+    """Return the identity of the management cluster, and the namespace.
 
-    :raises Frozen: nothing is made there for now
+    :raises Frozen: it is frozen for maintenance
     :raises NotSupported: the namespace is another Magnum's
     :raises ManagementUnserved: it has no Cluster API
     """
-    here = origin.here(rt)
-    rt.anchor.check()
+    location = cluster_identity.here(rt)
+    rt.maintenance.check()
     rt.management.expect(kinds.CLUSTER)
-    found = rt.management.get(kinds.NAMESPACE, "", namespace)
-    namespaces.check(found)
-    return here, found
+    namespace = rt.management.get(kinds.NAMESPACE, "", name)
+    cluster_placement.check_namespace(namespace)
+    return location, namespace
 
 
-def _claim(context: Any, cluster: Any, plan: _Plan) -> bool:
-    """Save ``stack_id``, unless the user deleted the cluster meanwhile."""
-    row = rows.fresh(context, cluster)
-    if row is None or rows.action(row.status) == "DELETE":
+def _claim(locked: operations.Locked, plan: _Plan) -> bool:
+    """Save ``stack_id``, unless the user deleted the cluster meanwhile.
+
+    Then the Lease goes, too: a deletion without ``stack_id`` asks no
+    management cluster.
+    """
+    operation = locked.operation
+    cluster, release = operation.cluster, operation.release
+    if locked.deleting:
         LOG.info("cluster %s was deleted before it was made", cluster.uuid)
+        locked.hold.orphaned = True
         return False
-    origin.record(rows.all_groups(cluster), plan.release, plan.origin)
-    cluster.stack_id = plan.release
+    cluster_identity.record(rows.all_groups(cluster), release, plan.location)
+    cluster.stack_id = release
     cluster.save()
     return True
 
 
-def _finish(
-    rt: runtime.Runtime,
-    context: Any,
-    cluster: Any,
-    plan: _Plan,
-    hold: Any,
-) -> bool:
-    """Write it all; whether that got through.
+def _make(locked: operations.Locked, plan: _Plan) -> bool:
+    """Write everything; return whether helm ran.
 
-    :raises NoTurn: all but helm is done
+    :raises NoTurn: everything but helm is done
     """
+    operation = locked.operation
     resumable = False
     try:
-        rows_now = _prepare(rt, cluster, plan)
+        desired = _prepare(operation, plan)
         resumable = True
-        row = rows.fresh(context, cluster)
-        if row is None:
+        if locked.reread() is None:
             raise errors.CapiHelmError("the cluster was deleted")
-        operation.apply(rt, row, rows_now, hold)
+        locked.apply(stored_state.StoredState(desired))
         return True
     except errors.LeaseLost as error:
-        LOG.warning("Creating cluster %s: %s", cluster.uuid, error)
+        LOG.warning("Creating cluster %s: %s", operation.cluster.uuid, error)
         return False
     except errors.CapiHelmError as error:
         failure = error
-    _leave(context, cluster, failure, resumable and failure.retriable)
+    _save_failure(operation, failure, resumable and failure.retriable)
     if isinstance(failure, errors.NoTurn):
         raise failure
     return False
 
 
 def _prepare(
-    rt: runtime.Runtime, cluster: Any, plan: _Plan
-) -> requested_groups.Rows:
-    """Write all that helm, and whoever goes on later, needs."""
-    scope = (plan.namespace, plan.release)
+    operation: operations.Operation, plan: _Plan
+) -> desired_state.DesiredState:
+    """Write all that helm and the polls need; return the desired state."""
+    management = operation.runtime.management
+    scope, labels = operation.scope, operation.object_labels
     # Keystone takes its time for a credential: the rest is written meanwhile.
     with timing.Threads(4) as pool:
         writing: list[futures.Future[Any]] = [
             pool.submit(
-                application.ensure,
-                rt.management,
-                *scope,
-                cluster=cluster,
-                session=plan.session,
-                labels=plan.labels,
-                files=plan.files,
+                cloud_secret.create, operation, plan.session, plan.access
             ),
             *(
-                pool.submit(rt.management.apply, kinds.SECRET, secret)
+                pool.submit(management.apply, kinds.SECRET, secret)
                 for secret in plan.certificates
             ),
         ]
-        if encryption.needs_key(plan.values):
-            encryption_key.ensure(rt.management, *scope, plan.labels)
+        if etcd.needs_key(plan.values):
+            encryption_key.ensure(management, *scope, labels)
         if plan.keypair is not None:
-            parked = keypairs.packed_key(plan.keypair)
-            state_secret.park(rt, scope, plan.labels, parked)
-        values_now = _with_server_groups(rt, plan)
+            operation.patch_stored(keypairs.to_secret(plan.keypair))
+        complete = _with_server_groups(operation, plan)
         for each in writing:
             each.result()
-    rows_now, _ = rows.read(cluster)
-    wish = desired_state.Intent(
-        plan.cluster.chart, values_now, rows_now.fingerprint(), time.time()
+    rows_now, _ = rows.read(operation.cluster)
+    desired = desired_state.DesiredState(
+        plan.cluster.chart, complete, rows_now.fingerprint(), time.time()
     )
-    operation.write_intent(rt, scope, wish, plan.labels)
-    return rows_now
+    return operation.store(desired)
 
 
-def _with_server_groups(rt: runtime.Runtime, plan: _Plan) -> topic.Values:
-    """The values, with the ids of the server groups that are made now."""
+def _with_server_groups(
+    operation: operations.Operation, plan: _Plan
+) -> topic.Values:
+    """Make the server groups; return the values with their IDs."""
     cluster = plan.cluster
     ids = server_groups.ensure(
-        rt.management,
-        (plan.namespace, plan.release),
-        plan.labels,
+        operation.runtime.management,
+        operation.scope,
+        operation.object_labels,
         plan.session,
         placement.server_groups((cluster.control_plane, *cluster.node_groups)),
     )
-    if not ids:
-        return plan.values
-    return assembly.values_of(rt, placement.with_server_groups(cluster, ids))
+    return placement.with_server_group_ids(plan.values, cluster, ids)
 
 
-def _leave(
-    context: Any,
-    cluster: Any,
+def _save_failure(
+    operation: operations.Operation,
     error: errors.CapiHelmError,
     resumable: bool,
 ) -> None:
-    """After the first write: say what happened, and let the polls go on.
+    """After the first write: save the reason, and let the polls go on.
 
-    :param resumable: whether the polls can; they have no user's token, so
-        not before the credential and the intent are written
+    :param resumable: whether the polls can go on; they have no user's token,
+        so not before the credential and the desired state are written
     """
+    cluster = operation.cluster
     write = LOG.info if isinstance(error, errors.NoTurn) else LOG.warning
     write("Creating cluster %s: %s", cluster.uuid, error)
-    row = rows.fresh(context, cluster)
+    row = rows.fresh(operation.context, cluster)
     if row is None or rows.action(row.status) == "DELETE":
         return
     if resumable:

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Deletion of a cluster, one step at a time, from every state.
+"""Delete a cluster, from every state, one step at a time.
 
-:func:`begin` marks the cluster and starts; :func:`step` is called by each
-poll until nothing is left. Every step may be repeated. The Secrets, which
-hold what is needed to go on, are the last to go, and the Lease after them.
+1. The request marks the Lease and uninstalls the release. Each poll then
+   takes a step, until nothing is left. Every step can be repeated.
+2. A namespace that was deleted took all objects along: delete the credentials
+   in Keystone, and the cluster is gone.
+3. Under the Lease, uninstall the release. Delete the Cluster object if helm
+   has no record of it, and wait for the machines.
+4. Delete what workloads left in the cloud, and wait for the network.
+5. Delete what helm keeps, then the server groups, while a credential exists.
+6. Delete the credentials in Keystone, then the Secrets, the one that names
+   the credentials last, and record that the cluster is gone.
+7. Delete the Lease. Magnum removes the row.
 """
 
 from __future__ import annotations
@@ -17,219 +25,209 @@ from oslo_log import log
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import certificates
+from magnum_capi_helm.cloud import server_faults
+from magnum_capi_helm.cloud import server_groups
+from magnum_capi_helm.credentials import application_credential
+from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.helm import releases
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import leftovers
-from magnum_capi_helm.lifecycle import remaining_objects
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import observation
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import timing
 from magnum_capi_helm.operations import api_migration
-from magnum_capi_helm.operations import deferred
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.planes import origin
-from magnum_capi_helm.planes import traces
-from magnum_capi_helm.status import reasons
+from magnum_capi_helm.operations import lease_waits
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
 
-def begin(rt: runtime.Runtime, cluster: Any) -> None:
+def begin(operation: operations.Operation) -> None:
     """Start the deletion of a cluster that has a release.
 
-    :raises CapiHelmError: not now; the polls begin it
+    :raises CapiHelmError: not now; the polls start it
     """
     with timing.measured() as measured:
-        _begin(rt, cluster)
-        LOG.info("deleted release %s: %s", cluster.stack_id, measured)
+        _verify_location(operation)
+        operation.runtime.maintenance.check()
+        operation.runtime.leases.mark_deleted(*operation.scope)
+        with operation.queued(_uninstall_under_lease):
+            _uninstall_under_lease(operation)
+        LOG.info("deleted release %s: %s", operation.release, measured)
 
 
-def _begin(rt: runtime.Runtime, cluster: Any) -> None:
-    scope = operation.scope_of(cluster)
-    _at_home(rt, scope, cluster)
-    rt.anchor.check()
-    rt.leases.mark_deleted(*scope)
-    with deferred.queued(rt, cluster, _go_on):
-        _go_on(rt, None, cluster)
+def step(operation: operations.Operation) -> messages.Waiting | None:
+    """Take the next step of a deletion.
 
+    Every conductor polls. One that comes after another has finished finds
+    nothing, and makes no object that would stay.
 
-def _go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    """Uninstall the release."""
-    scope = operation.scope_of(cluster)
-    with _lease(rt, scope, cluster):
-        _uninstall(rt, scope, cluster)
-
-
-def _lease(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> Any:
-    """Hold the Lease; make one, where there is only this and that left."""
-    labels = location.object_labels(cluster, scope[1])
-    none = rt.leases.read(*scope) is None
-    return rt.leases.hold(*scope, labels, new=none)
-
-
-def step(
-    rt: runtime.Runtime, context: Any, cluster: Any
-) -> reasons.Waiting | None:
-    """Do what can be done now.
-
-    Every conductor polls. One that began before another got to the end
-    finds nothing, and makes nothing anew that nobody would remove.
-
-    :returns: what the deletion waits for; None when nothing is left
-    :raises CapiHelmError: it could not go on this time
+    :returns: the objects that the deletion waits for; None: nothing is left
+    :raises CapiHelmError: the deletion can't go on this time
     """
-    if rows.fresh(context, cluster) is None:
+    if rows.fresh(operation.context, operation.cluster) is None:
         return None
-    deferred.check(rt, cluster)
-    with deferred.queued(rt, cluster, _go_on):
-        return _step(rt, context, cluster)
+    operation.check_not_queued()
+    with operation.queued(_uninstall_under_lease):
+        return _step(operation)
 
 
-def _step(
-    rt: runtime.Runtime, context: Any, cluster: Any
-) -> reasons.Waiting | None:
-    scope = operation.scope_of(cluster)
-    at_home = _at_home(rt, scope, cluster)
-    rt.anchor.check()
+def _step(operation: operations.Operation) -> messages.Waiting | None:
+    rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
+    verified = _verify_location(operation)
+    rt.maintenance.check()
     if rt.management.get(kinds.NAMESPACE, "", scope[0]) is None:
-        _without_namespace(rt, scope, cluster, at_home)
-        certificates.delete_forgotten(context, cluster)
+        _delete_without_namespace(operation, verified)
+        certificates.delete_forgotten(operation.context, cluster)
         rt.forget(scope)
         return None
-    with _guarded(rt, scope, cluster):
-        if waiting := _remove(rt, scope, cluster):
+    with _guarded(operation):
+        if waiting := _remove(operation):
             return waiting
-        _remove_server_groups(rt, scope)
-        _remove_secrets(rt, scope, cluster)
-        certificates.delete_forgotten(context, cluster)
-        # Who finds nothing from here on, knows why.
-        origin.bury(scope[1], rows.all_groups(cluster))
+        server_groups.delete(rt.management, scope)
+        _remove_secrets(operation)
+        certificates.delete_forgotten(operation.context, cluster)
+        # Another conductor that finds nothing from here on reads this.
+        identity.record_gone(scope[1], rows.all_groups(cluster))
     rt.leases.delete(*scope)
     rt.forget(scope)
     return None
 
 
-def _at_home(rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any) -> bool:
-    """Whether this is the cluster's management cluster, as far as is known.
+def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
+    """Delete the Lease of a create that ended before it saved ``stack_id``.
 
-    :raises MissingError: it is, and something else removed all there was
+    It made nothing else. A conductor that still works on it finds its row
+    deleted before it writes more.
+
+    :raises CapiHelmError: not now; it is not tried again
     """
+    operation = operations.Operation(None, cluster, rt)
+    labels = view.labels_of(rt.leases.read(*operation.scope) or {})
+    if labels.get(location.CLUSTER_UUID) == cluster.uuid:
+        rt.maintenance.check()
+        rt.leases.delete(*operation.scope)
+
+
+def describe(error: errors.CapiHelmError) -> str:
+    """Return why a deletion waits, for ``status_reason``."""
+    return f"deletion waits: {error}"
+
+
+def _verify_location(operation: operations.Operation) -> bool:
+    """Return whether this is the cluster's management cluster, if recorded.
+
+    :raises MissingError: it is, and all objects were removed by others
+    """
+    rt, cluster = operation.runtime, operation.cluster
+    groups = rows.all_groups(cluster)
     try:
-        return origin.ascertain(rt, scope, rows.all_groups(cluster))
-    except traces.MissingError:
-        # Read after it: another conductor may have come to the end.
-        if not origin.recorded(rows.all_groups(cluster)).gone:
+        return identity.verify(rt, operation.scope, groups)
+    except helm_records.MissingError:
+        # Read after it: another conductor may have finished meanwhile.
+        if not identity.recorded(rows.all_groups(cluster)).gone:
             raise
         return True
 
 
 @contextlib.contextmanager
-def _guarded(
-    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
-) -> Iterator[None]:
-    """Under the Lease, marked; without it, where there is nothing to guard.
+def _guarded(operation: operations.Operation) -> Iterator[None]:
+    """Hold the marked Lease, unless there is nothing to guard.
 
-    The Lease is the last object to go. One that is made after it would stay
-    if this conductor were killed: the row goes any moment, and with it the
-    polls.
+    The Lease is the last object to go. A new Lease would stay if this
+    conductor were killed: the row goes any moment, and no poll comes then.
     """
-    if remaining_objects.bare(rt, scope, cluster):
-        # What goes now may be the last that is left of it.
-        origin.bury(scope[1], rows.all_groups(cluster))
+    rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
+    if leftovers.nothing_left(operation):
+        # The next delete may remove the last object.
+        identity.record_gone(scope[1], rows.all_groups(cluster))
         yield
         return
-    with _lease(rt, scope, cluster) as hold:
+    with _hold_lease(operation) as hold:
         if not hold.marked_deleted:
             rt.leases.mark_deleted(*scope)
         yield
 
 
-def _without_namespace(
-    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any, at_home: bool
+@contextlib.contextmanager
+def _hold_lease(operation: operations.Operation) -> Iterator[lease.Hold]:
+    """Hold the Lease; create it if only other objects are left."""
+    rt, scope = operation.runtime, operation.scope
+    new = rt.leases.read(*scope) is None
+    with lease_waits.hold(rt, scope, operation.object_labels, new=new) as hold:
+        yield hold
+
+
+def _delete_without_namespace(
+    operation: operations.Operation, verified: bool
 ) -> None:
-    """The namespace is gone, and with it everything that was in it.
+    """Delete the credentials of a cluster whose namespace is gone.
 
-    The driver makes it before it saves ``stack_id``, and never deletes it.
+    The driver makes the namespace before it saves ``stack_id``, and never
+    deletes it.
 
-    :param at_home: whether this is the cluster's management cluster
-    :raises ManagementError: nobody knows that it is
+    :param verified: this is the cluster's management cluster
+    :raises ManagementError: that is unknown
     """
-    if not at_home:
+    if not verified:
         raise errors.ManagementError(
-            f"the management cluster has no namespace {scope[0]}: is it the "
-            "one that the cluster was made on? If it is, create the "
+            f"the management cluster has no namespace {operation.namespace}: "
+            "is it the one that the cluster was made on? If it is, create the "
             "namespace again"
         )
-    from magnum_capi_helm.credentials import removal
-
     LOG.warning(
-        "Namespace %s was deleted under cluster %s", scope[0], cluster.uuid
+        "Namespace %s was deleted under cluster %s",
+        operation.namespace,
+        operation.cluster.uuid,
     )
-    removal.delete(rt.management, *scope, cluster)
+    application_credential.delete_all(operation)
 
 
-def forget_interrupted(rt: runtime.Runtime, cluster: Any) -> None:
-    """Remove the Lease of a create that ended before ``stack_id`` was saved.
-
-    There is nothing else of it. A conductor that is still at it finds its
-    row deleted before it writes anything more.
-
-    :raises CapiHelmError: not now; nobody tries again
-    """
-    scope = (
-        location.namespace(cluster.project_id),
-        names.release(cluster.name, cluster.uuid),
-    )
-    lease = rt.leases.read(*scope)
-    labels = view.labels_of(lease or {})
-    if labels.get(location.CLUSTER_UUID) == cluster.uuid:
-        rt.anchor.check()
-        rt.leases.delete(*scope)
+def _uninstall_under_lease(operation: operations.Operation) -> None:
+    with _hold_lease(operation):
+        _uninstall(operation)
 
 
-def _uninstall(
-    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
-) -> None:
-    """Uninstall what helm has of the release."""
-    namespace, release = scope
-    if not releases.revisions(rt.management, namespace, release):
+def _uninstall(operation: operations.Operation) -> None:
+    """Uninstall the release, if helm has a record of it."""
+    rt, scope = operation.runtime, operation.scope
+    if not helm_records.revisions(rt.management, *scope):
         return
     with rt.turns.turn():
-        leftovers.instruct_janitor(rt, scope, cluster)
-        labels = location.object_labels(cluster, release)
-        api_migration.uninstall(rt, scope, labels)
+        leftovers.instruct_janitor(operation)
+        api_migration.uninstall(rt, scope, operation.object_labels)
 
 
-def _remove(
-    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
-) -> reasons.Waiting | None:
-    """Remove everything but Secrets; return what is still there."""
-    _uninstall(rt, scope, cluster)
-    found = rt.management.get(kinds.CLUSTER, *scope)
-    if found is None:
-        kept = remaining_objects.delete_kept(rt, scope)
-        waiting = reasons.Waiting(kept) if kept else None
+def _remove(operation: operations.Operation) -> messages.Waiting | None:
+    """Remove all but the Secrets; return the objects that are still there."""
+    rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
+    _uninstall(operation)
+    capi_cluster = rt.management.get(kinds.CLUSTER, *scope)
+    if capi_cluster is None:
+        kept = leftovers.delete_kept(operation)
+        waiting = messages.Waiting(kept) if kept else None
     else:
-        waiting = _machines(rt, scope, cluster, found)
+        waiting = _remove_machines(operation, capi_cluster)
     if waiting:
         return waiting
-    # Not before: the cloud controller manager would make them again. The
-    # network, which load balancers may be in, is only tried meanwhile.
-    cleaned = leftovers.clean(rt, scope, cluster)
+    # Not before: the cloud controller manager would make them again. Cluster
+    # API can't delete the network while load balancers are in it.
+    cleaned = leftovers.clean(operation)
     if cleaned.waiting:
         return cleaned.waiting
-    if found is not None:
-        refused = _refused(rt, scope, cluster, "network")
+    if capi_cluster is not None:
         return _waiting(
             "network still to be deleted",
-            _network(rt, scope),
-            refused,
+            _network_problem(rt, scope),
+            validity.deletion_problem(operation, "network"),
             cleaned.left,
         )
     if cleaned.left:
@@ -239,75 +237,47 @@ def _remove(
     return None
 
 
-def _waiting(left: str, *why: str) -> reasons.Waiting:
-    return reasons.Waiting(left, "; ".join(filter(None, why)))
+def _waiting(left: str, *reasons: str) -> messages.Waiting:
+    return messages.Waiting(left, "; ".join(filter(None, reasons)))
 
 
-def _machines(
-    rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    cluster: Any,
-    found: client.Object,
-) -> reasons.Waiting | None:
+def _remove_machines(
+    operation: operations.Operation, capi_cluster: client.Object
+) -> messages.Waiting | None:
     """Return the machines that Cluster API still has to delete."""
-    namespace, release = scope
-    if not view.deleting(found):
-        # helm had no such release any more.
-        leftovers.instruct_janitor(rt, scope, cluster)
-        rt.management.delete(kinds.CLUSTER, namespace, release)
-    seen = observation.machinery(rt.management, scope).decode()
-    if not seen.machines:
+    rt, scope = operation.runtime, operation.scope
+    if not view.deleting(capi_cluster):
+        # helm had no record of the release.
+        leftovers.instruct_janitor(operation)
+        rt.management.delete(kinds.CLUSTER, *scope)
+    objects = reads.complete(rt.management, scope, reads.MACHINES).decode()
+    if not objects.machines:
         return None
-    rt.server_faults.ask(rt.management, scope, seen.servers)
-    seen = rt.server_faults.added(scope, seen)
-    waiting = reasons.still_to_be_deleted(seen.machines, seen)
-    names_left = tuple(sorted(map(view.name_of, seen.machines)))
-    refused = _refused(rt, scope, cluster, names_left)
-    return _waiting(waiting.left, waiting.why, refused)
+    server_faults.ask(rt, scope, objects.servers)
+    objects = server_faults.added(rt, scope, objects)
+    waiting = messages.remaining_machines(objects.machines, objects)
+    progress: Hashable = tuple(sorted(map(view.name_of, objects.machines)))
+    problem = validity.deletion_problem(operation, progress)
+    return _waiting(waiting.left, waiting.why, problem)
 
 
-def _refused(
-    rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    cluster: Any,
-    progress: Hashable,
-) -> str:
-    """Return why Cluster API cannot log in to OpenStack, if it cannot."""
-    from magnum_capi_helm.credentials import refusal
-
-    return refusal.waiting(rt, scope, cluster, progress)
-
-
-def _network(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
+def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
     """Return why the network is still there, or an empty string."""
-    provider = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
-    why = reasons.of_infrastructure(provider)
-    if not why and provider and leftovers.has_janitor(provider):
-        why = "cluster-api-janitor-openstack is not done with the project"
-    return why
+    openstack_cluster = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
+    reason = messages.infrastructure_error(openstack_cluster)
+    if (
+        not reason
+        and openstack_cluster
+        and leftovers.has_janitor(openstack_cluster)
+    ):
+        return "cluster-api-janitor-openstack is not done with the project"
+    return reason
 
 
-def _remove_server_groups(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
-    """Nova's server groups, as long as the credential is there."""
-    from magnum_capi_helm.cloud import server_groups
-
-    server_groups.delete(rt.management, scope)
-
-
-def _remove_secrets(
-    rt: runtime.Runtime, scope: snapshot.Scope, cluster: Any
-) -> None:
-    """The credential, then the Secrets, the one that names it last."""
-    from magnum_capi_helm.credentials import removal
-
-    namespace, release = scope
-    removal.delete(rt.management, namespace, release, cluster)
-    last = names.credentials(release)
-    secrets = remaining_objects.secrets(rt, scope, cluster)
+def _remove_secrets(operation: operations.Operation) -> None:
+    rt, scope = operation.runtime, operation.scope
+    application_credential.delete_all(operation)
+    last = names.credentials(scope[1])
+    secrets = leftovers.secrets(operation)
     for name in sorted(secrets, key=lambda name: name == last):
-        rt.management.delete(kinds.SECRET, namespace, name)
-
-
-def describe(error: errors.CapiHelmError) -> str:
-    """Why a deletion waits, for ``status_reason``."""
-    return f"deletion waits: {error}"
+        rt.management.delete(kinds.SECRET, scope[0], name)

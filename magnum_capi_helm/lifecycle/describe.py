@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One cluster as a tree, read anew at each look. Nothing is written."""
+"""Read one cluster as a tree. Nothing is written."""
 
 from __future__ import annotations
 
@@ -8,113 +8,121 @@ import dataclasses
 import time
 from typing import Any
 
-from magnum_capi_helm import runtime
-from magnum_capi_helm.config import conf
-from magnum_capi_helm.credentials import refusal
-from magnum_capi_helm.credentials import upkeep
+from magnum_capi_helm.cloud import server_faults
+from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.lifecycle import observed
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import preview
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
-from magnum_capi_helm.management import observation
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.planes import places
-from magnum_capi_helm.status import branch
-from magnum_capi_helm.status import description
-from magnum_capi_helm.status import remnants
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
 
-class Sitter:
-    """A cluster that is looked at, maybe again and again.
+class Describer:
+    """Describes one cluster, once or again and again.
 
-    :param row: Magnum's, as it was chosen
+    :param row: Magnum's
     """
 
     def __init__(self, row: Any) -> None:
         self.name = str(row.name or row.uuid)
         self._uuid = row.uuid
-        #: Version of the Secret whose credential was found to work.
-        self._proved = ""
+        #: Version of the Secret whose credential works.
+        self._working = ""
 
-    def look(self) -> branch.Branch | None:
-        """The cluster as it is now; None: Magnum has it no more.
+    def read(self) -> tree.Branch | None:
+        """Return the cluster as it is now; None: Magnum has it no more.
 
-        :raises CapiHelmError: nobody can say
+        :raises CapiHelmError: it can't be read
         """
-        row = rows.find(preview.context(), self._uuid)
+        context = preview.context()
+        row = rows.find(context, self._uuid)
         if row is None:
             return None
-        if not row.stack_id:
-            return description.unmade(self._told(row))
-        rt = places.find(row)
-        scope = operation.scope_of(row)
-        sighting = rt.snapshots.get(scope, not_before=time.monotonic())
-        whole = observation.completed(rt.management, scope, sighting)
-        observed.ask_nova(rt, scope, whole)
-        look = observed.of(rt, row, sighting, thorough=True)
-        judged = description.Judged(
-            look.wanted,
-            look.verdict,
-            conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
-            look.expected,
-            time.time(),
-        )
-        told = self._told(
-            row,
-            chart=_chart(look),
-            lease=_holder(rt, scope),
-            credential=self._credential(rt, scope, row),
-        )
-        seen = rt.server_faults.added(scope, whole.decode())
-        tree = description.described(told, seen, judged)
-        if told.credential and rows.action(row.status) == "DELETE":
-            left = remnants.described(scope[0], seen)
-            tree = dataclasses.replace(tree, children=(*tree.children, left))
-        return tree
-
-    def _told(self, row: Any, **known: Any) -> description.Told:
-        return description.Told(
+        facts = tree.Facts(
             self.name,
             str(row.status or ""),
             str(row.status_reason or ""),
             str(row.health_status or ""),
-            **known,
         )
+        if not row.stack_id:
+            return tree.cluster_without_release(facts)
+        operation = operations.Operation(
+            context, row, registry.find_runtime(row)
+        )
+        return self._read(operation, facts)
 
-    def _credential(
-        self, rt: runtime.Runtime, scope: snapshot.Scope, row: Any
-    ) -> str | None:
-        """What is wrong with it; one that works is not tried again."""
-        name = names.credentials(scope[1])
-        secret = rt.management.get(kinds.SECRET, scope[0], name)
-        version = ((secret or {}).get("metadata") or {}).get("resourceVersion")
-        if version and version == self._proved:
+    def _read(
+        self, operation: operations.Operation, facts: tree.Facts
+    ) -> tree.Branch:
+        runtime, scope, row = (
+            operation.runtime,
+            operation.scope,
+            operation.cluster,
+        )
+        snapshot = runtime.snapshots.get(scope, not_before=time.monotonic())
+        # The polls leave out objects that they do not need.
+        whole = reads.complete(
+            runtime.management, scope, reads.OPTIONAL, snapshot
+        )
+        server_faults.ask(runtime, scope, whole.servers())
+        state = observed_state.judge(operation, row, snapshot, read_all=True)
+        facts = dataclasses.replace(
+            facts,
+            chart=_chart_version(state),
+            lease=_lease_holder(operation),
+            credential=self._credential_error(operation),
+        )
+        objects = server_faults.added(runtime, scope, whole.decode())
+        branch = tree.cluster_tree(
+            facts, objects, state.expected, state.verdict, time.time()
+        )
+        if facts.credential and rows.action(row.status) == "DELETE":
+            left = tree.openstack_resources(scope[0], objects)
+            return dataclasses.replace(
+                branch, children=(*branch.children, left)
+            )
+        return branch
+
+    def _credential_error(self, operation: operations.Operation) -> str | None:
+        """Return why the credential does not work; None: unknown.
+
+        A credential that works is not tried again.
+        """
+        scope, row = operation.scope, operation.cluster
+        secret = operation.runtime.management.get(
+            kinds.SECRET, scope[0], names.credentials(scope[1])
+        )
+        meta = (secret or {}).get("metadata") or {}
+        version = str(meta.get("resourceVersion") or "")
+        if version and version == self._working:
             return ""
         if rows.action(row.status) == "DELETE":
-            found = refusal.why(secret, scope, row)
+            error = validity.login_problem(secret, scope, row)
         else:
-            found = upkeep.wrong(secret)
-        self._proved = str(version or "") if found == "" else ""
-        return found
+            error = validity.problem(secret)
+        self._working = version if error == "" else ""
+        return error
 
 
-def _chart(look: observed.Look) -> str:
-    """The version that it was made with; else, that is wanted."""
-    found = view.chart_version(look.seen.cluster)
-    return found or (look.known.chart.version if look.known else "")
+def _chart_version(state: observed_state.ObservedState) -> str:
+    """Return the version of the live chart, or else of the desired one."""
+    live = view.chart_version(state.view.cluster)
+    return live or (state.desired.chart.version if state.desired else "")
 
 
-def _holder(rt: runtime.Runtime, scope: snapshot.Scope) -> str:
-    """Who holds its Lease. When it was renewed is not told: that is often."""
-    found = rt.leases.read(*scope)
-    if found is None:
+def _lease_holder(operation: operations.Operation) -> str:
+    """Return the holder of the Lease, without the time of each renewal."""
+    obj = operation.runtime.leases.read(*operation.scope)
+    if obj is None:
         return "there is none"
-    holder = (found.get("spec") or {}).get("holderIdentity")
-    held = f"held by {holder}" if holder else "nobody holds it"
-    if lease.marked_deleted_at(found) is not None:
-        held += ", marked for deletion"
-    return held
+    holder = view.spec_of(obj).get("holderIdentity")
+    text = f"held by {holder}" if holder else "nobody holds it"
+    if lease.marked_deleted_at(obj) is not None:
+        text += ", marked for deletion"
+    return text

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The key that encrypts a cluster's data in etcd.
+"""Make the key that encrypts a cluster's data in etcd.
 
-One Secret for each cluster that wants it, beside its release and owned by no
+Each cluster with encryption has one Secret, beside its release and owned by no
 release: with another key everything that is encrypted is lost. So it is made
-once and never written again. It goes with the cluster's other Secrets when
-the cluster is deleted.
+once and never written again. It is deleted with the cluster's other Secrets.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import secrets
 
 from oslo_log import log
 
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 
 LOG = log.getLogger(__name__)
 
-#: What secretbox takes, and AES-256 for the others.
+#: The length of a key of secretbox and of AES-256.
 _BYTES = 32
 
 
@@ -32,7 +31,7 @@ def ensure(
     release: str,
     labels: dict[str, str],
 ) -> None:
-    """Make the key, unless the cluster has one.
+    """Make the key, unless the cluster has one already.
 
     The chart takes the Secret's data as it is for the API server's file:
     both have the raw bytes in base64, once.

@@ -1,298 +1,277 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Update and deletion of nodegroups, and what all their requests share.
+"""Create, update and delete nodegroups.
 
-A request is accepted with the row that says so. Applying it is tried once;
-with the Lease busy, or the management cluster away, the polls do it.
+1. Magnum has saved the row of a new group. It saves the fields of an updated
+   group after the call, also after a refusal.
+2. In a cluster that is being deleted, every group is deleted.
+3. Refuse what can't be done: references, labels, bounds, quota, a name that
+   another group has, a change that replaces other machines.
+4. Store the request beside the desired state, in a key of its own. Polls have
+   no user's token, so everything is looked up before.
+5. Save the status of the group. From here on nothing is raised.
+6. Take the Lease, read the rows again, store the desired state, run helm.
+7. The polls finish what is left. They remove the row of a deleted group when
+   its machines are gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import dataclasses
-import time
 from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.features import topic
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.lifecycle import nodegroup_rows
-from magnum_capi_helm.lifecycle import nodegroup_settings
-from magnum_capi_helm.lifecycle import reconcile
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.lifecycle import nodegroup_values
+from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.model import timing
-from magnum_capi_helm.operations import deferred
-from magnum_capi_helm.operations import faults
-from magnum_capi_helm.operations import late_requests
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.operations import state_secret
-from magnum_capi_helm.planes import maintenance
-from magnum_capi_helm.planes import origin
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.status import cluster as cluster_status
 
 LOG = log.getLogger(__name__)
 
-_GOING_ON = "Change of nodegroups of cluster %s goes on with the polls: %s"
 
+def create(operation: operations.Operation, nodegroup: Any) -> None:
+    """Make a new group.
 
-def doomed(rt: runtime.Runtime, cluster: Any) -> bool:
-    """Whether the cluster is being deleted.
-
-    Its own row does not say so: Magnum's handlers of nodegroups put
-    UPDATE_IN_PROGRESS over everything.
+    :param nodegroup: Magnum's row, saved without a ``stack_id``
+    :raises CapiHelmError: it was refused; nothing was written
     """
-    if rows.doomed(cluster):
-        return True
-    if not cluster.stack_id:
-        return False
-    return late_requests.deleted(rt, operation.scope_of(cluster))
+    if _deleting(operation):
+        # Refusing would leave a failed cluster that nobody deletes.
+        status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+        return
+    operation.check_not_frozen()
+    item = nodegroup_values.new_item(operation, nodegroup, *_base(operation))
+    key = desired_state.item_key(nodegroup.uuid)
+    operation.patch_stored({key: encoding.plain(item)})
+    row = rows.fresh_group(nodegroup)
+    if row is None:
+        # The user deleted it meanwhile. The next change of the release
+        # removes the stored request.
+        return
+    if rows.leaving(row) or _deleting(operation):
+        status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
+        return
+    status_writer.save_accepted(nodegroup, operation.release)
+    operation.start_update()
+    _run(operation)
 
 
-def update(
-    rt: runtime.Runtime, context: Any, cluster: Any, nodegroup: Any
-) -> None:
+def update(operation: operations.Operation, nodegroup: Any) -> None:
     """Apply the bounds, labels and taints of a group.
 
     :param nodegroup: with the new fields, not saved
     :raises CapiHelmError: it was refused; the fields are as they were
     """
-    with timing.measured():
-        _update(rt, context, cluster, nodegroup)
-
-
-def _update(
-    rt: runtime.Runtime, context: Any, cluster: Any, nodegroup: Any
-) -> None:
-    stored = rows.fresh_group(nodegroup)
-    if stored is None:
+    saved = rows.fresh_group(nodegroup)
+    if saved is None:
         return
-    _catch_up(nodegroup, stored)
-    with _put_back(nodegroup, stored):
-        going = rows.leaving(stored) or doomed(rt, cluster)
-        if not going:
-            maintenance.refuse(cluster)
-            _park_change(rt, cluster, nodegroup, stored)
-    if going:
-        # Refusing would write UPDATE_FAILED, as if it lived on.
-        _restore(nodegroup, stored)
+    _refresh_unchanged(nodegroup, saved)
+    with _restored_on_refusal(nodegroup, saved):
+        deleting = rows.leaving(saved) or _deleting(operation)
+        if not deleting:
+            operation.check_not_frozen()
+            _store_change(operation, nodegroup, saved)
+    if deleting:
+        # A refusal would save UPDATE_FAILED for a group that is deleted.
+        _restore(nodegroup, saved)
         status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
         return
-    status_writer.save_group(nodegroup, rows.Status.UPDATE_IN_PROGRESS)
-    status_writer.await_polls(context, cluster)
-    apply(rt, context, cluster)
+    operation.start_update(nodegroup)
+    _run(operation)
 
 
-def _catch_up(nodegroup: Any, stored: Any) -> None:
-    """Take what the user left alone from the row as it is by now.
+def delete(operation: operations.Operation, nodegroup: Any) -> None:
+    """Begin to delete a group; its row goes when its machines are gone.
 
-    Magnum's API read it when it took the request; another one may have been
-    served since, and its fields are not to be set back.
-    """
-    changed = nodegroup.obj_what_changed()
-    for name in nodegroup_settings.FIELDS:
-        if hasattr(stored, name) and name not in changed:
-            setattr(nodegroup, name, getattr(stored, name))
-            nodegroup.obj_reset_changes([name])
-
-
-@contextlib.contextmanager
-def _put_back(nodegroup: Any, stored: Any) -> Any:
-    """After a refusal Magnum saves the object: let it save the old fields."""
-    try:
-        yield
-    except errors.CapiHelmError:
-        _restore(nodegroup, stored)
-        raise
-
-
-def _restore(nodegroup: Any, stored: Any) -> None:
-    for name in nodegroup_settings.FIELDS:
-        if hasattr(stored, name):
-            setattr(nodegroup, name, getattr(stored, name))
-
-
-def base_of(
-    rt: runtime.Runtime, cluster: Any
-) -> tuple[state_secret.Kept, desired_state.Intent]:
-    """What a request about a group changes, and what was wanted of that.
-
-    :raises CapiHelmError: there is no release, or not where it was made
-    """
-    if not cluster.stack_id:
-        raise errors.NotSupported(operation.NO_RELEASE)
-    origin.check(rt, rows.all_groups(cluster))
-    found = state_secret.base(rt, operation.scope_of(cluster))
-    if found.wanted is None:
-        raise operation.InterruptedCreateError
-    return found, found.wanted
-
-
-def _park_change(
-    rt: runtime.Runtime, cluster: Any, nodegroup: Any, stored: Any
-) -> None:
-    scope = operation.scope_of(cluster)
-    base, known = base_of(rt, cluster)
-    change = nodegroup_settings.change(
-        cluster,
-        nodegroup,
-        stored,
-        known=known,
-        item=_item(cluster, stored, known, base.parked),
-        pending=base.parked.change_of(rows.group(stored, scope[1])),
-    )
-    group = rows.group(nodegroup, scope[1])
-    changes = {**base.parked.changes}
-    if change:
-        changes[group.uuid, group.settings_id] = change
-    parked = dataclasses.replace(base.parked, changes=changes)
-    rows_now, _ = rows.read(cluster)
-    operation.check_request(
-        lambda: rt,
-        cluster,
-        rows_now.with_group(group),
-        dataclasses.replace(base, parked=parked),
-    )
-    if change:
-        key = desired_state.change_key(group)
-        labels = location.object_labels(cluster, scope[1])
-        state_secret.park(rt, scope, labels, {key: encoding.plain(change)})
-
-
-def _item(
-    cluster: Any,
-    nodegroup: Any,
-    known: desired_state.Intent,
-    parked: desired_state.Parked,
-) -> topic.Values:
-    """The group's item of ``nodeGroups``; empty where there is none yet."""
-    items = {
-        str(each["name"]): each
-        for each in known.values.get("nodeGroups") or []
-    }
-    rows_now, _ = rows.read(cluster)
-    for group in rows_now.known_as(items).groups:
-        if group.uuid == nodegroup.uuid and group.chart_name in items:
-            return dict(items[group.chart_name])
-    return parked.items.get(nodegroup.uuid, {})
-
-
-def delete(
-    get_runtime: Callable[[], runtime.Runtime],
-    context: Any,
-    cluster: Any,
-    nodegroup: Any,
-) -> None:
-    """Begin to delete a group; its row goes when its machines have gone.
-
-    :raises NotSupported: it is one of the default groups, the management
-        cluster is frozen, or machines of other groups would be replaced
+    :raises NotSupported: it is a default group, or machines of other groups
+        would be replaced
+    :raises Frozen: the management cluster is frozen
     """
     if nodegroup.is_default:
         raise errors.NotSupported(
             "deleting a default nodegroup is not supported by the driver "
             f"{names.DRIVER}"
         )
+    cluster, uuid = operation.cluster, nodegroup.uuid
     if rows.fresh_group(nodegroup) is None:
         return
     if not cluster.stack_id:
         nodegroup.destroy()
         return
-    with timing.measured():
-        _delete(get_runtime, context, cluster, nodegroup)
-
-
-def _delete(
-    get_runtime: Callable[[], runtime.Runtime],
-    context: Any,
-    cluster: Any,
-    nodegroup: Any,
-) -> None:
     if not rows.doomed(cluster):
-        maintenance.refuse(cluster)
+        operation.check_not_frozen()
         rows_now, _ = rows.read(cluster)
-        group = rows.group(nodegroup, cluster.stack_id)
-        operation.check_request(
-            get_runtime, cluster, rows_now.with_leaving(group)
-        )
+        group = rows.group(nodegroup, operation.release)
+        operation.check_replacement(rows_now.with_leaving(group))
     status_writer.save_group(nodegroup, rows.Status.DELETE_IN_PROGRESS)
-    status_writer.await_polls(context, cluster)
-    with faults.logged(LOG, _GOING_ON, cluster.uuid):
-        _mark(get_runtime(), cluster, nodegroup)
-        apply(get_runtime(), context, cluster)
+    operation.start_update()
+
+    def work(current: operations.Operation) -> None:
+        _store_deletion(current, uuid)
+        _apply(current)
+
+    _run(operation, work)
 
 
-def _mark(rt: runtime.Runtime, cluster: Any, nodegroup: Any) -> None:
-    """Let nothing that Magnum writes into the row bring the group back."""
-    scope = operation.scope_of(cluster)
-    origin.check_there(rt, scope)
-    state_secret.park(
-        rt,
-        scope,
-        location.object_labels(cluster, scope[1]),
-        {
-            desired_state.item_key(nodegroup.uuid): None,
-            desired_state.deleted_key(nodegroup.uuid): encoding.plain(True),
-        },
+def _deleting(operation: operations.Operation) -> bool:
+    """Return whether the whole cluster is being deleted.
+
+    Its own row does not say so: Magnum's handlers of nodegroups write
+    UPDATE_IN_PROGRESS over everything.
+    """
+    cluster = operation.cluster
+    return rows.doomed(cluster) or bool(
+        cluster.stack_id and operation.deletion_requested()
     )
 
 
-def apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    """Try to apply what was accepted; the polls go on where this ends."""
-    with (
-        timing.measured() as measured,
-        faults.logged(LOG, _GOING_ON, cluster.uuid),
-    ):
-        _apply(rt, context, cluster)
-        LOG.info(
-            "changed nodegroups of release %s: %s", cluster.stack_id, measured
+def _base(
+    operation: operations.Operation,
+) -> tuple[stored_state.StoredState, desired_state.DesiredState]:
+    """Return the stored state that a request changes.
+
+    :raises CapiHelmError: there is no release, or not where it was made
+    """
+    operation.check_release()
+    stored = operation.stored()
+    if stored.desired is None:
+        raise stored_state.InterruptedCreateError
+    return stored, stored.desired
+
+
+def _refresh_unchanged(nodegroup: Any, saved: Any) -> None:
+    """Take the fields that the user left alone from the saved row.
+
+    Magnum's API read the row when it took the request; another request may
+    have been served since, and its fields must not be set back.
+    """
+    changed = nodegroup.obj_what_changed()
+    for name in nodegroup_values.FIELDS:
+        if hasattr(saved, name) and name not in changed:
+            setattr(nodegroup, name, getattr(saved, name))
+            nodegroup.obj_reset_changes([name])
+
+
+@contextlib.contextmanager
+def _restored_on_refusal(nodegroup: Any, saved: Any) -> Iterator[None]:
+    """After a refusal Magnum saves the object: let it save the old fields."""
+    try:
+        yield
+    except errors.CapiHelmError:
+        _restore(nodegroup, saved)
+        raise
+
+
+def _restore(nodegroup: Any, saved: Any) -> None:
+    for name in nodegroup_values.FIELDS:
+        if hasattr(saved, name):
+            setattr(nodegroup, name, getattr(saved, name))
+
+
+def _store_change(
+    operation: operations.Operation, nodegroup: Any, saved: Any
+) -> None:
+    """Store the change of an update, if it changes any values."""
+    stored, desired = _base(operation)
+    change = nodegroup_values.change(
+        operation.cluster, nodegroup, saved, stored, desired
+    )
+    group = rows.group(nodegroup, operation.release)
+    changes = dict(stored.requests.changes)
+    if change:
+        changes[group.uuid, group.settings_id] = change
+    requests = dataclasses.replace(stored.requests, changes=changes)
+    rows_now, _ = rows.read(operation.cluster)
+    operation.check_replacement(
+        rows_now.with_group(group),
+        dataclasses.replace(stored, requests=requests),
+    )
+    if change:
+        key = desired_state.change_key(group)
+        operation.patch_stored({key: encoding.plain(change)})
+
+
+def _store_deletion(operation: operations.Operation, uuid: str) -> None:
+    """Store that a group is deleted, whatever Magnum writes into its row."""
+    identity.check_present(operation.runtime, operation.scope)
+    operation.patch_stored(
+        {
+            desired_state.item_key(uuid): None,
+            desired_state.deleted_key(uuid): encoding.plain(True),
+        }
+    )
+
+
+def _run(operation: operations.Operation, work: Any = None) -> None:
+    operation.run(
+        work or _apply, "Change of nodegroups", "changed nodegroups of"
+    )
+
+
+def _apply(operation: operations.Operation) -> None:
+    with operation.lock() as locked:
+        if locked.deleting or locked.apply(changes_only=True):
+            return
+        if rows.read(locked.row)[0].leaving:
+            remove_deleted(operation, operation.observe())
+
+
+def remove_deleted(
+    operation: operations.Operation, observed: operations.Observed
+) -> frozenset[str]:
+    """Remove the rows of deleted groups of which nothing is left.
+
+    :param observed: read under the Lease; the release has what the rows want
+    :returns: UUIDs of those groups
+    """
+    gone = {
+        each.uuid: each
+        for each in observed.rows.leaving
+        if cluster_status.is_gone(observed.view, each)
+    }
+    if not gone:
+        return frozenset()
+    _remove_server_groups(operation, gone.values())
+    for nodegroup in observed.nodegroups:
+        if nodegroup.uuid in gone:
+            nodegroup.destroy()
+            LOG.info("nodegroup %s is deleted", nodegroup.uuid)
+    requests = stored_state.read(operation.runtime, operation.scope).requests
+    if keys := requests.keys_of(gone):
+        operation.patch_stored(dict.fromkeys(keys))
+    return frozenset(gone)
+
+
+def _remove_server_groups(
+    operation: operations.Operation, groups: Any
+) -> None:
+    """Remove the server groups of nodegroups without machines.
+
+    A Nova that refuses keeps no row: a server group that could not be removed
+    stays recorded, and goes with the cluster.
+    """
+    chart_names = [
+        names.node_group(each.name, operation.release) for each in groups
+    ]
+    problem = ""
+    try:
+        server_groups.delete(
+            operation.runtime.management, operation.scope, chart_names
         )
-
-
-def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    scope = operation.scope_of(cluster)
-    labels = location.object_labels(cluster, scope[1])
-    with (
-        deferred.queued(rt, cluster, reconcile.go_on),
-        rt.leases.hold(*scope, labels) as hold,
-    ):
-        row = rows.fresh(context, cluster)
-        hold.orphaned = row is None
-        if row is None or hold.marked_deleted:
-            return
-        nodegroup_rows.settle(rt, row)
-        rows_now, nodegroups = rows.read(row)
-        if rows_now.doomed:
-            return
-        if _differs(rt, row, rows_now, scope):
-            operation.apply(rt, row, rows_now, hold)
-        elif rows_now.leaving:
-            now = time.monotonic()
-            seen = rt.snapshots.get(scope, not_before=now).decode()
-            named = rows_now.known_as(seen.group_names())
-            nodegroup_rows.bury(rt, row, nodegroups, named, seen)
-
-
-def _differs(
-    rt: runtime.Runtime,
-    cluster: Any,
-    rows_now: requested_groups.Rows,
-    scope: snapshot.Scope,
-) -> bool:
-    """Whether the rows want anything that was not wanted before."""
-    known = state_secret.read(rt, scope).wanted
-    if known is not None:
-        return known.fingerprint != rows_now.fingerprint()
-    revisions = releases.revisions(rt.management, *scope)
-    adopted = state_secret.base(rt, scope, revisions).wanted
-    planned = operation.planned(rt, cluster, rows_now, scope, revisions)
-    return adopted is None or adopted.values != planned.values
+    except errors.CloudError as error:
+        problem = str(error)
+    if problem:
+        LOG.warning(
+            "Server groups of %s are left: %s", operation.release, problem
+        )

@@ -2,34 +2,34 @@
 
 """One health poll: four LISTs, which the polls of all clusters share.
 
-Of a cluster that is as it was, nothing else is read, judged or written.
+1. Read the objects. If neither the row nor an object has changed, the health
+   is that of the poll before.
+2. Judge the health. Save addresses, versions and the autoscaler's counts.
+3. Reconcile a cluster that failed; renew certificates of a healthy one.
+4. Have the kubeconfig delivered, and check the application credential.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import time
 from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
-from magnum_capi_helm.credentials import upkeep
+from magnum_capi_helm import delivery
+from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.delivery import notice
 from magnum_capi_helm.lifecycle import autoscaler_counts
 from magnum_capi_helm.lifecycle import poll_status
 from magnum_capi_helm.lifecycle import reconcile
 from magnum_capi_helm.lifecycle import renew
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import faults
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.planes import origin
+from magnum_capi_helm.operations import magnum_errors
+from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
@@ -38,133 +38,109 @@ from magnum_capi_helm.status import view
 LOG = log.getLogger(__name__)
 
 
-def poll(rt: runtime.Runtime, context: Any, cluster: Any) -> health.Health:
-    """The health of a cluster; with a failed one, work goes on.
+def poll(operation: operations.Operation) -> health.Health:
+    """Return the health of a cluster; continue work on a failed one.
 
-    :raises CapiHelmError: it could not be read
+    :raises CapiHelmError: the objects could not be read
     """
-    scope = operation.scope_of(cluster)
-    # Since when it says what it says, whatever that is.
-    reconcile.told(rt, cluster)
-    with origin.doubted(rt, cluster):
-        sighting = rt.health_snapshots.get(scope)
-    looks = (rows.shows(cluster), sighting.version)
-    found = rt.healthy.recall(scope, looks)
-    if found is None:
-        with rt.judging:
-            seen = sighting.decode()
-            found, lasting = _judge(rt, context, cluster, seen)
-        if lasting:
-            rt.healthy.keep(scope, looks, found)
+    runtime, cluster = operation.runtime, operation.cluster
+    # Starts the time for which a failure is visible.
+    reconcile.failure_was_shown(operation, cluster)
+    with identity.verified_on_error(runtime, cluster):
+        snapshot = runtime.health_snapshots.get(operation.scope)
+    looks = (rows.shows(cluster), snapshot.version)
+    result = runtime.health_cache.get(operation.scope, looks)
+    if result is None:
+        with runtime.verdict_slots:
+            objects = snapshot.decode()
+            result, seconds = _judge(operation, objects)
+        if seconds > 0:
+            runtime.health_cache.put(operation.scope, looks, result, seconds)
         if rows.failed(cluster.status):
-            _go_on(rt, context, cluster)
-        elif found.status == health.HEALTHY:
-            _renew(rt, context, cluster, seen)
-    notice.seen(rt, context, cluster)
-    return upkeep.checked(rt, cluster, found)
+            _continue(operation)
+        elif result.status == health.HEALTHY:
+            _renew(operation, objects)
+    delivery.notice(operation)
+    return validity.add_to_health(runtime, cluster, result)
 
 
 def _judge(
-    rt: runtime.Runtime, context: Any, cluster: Any, seen: view.View
-) -> tuple[health.Health, bool]:
-    """Judge a cluster, and save what it tells at any time.
+    operation: operations.Operation, objects: view.View
+) -> tuple[health.Health, float]:
+    """Judge a cluster, and save what may change without any operation.
 
-    :returns: its health, and whether it stays so until something changes
+    :returns: its health, and the seconds for which it stays the same if no
+        object changes; 0: the next poll has to judge again
     """
+    cluster = operation.cluster
     now = time.time()
-    found = health.health(seen, now)
+    result = health.health(objects, now)
     rows_now, nodegroups = rows.read(cluster)
-    _locate(rt, operation.scope_of(cluster), nodegroups, seen)
-    lasting = cluster.status.endswith("_COMPLETE")
-    if seen.cluster is not None and rows.action(cluster.status) != "DELETE":
-        _observe(cluster, rows_now, nodegroups, seen, now)
-        if autoscaler_counts.differs(cluster, nodegroups, rows_now, seen):
-            lasting = False
-            _follow(rt, context, cluster)
-    lasting = lasting and found == health.health(seen, math.inf)
-    return _warned(found, seen, now), lasting
+    _check_location(operation, nodegroups, objects)
+    seconds = result.valid_until - now
+    if not cluster.status.endswith("_COMPLETE"):
+        seconds = 0
+    if objects.cluster is not None and rows.action(cluster.status) != "DELETE":
+        # Magnum saves the cluster after this poll, but not its groups.
+        expected = cluster_status.Expected(
+            rows_now.known_as(objects.group_names())
+        )
+        verdict = cluster_status.verdict(objects, expected, now=now)
+        status_writer.save_observed(cluster, nodegroups, verdict)
+        if autoscaler_counts.differs(cluster, nodegroups, rows_now, objects):
+            seconds = 0
+            _follow_autoscaler(operation)
+    # A certificate is no illness. The text of the warning changes by the day.
+    warning = certificates.warning(objects, now)
+    if warning and result.status != health.UNKNOWN:
+        reason = {**result.reason, "certificates": warning}
+        result = dataclasses.replace(result, reason=reason)
+    return result, seconds
 
 
-def _warned(
-    found: health.Health, seen: view.View, now: float
-) -> health.Health:
-    """The health, and what is no illness yet.
-
-    It changes by the day: however long the health is believed, it may be.
-    """
-    why = certificates.warning(seen, now)
-    if not why or found.status == health.UNKNOWN:
-        return found
-    return dataclasses.replace(
-        found, reason={**found.reason, "certificates": why}
-    )
-
-
-def _renew(
-    rt: runtime.Runtime, context: Any, cluster: Any, seen: view.View
+def _check_location(
+    operation: operations.Operation, nodegroups: list[Any], objects: view.View
 ) -> None:
-    """Renew certificates in time. Health is told even if that fails."""
+    """Record the management cluster, or doubt one without the Cluster."""
+    runtime = operation.runtime
+    if objects.cluster is None:
+        identity.verify(runtime, operation.scope, nodegroups)
+    else:
+        identity.record_here(runtime, operation.release, nodegroups)
+
+
+def _follow_autoscaler(operation: operations.Operation) -> None:
+    """Save the autoscaler's counts; an error does not hide the health."""
+    cluster = operation.cluster
+    text = "Counts of cluster %s are old: %s"
+    with magnum_errors.logged(LOG, text, cluster.uuid):
+        autoscaler_counts.follow(operation.runtime, operation.context, cluster)
+
+
+def _renew(operation: operations.Operation, objects: view.View) -> None:
+    """Renew certificates in time; an error does not hide the health."""
+    cluster = operation.cluster
     if not cluster.status.endswith("_COMPLETE"):
         return
+    text = "No new certificates for cluster %s: %s"
     with (
-        faults.logged(
-            LOG, "No new certificates for cluster %s: %s", cluster.uuid
+        magnum_errors.logged(LOG, text, cluster.uuid),
+        contextlib.suppress(errors.LeaseHeld),
+    ):
+        renew.begin_in_time(operation, objects)
+
+
+def _continue(operation: operations.Operation) -> None:
+    """Reconcile a failed cluster, which Magnum polls for its health alone."""
+    cluster = operation.cluster
+    with (
+        magnum_errors.logged(
+            LOG, "No verdict on cluster %s: %s", cluster.uuid
         ),
+        # Another operation is about to write the outcome.
         contextlib.suppress(errors.LeaseHeld),
     ):
-        renew.in_time(rt, context, cluster, seen)
-
-
-def _locate(
-    rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    nodegroups: list[Any],
-    seen: view.View,
-) -> None:
-    """Doubt a management cluster that lacks the Cluster; learn another."""
-    if seen.cluster is None:
-        origin.ascertain(rt, scope, nodegroups)
-    else:
-        origin.learn(rt, scope[1], nodegroups)
-
-
-def _follow(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    """Follow the autoscaler. Health is told even if that fails."""
-    with faults.logged(LOG, "Counts of cluster %s are old: %s", cluster.uuid):
-        autoscaler_counts.follow(rt, context, cluster)
-
-
-def _observe(
-    cluster: Any,
-    rows_now: requested_groups.Rows,
-    nodegroups: list[Any],
-    seen: view.View,
-    now: float,
-) -> None:
-    """Save what changed without any operation: addresses and versions.
-
-    Magnum saves the row after this poll, but not those of the groups, and
-    none when no health came out.
-    """
-    verdict = cluster_status.verdict(
-        seen, rows_now.known_as(seen.group_names()), now=now
-    )
-    status_writer.save_observed(cluster, nodegroups, verdict)
-
-
-def unknown(why: str) -> health.Health:
-    """The health of a cluster that could not be read."""
-    return health.Health(health.UNKNOWN, {"api": why})
-
-
-def _go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    """Magnum looks at a failed cluster here alone."""
-    go_on = reconcile.update
-    if rows.action(cluster.status) == "DELETE":
-        go_on = poll_status.resume
-    with (
-        faults.logged(LOG, "No verdict on cluster %s: %s", cluster.uuid),
-        # Somebody else is about to say how it ended.
-        contextlib.suppress(errors.LeaseHeld),
-    ):
-        go_on(rt, context, cluster)
+        if rows.action(cluster.status) == "DELETE":
+            poll_status.resume_deletion(operation)
+        else:
+            reconcile.reconcile(operation)

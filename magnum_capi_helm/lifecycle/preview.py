@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the driver would do, without doing it.
+"""Show a release as the driver would make it. Nothing is written.
 
-The same path as a request takes: the rows or a file are resolved, the values
-are put together, and here it ends: nothing is written anywhere.
+A preview goes the way of a request: rows or a file are resolved, and the
+values are built. It ends there.
 """
 
 from __future__ import annotations
@@ -24,29 +24,26 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.helm import releases
+from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.lifecycle import current_state
-from magnum_capi_helm.lifecycle import dry_run
+from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import assembly
-from magnum_capi_helm.operations import manifest
-from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import cluster as resolve_cluster
-from magnum_capi_helm.resolve import requested
-from magnum_capi_helm.resolve import sketch
-from magnum_capi_helm.status import view
+from magnum_capi_helm.resolve import offline
+from magnum_capi_helm.resolve import operator_files
 
 
 @dataclasses.dataclass(frozen=True)
 class Preview:
-    """A release as it would be made.
+    """A release that the driver would make.
 
-    :param values: as helm would get them
+    :param values: the values for helm
     """
 
     release: str
@@ -56,12 +53,12 @@ class Preview:
 
 
 def context() -> Any:
-    """Sees the rows of all projects, as Magnum's periodic tasks do."""
+    """Return a context that sees the rows of all projects."""
     return magnum_context.make_admin_context(all_tenants=True)
 
 
 def find_cluster(ref: str) -> Any:
-    """The row of a cluster, by UUID or name.
+    """Return the row of a cluster, by UUID or name.
 
     :raises InvalidInput: there is none, or more than one of that name
     """
@@ -69,7 +66,7 @@ def find_cluster(ref: str) -> Any:
 
 
 def find_template(ref: str) -> Any:
-    """The row of a cluster template, by UUID or name.
+    """Return the row of a cluster template, by UUID or name.
 
     :raises InvalidInput: there is none, or more than one of that name
     """
@@ -98,7 +95,7 @@ def _find(kind: Any, not_found: type[Exception], noun: str, ref: str) -> Any:
 
 
 def of_cluster(rt: runtime.Runtime, row: Any) -> Preview:
-    """What the next operation on a cluster would apply.
+    """Return the release that the next operation would apply.
 
     :raises InvalidInput: nothing was ever made for it
     """
@@ -106,74 +103,75 @@ def of_cluster(rt: runtime.Runtime, row: Any) -> Preview:
         raise errors.InvalidInput(
             f"cluster {row.name} has no release: nothing was made for it"
         )
-    scope = operation.scope_of(row)
-    revisions = releases.revisions(rt.management, *scope)
+    scope = location.scope_of(row)
+    revisions = helm_records.revisions(rt.management, *scope)
     rows_now, _ = rows.read(row)
-    planned = operation.planned(rt, row, rows_now, scope, revisions)
-    return of_intent(row, planned)
+    stored = stored_state.read_or_adopt(rt, scope, revisions)
+    planned = stored_state.planned(row, rows_now, revisions, stored)
+    return of_desired_state(row, planned)
 
 
 def of_template(rt: runtime.Runtime, ref: str) -> Preview:
-    """What a new cluster of a template would be.
+    """Return the release of a new cluster of a template.
 
     :param ref: a file, or name or UUID of one of Magnum's templates
     """
     session = sessions.service_session()
     project = sessions.project(session)
     if os.path.exists(ref):
-        row = sketch.read(ref, project)
+        row = offline.read(ref, project)
     else:
-        row = sketch.cluster(find_template(ref), {}, project)
+        row = offline.cluster(find_template(ref), {}, project)
     return _resolved(rt, row, names.release(row.name, row.uuid), session)
 
 
 def upgraded(
     rt: runtime.Runtime, row: Any, template: str | None, version: str | None
 ) -> Preview:
-    """What a cluster would be with another template or chart version."""
+    """Return the release with another template or chart version."""
     now = of_cluster(rt, row)
     if template:
         session = sessions.service_session()
-        subject = current_state.read(rt, row, settle=False)
-        planned = upgrade_plan.of_cluster(
-            subject, find_template(template), catalogue.Cloud(session)
+        planned = upgrade_plan.plan_cluster(
+            release_change.read(rt, row),
+            find_template(template),
+            catalogue.Cloud(session),
         )
-        live = current_state.infrastructure(rt, row)
-        now = of_intent(row, planned.wanted(rt, live))
+        live = release_change.openstack_cluster(rt, row)
+        now = of_desired_state(row, planned.desired(rt, live))
     if version:
         chart = dataclasses.replace(now.chart, version=version)
         now = dataclasses.replace(now, chart=chart)
     return now
 
 
-def of_intent(row: Any, wanted: desired_state.Intent) -> Preview:
-    """A release with another intent."""
-    scope = operation.scope_of(row)
+def of_desired_state(row: Any, desired: desired_state.DesiredState) -> Preview:
+    """Return the release of a desired state."""
+    scope = location.scope_of(row)
     return Preview(
         release=scope[1],
         namespace=scope[0],
-        chart=wanted.chart,
-        values=values.stamped(wanted.values, wanted.fingerprint),
+        chart=desired.chart,
+        values=values.stamped(desired.values, desired.fingerprint),
     )
 
 
 def _resolved(
     rt: runtime.Runtime, row: Any, release: str, session: Any
 ) -> Preview:
-    requested.check_unknown(row)
     found = resolve_cluster.resolve(row, catalogue.Cloud(session), release)
     return Preview(
         release=release,
         namespace=location.namespace(row.project_id),
         chart=found.chart,
-        values=assembly.values_of(rt, found),
+        values=operator_files.complete(rt, found, values.checked(found)),
     )
 
 
 def rendered(
     rt: runtime.Runtime, preview: Preview, *, live: bool
 ) -> tuple[dict[str, Any], ...]:
-    """The objects that helm would apply.
+    """Return the objects that helm would apply.
 
     :param live: ask the management cluster, as an upgrade would
     :raises HelmError: the chart does not accept the values
@@ -185,25 +183,17 @@ def rendered(
         preview.values,
         live=live,
     )
-    return manifest.parsed(text)
-
-
-def installed(
-    rt: runtime.Runtime, preview: Preview
-) -> tuple[view.Object, ...]:
-    """The objects of the newest revision that helm deployed.
-
-    :raises NotSupported: there is none
-    """
-    return dry_run.installed(rt, (preview.namespace, preview.release))
+    return template_guard.parse_manifest(text)
 
 
 def changes(rt: runtime.Runtime, preview: Preview) -> tuple[diff.Change, ...]:
-    """What differs from what is installed.
+    """Return the differences from the installed objects.
 
-    :raises InvalidInput: nothing is
+    :raises NotSupported: no revision was deployed
     :raises HelmError: the chart does not accept the values
     """
+    scope = (preview.namespace, preview.release)
     return diff.changes(
-        installed(rt, preview), rendered(rt, preview, live=True)
+        release_change.installed(rt, scope),
+        rendered(rt, preview, live=True),
     )

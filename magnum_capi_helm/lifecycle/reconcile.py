@@ -1,40 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a poll does: look, judge, and finish what a request began.
+"""Bring a cluster's rows and its release together, in each poll.
 
-Only what may change the outcome needs the Lease: applying, and writing
-COMPLETE or FAILED. Then the rows and the objects are read once more, under
-the Lease.
+1. Read the objects, and judge them together with the rows.
+2. Save the status_reason, addresses and versions, and an update's progress.
+3. If the release has to be changed, or an operation ends, take the Lease and
+   read rows and objects again.
+4. Complete or fail the operation, apply the rows, or repair objects.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import time
 from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
+from magnum_capi_helm import delivery
+from magnum_capi_helm.cloud import server_faults
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.delivery import notice
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.lifecycle import autoscaler_counts
-from magnum_capi_helm.lifecycle import nodegroup_rows
-from magnum_capi_helm.lifecycle import observed
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import observation
+from magnum_capi_helm.lifecycle import nodegroups
+from magnum_capi_helm.lifecycle import observed_state
+from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import deferred
-from magnum_capi_helm.operations import late_requests
-from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import repair
-from magnum_capi_helm.operations import state_secret
-from magnum_capi_helm.planes import origin
-from magnum_capi_helm.planes import places
+from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import progress
 
@@ -46,62 +44,97 @@ _NEVER_STARTED = (
 )
 
 
-def update(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    """Bring the rows of a cluster in line with what is there.
+def is_unchanged(cluster: Any) -> bool:
+    """Return whether the poll before saw the same objects and row.
 
-    :raises CapiHelmError: no verdict this time, and nothing written
+    :raises CapiHelmError: the management cluster does not answer
     """
-    if not cluster.stack_id:
-        if rows.doomed(cluster):
-            status_writer.save_deleting(cluster)
-        elif (
-            rows.in_progress(cluster.status)
-            and observed.create_left(cluster) < 0
-        ):
-            status_writer.save_failed(
-                cluster, rows.all_groups(cluster), _NEVER_STARTED
-            )
-        return
-    deferred.check(rt, cluster)
-    scope = operation.scope_of(cluster)
-    with origin.doubted(rt, cluster):
-        sighting = rt.snapshots.get(scope)
-    observed.ask_nova(rt, scope, sighting)
-    with rt.judging, origin.doubted(rt, cluster):
-        if _only_told(rt, cluster, sighting):
-            return
-    with deferred.queued(rt, cluster, go_on):
-        go_on(rt, context, cluster)
-
-
-def _only_told(
-    rt: runtime.Runtime, cluster: Any, sighting: observation.Sighting
-) -> bool:
-    """Whether there was no more to do than to write what is waited for."""
-    look = observed.of(rt, cluster, sighting)
-    _locate(look)
-    if look.matters:
+    if not cluster.stack_id or rows.action(cluster.status) == "DELETE":
         return False
-    status_writer.save_facts(cluster, look.nodegroups, look.verdict)
-    if look.advanced:
-        _keep_mark(look)
-    elif look.steady:
-        looks_now = (rows.looks(cluster), look.version)
-        rt.waiting.keep(look.scope, looks_now, True, look.left)
-    return True
+    runtime = registry.runtime_of(cluster)
+    scope = location.scope_of(cluster)
+    if not runtime.status_cache.has(scope):
+        return False
+    with identity.verified_on_error(runtime, cluster):
+        version = runtime.snapshots.get(scope).version
+    return bool(
+        runtime.status_cache.get(scope, (rows.looks(cluster), version))
+    )
 
 
-def _keep_mark(look: observed.Look) -> None:
-    """Write how far the machines of an update have come to the Cluster.
+def reconcile(operation: operations.Operation) -> None:
+    """Do all that a poll of a living cluster has to do.
 
-    It needs no Lease: the patch names the version of the Cluster that the
-    look is based on, so a poll that was delayed cannot overwrite a later
-    mark. A poll that loses this race looks again ten seconds later. So does
-    one that finds the management cluster frozen.
+    :raises NoTurn: no helm process is free; the work is queued
+    :raises CapiHelmError: no verdict this time; nothing was written
+    """
+    cluster = operation.cluster
+    if not cluster.stack_id:
+        _end_interrupted_create(cluster)
+        return
+    operation.check_not_queued()
+    runtime, scope = operation.runtime, operation.scope
+    with identity.verified_on_error(runtime, cluster):
+        snapshot = runtime.snapshots.get(scope)
+    server_faults.ask(runtime, scope, snapshot.servers())
+    with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
+        state = observed_state.judge(operation, cluster, snapshot)
+        _check_location(state)
+        if not state.needs_lease:
+            _save_facts(state)
+            return
+    with operation.queued(reconcile_under_lease):
+        reconcile_under_lease(operation)
+
+
+def _end_interrupted_create(cluster: Any) -> None:
+    """Fail a create that began on no management cluster, after its time."""
+    if rows.doomed(cluster):
+        status_writer.save_deleting(cluster)
+    elif (
+        rows.in_progress(cluster.status)
+        and observed_state.create_seconds_left(cluster) < 0
+    ):
+        status_writer.save_failed(
+            cluster, rows.all_groups(cluster), _NEVER_STARTED
+        )
+
+
+def _check_location(state: observed_state.ObservedState) -> None:
+    """Record the management cluster, or doubt one without the Cluster."""
+    operation = state.operation
+    if state.view.cluster is not None:
+        identity.record_here(
+            operation.runtime, operation.release, state.nodegroups
+        )
+    else:
+        identity.verify(operation.runtime, operation.scope, state.nodegroups)
+
+
+def _save_facts(state: observed_state.ObservedState) -> None:
+    """Save the reason, and remember a state that needs no more."""
+    status_writer.save_facts(state.row, state.nodegroups, state.verdict)
+    if state.has_progress:
+        _save_mark(state)
+    elif (seconds := state.seconds_valid) > 0:
+        operation = state.operation
+        looks = (rows.looks(state.row), state.version)
+        operation.runtime.status_cache.put(
+            operation.scope, looks, True, seconds
+        )
+
+
+def _save_mark(state: observed_state.ObservedState) -> None:
+    """Write the progress of an update's machines to the Cluster.
+
+    It needs no Lease: the patch names the version of the Cluster that was
+    read, so a poll that was delayed cannot overwrite a later mark. A poll that
+    loses this race, or finds the management cluster frozen, looks again ten
+    seconds later.
 
     :raises ManagementError: the mark could not be written
     """
-    cluster, mark = look.seen.cluster, look.mark
+    cluster, mark = state.view.cluster, state.mark
     if cluster is None or mark is None:
         return
     change = {
@@ -110,188 +143,166 @@ def _keep_mark(look: observed.Look) -> None:
             "resourceVersion": cluster["metadata"]["resourceVersion"],
         }
     }
+    runtime, scope = state.operation.runtime, state.operation.scope
     with contextlib.suppress(errors.Conflict, errors.Frozen):
-        look.rt.anchor.check()
-        look.rt.management.patch(kinds.CLUSTER, *look.scope, change)
+        runtime.maintenance.check()
+        runtime.management.patch(kinds.CLUSTER, *scope, change)
 
 
-def go_on(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    """As :func:`update`, where it is known that there is something to do.
+def reconcile_under_lease(operation: operations.Operation) -> None:
+    """Take the Lease, read all again, then apply or write the outcome.
 
-    :raises NoTurn: as many helm processes run as may
-    :raises CapiHelmError: no verdict this time, and nothing written
+    :raises NoTurn: no helm process is free
+    :raises CapiHelmError: no verdict this time; nothing was written
     """
-    scope = operation.scope_of(cluster)
-    labels = location.object_labels(cluster, scope[1])
-    with rt.leases.hold(*scope, labels) as hold:
-        _decide(rt, context, cluster, hold)
-    if cluster.status.endswith("_COMPLETE"):
-        # Not before: what is delivered needs the Lease as well.
-        notice.seen(rt, context, cluster, now=True)
+    with operation.lock() as locked:
+        _reconcile_locked(locked)
+    if operation.cluster.status.endswith("_COMPLETE"):
+        # Not before: the delivery needs the Lease as well.
+        delivery.notice(operation, now=True)
 
 
-def unchanged(cluster: Any) -> bool:
-    """Whether a poll would find what the one before found.
-
-    :raises CapiHelmError: the management cluster does not say
-    """
-    if not cluster.stack_id or rows.action(cluster.status) == "DELETE":
-        return False
-    rt = places.of(cluster)
-    scope = operation.scope_of(cluster)
-    if not rt.waiting.knows(scope):
-        return False
-    with origin.doubted(rt, cluster):
-        version = rt.snapshots.get(scope).version
-    return bool(rt.waiting.recall(scope, (rows.looks(cluster), version)))
-
-
-def _locate(look: observed.Look) -> None:
-    """Let the rows say where the cluster is; nothing is gone elsewhere."""
-    if look.seen.cluster is not None:
-        origin.learn(look.rt, look.scope[1], look.nodegroups)
-    else:
-        origin.ascertain(look.rt, look.scope, look.nodegroups)
-
-
-def _decide(
-    rt: runtime.Runtime, context: Any, cluster: Any, hold: Any
-) -> None:
-    """Under the Lease: read all again, then apply or write the outcome."""
-    row = rows.fresh(context, cluster)
-    hold.orphaned = row is None
+def _reconcile_locked(locked: operations.Locked) -> None:
+    row, operation = locked.row, locked.operation
     if row is None or rows.action(row.status) == "DELETE":
         return
-    if hold.marked_deleted or rows.doomed(row):
+    if locked.deleting:
         status_writer.save_deleting(row)
-        status_writer.copy_outcome(row, cluster)
+        status_writer.copy_outcome(row, operation.cluster)
         return
-    nodegroup_rows.settle(rt, row)
-    look = _buried(observed.at(rt, row, not_before=time.monotonic()))
-    done = look.verdict.complete and look.upgraded and not look.drifted
-    if done and not look.undecided:
-        if told(look.rt, row):
-            _complete(look)
+    locked.settle()
+    state = _without_deleted_groups(observed_state.observe_all(operation, row))
+    if state.is_done:
+        if failure_was_shown(operation, row):
+            _complete(locked, state)
     elif not row.status.endswith("_COMPLETE"):
-        _go_on(look, hold)
-    status_writer.copy_outcome(row, cluster)
+        _continue(locked, state)
+    status_writer.copy_outcome(row, operation.cluster)
 
 
-def _buried(look: observed.Look) -> observed.Look:
-    """The look, without the groups that are deleted by now."""
-    if look.behind:
-        return look
-    gone = nodegroup_rows.bury(
-        look.rt, look.row, look.nodegroups, look.wanted, look.seen
+def _without_deleted_groups(
+    state: observed_state.ObservedState,
+) -> observed_state.ObservedState:
+    """Remove the rows of groups that are deleted by now."""
+    if state.is_behind:
+        return state
+    gone = nodegroups.remove_deleted(state.operation, state)
+    return dataclasses.replace(
+        state, nodegroups=[e for e in state.nodegroups if e.uuid not in gone]
     )
-    left = [each for each in look.nodegroups if each.uuid not in gone]
-    return dataclasses.replace(look, nodegroups=left)
 
 
-def told(rt: runtime.Runtime, cluster: Any) -> bool:
-    """Whether a failure, if it is one, was there to be read for a while.
+def failure_was_shown(operation: operations.Operation, row: Any) -> bool:
+    """Return whether a failed status was visible for 30 seconds.
 
-    Of a refused request there is nothing to be done: the cluster is as it is
-    wanted. A poll that comes right after the refusal would take its reason
-    away, and nobody would know that the request came to nothing.
+    A poll that runs right after a refused request would otherwise replace the
+    reason before the user can read it.
     """
-    text = (cluster.status, cluster.status_reason)
-    age = rt.failures.age(operation.scope_of(cluster), text)
-    return not rows.failed(cluster.status) or age >= rt.telling
+    runtime = operation.runtime
+    text = (row.status, row.status_reason)
+    age = runtime.failures.age(operation.scope, text)
+    return not rows.failed(row.status) or age >= runtime.failure_display
 
 
-def _complete(look: observed.Look) -> None:
+def _complete(
+    locked: operations.Locked, state: observed_state.ObservedState
+) -> None:
     """Write COMPLETE, unless the rows want something else by now.
 
-    Magnum's handlers take no Lease: what they wrote since the look would
-    wait for polls of a complete cluster, and there are none.
+    Magnum's handlers take no Lease: their changes since the look would wait
+    for polls of a complete cluster, and there are none.
     """
-    row = look.row
-    look.rt.backoff.succeeded(look.scope)
-    if look.known and look.known.before:
-        # There is nothing to go back to from what is complete.
-        labels = location.object_labels(row, look.scope[1])
-        state_secret.park(
-            look.rt, look.scope, labels, desired_state.NO_WAY_BACK
-        )
-    status_writer.save_complete(row, look.nodegroups, look.verdict)
-    if late_requests.ended(look.rt, look.scope, row):
-        _compare(look)
+    operation, row = state.operation, state.row
+    operation.runtime.backoff.clear(operation.scope)
+    if state.desired and state.desired.before:
+        # A complete upgrade can't be rolled back by a poll any more.
+        operation.patch_stored(desired_state.FORGET_PREVIOUS)
+    if locked.save_complete(state.nodegroups, state.verdict):
+        _check_late_changes(state)
     LOG.info("cluster %s is %s", row.uuid, row.status)
 
 
-def _compare(look: observed.Look) -> None:
-    """Let the polls go on, where the rows want something else by now."""
-    row = look.row
-    rows_now, nodegroups = rows.read(row)
+def _check_late_changes(state: observed_state.ObservedState) -> None:
+    """Let the polls continue if the rows changed since the look."""
+    row = state.row
+    rows_now, group_rows = rows.read(row)
     if (
-        rows_now.fingerprint() != look.wanted.fingerprint()
+        rows_now.fingerprint() != state.rows.fingerprint()
         or rows_now.leaving
-        or any(map(rows.undecided, nodegroups))
+        or any(map(rows.undecided, group_rows))
     ):
         status_writer.save_updating(row)
     else:
-        autoscaler_counts.save(look.rt, row, nodegroups, rows_now, look.seen)
+        autoscaler_counts.save(
+            state.operation.runtime, row, group_rows, rows_now, state.view
+        )
 
 
-def _go_on(look: observed.Look, hold: Any) -> None:
-    """What is in progress, or has failed: give up, apply again, or wait."""
-    if rows.in_progress(look.row.status) and look.overdue:
-        _fail(look, f"not done in time: {look.verdict.reason}", look.verdict)
+def _continue(
+    locked: operations.Locked, state: observed_state.ObservedState
+) -> None:
+    """Give up, apply again, repair, or wait."""
+    if rows.in_progress(state.row.status) and state.is_overdue:
+        reason = f"not done in time: {state.verdict.reason}"
+        _fail(locked, state, reason, state.verdict)
         return
-    status_writer.save_facts(look.row, look.nodegroups, look.verdict)
-    if look.advanced:
-        _keep_mark(look)
-    failure = ""
-    if look.behind:
-        failure = _apply(look, hold)
-    elif look.drifted:
-        failure = _repair(look)
-    if failure:
-        _fail(look, failure)
+    status_writer.save_facts(state.row, state.nodegroups, state.verdict)
+    if state.has_progress:
+        _save_mark(state)
+    reason = ""
+    if state.is_behind:
+        reason = _apply(locked)
+    elif state.has_drifted:
+        reason = _repair(state.operation)
+    if reason:
+        _fail(locked, state, reason)
 
 
 def _fail(
-    look: observed.Look,
+    locked: operations.Locked,
+    state: observed_state.ObservedState,
     reason: str,
     verdict: cluster_status.Verdict | None = None,
 ) -> None:
-    row = look.row
-    status_writer.save_failed(row, look.nodegroups, reason, verdict)
-    late_requests.ended(look.rt, look.scope, row)
+    locked.save_failed(state.nodegroups, reason, verdict)
+    row = state.row
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
-def _apply(look: observed.Look, hold: Any) -> str:
-    """Apply what is wanted; why that can never succeed, if so.
+def _apply(locked: operations.Locked) -> str:
+    """Apply the rows; return the reason if that can never succeed.
 
     :raises CapiHelmError: it may succeed later
     """
+    runtime, scope = locked.operation.runtime, locked.operation.scope
     try:
-        operation.apply(look.rt, look.row, look.wanted, hold)
+        locked.apply()
     except errors.NoTurn:
         # Nothing was tried.
         raise
     except errors.CapiHelmError as error:
-        look.rt.backoff.failed(look.scope)
+        runtime.backoff.record_failure(scope)
         if error.retriable:
             raise
-        known = isinstance(error, operation.InterruptedCreateError)
-        # Why it failed before says more.
-        return "" if known and rows.failed(look.row.status) else str(error)
-    look.rt.backoff.succeeded(look.scope)
+        if isinstance(
+            error, stored_state.InterruptedCreateError
+        ) and rows.failed(locked.row.status):
+            # The reason of the first failure says more.
+            return ""
+        return str(error)
+    runtime.backoff.clear(scope)
     return ""
 
 
-def _repair(look: observed.Look) -> str:
-    """Put live objects right; why that can never succeed, if so.
+def _repair(operation: operations.Operation) -> str:
+    """Put live objects right; return the reason if that can never succeed.
 
     :raises CapiHelmError: it may succeed later
     """
-    # Until it shows: somebody may change them back, again and again.
-    look.rt.backoff.failed(look.scope)
+    # Until the next look: another program may change them back for ever.
+    operation.runtime.backoff.record_failure(operation.scope)
     try:
-        repair.repair(look.rt, look.scope)
+        repair.repair(operation.runtime, operation.scope)
     except errors.CapiHelmError as error:
         if error.retriable:
             raise

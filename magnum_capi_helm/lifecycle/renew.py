@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""New certificates for a control plane, before the old ones expire.
+"""Renew the certificates of a control plane before they expire.
 
-Cluster API replaces its machines, one by one, and each new one has new
-certificates. It is asked to by the live KubeadmControlPlane alone, which any
-chart makes: no manifest has that field, so neither helm nor repairs take it
-back.
-
-Magnum's row is in progress until all machines are new, as for any other
-change: the status polls say what is waited for, and how it ended.
+1. Refuse a cluster that is not complete and healthy.
+2. Under the Lease, save UPDATE_IN_PROGRESS: Magnum polls only such clusters.
+3. Patch the live KubeadmControlPlane, so that Cluster API replaces its
+   machines one by one. New machines have new certificates. No manifest has
+   the patched field, so neither helm nor a repair takes it back.
+4. The status polls tell which machines are left, and the outcome.
+5. The health poll does the same, where the operator wants it, for one cluster
+   at a time.
 """
 
 from __future__ import annotations
@@ -23,182 +24,177 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.lifecycle import observed
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.model import audit
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
-#: Seconds by which this host's clock may be ahead of Cluster API's. What lies
-#: ahead of Cluster API is noticed minutes later.
+#: Seconds by which this host's clock may be ahead of Cluster API's. Cluster
+#: API notices a time in its future minutes later.
 _AHEAD = 60.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What there is to do for a cluster.
+    """The renewal of one cluster.
 
-    :param detail: in a few words; empty: nothing
-    :param begun: somebody did it already: it is only waited for
-    :param plane: the KubeadmControlPlane
+    :param detail: in a few words; empty: nothing to do
+    :param begun: the machines are being replaced already
     """
 
     detail: str = ""
     begun: bool = False
-    plane: view.Object = dataclasses.field(default_factory=dict)
+    control_plane: view.Object = dataclasses.field(default_factory=dict)
 
 
-def planned(rt: runtime.Runtime, row: Any, days: int) -> Plan:
-    """What there is to do; nothing is written.
+def plan(rt: runtime.Runtime, row: Any, days: int) -> Plan:
+    """Plan a renewal; write nothing.
 
-    :param days: within which the certificates have to expire
+    :param days: certificates that expire later are not renewed
     :raises NotSupported: the cluster is not complete and healthy
     """
     if rows.action(row.status) == "DELETE":
         raise errors.NotSupported("the cluster is being deleted")
-    look = observed.at(rt, row, not_before=time.monotonic())
+    look = observed_state.observe_all(
+        operations.Operation(rows.everywhere(), row, rt), row
+    )
     now = time.time()
-    if rows.in_progress(row.status) and _outdated(look.seen, now):
+    if rows.in_progress(row.status) and _outdated(look.view, now):
         return Plan("renewed already: to be waited for", begun=True)
-    expires = certificates.due(look.seen)
-    plane = look.seen.control_plane
-    if expires is None or plane is None:
+    expires = certificates.estimated_expiry(look.view)
+    control_plane = look.view.control_plane
+    if expires is None or control_plane is None:
         # Nothing is there yet, or any more.
         _check_settled(look)
         return Plan()
-    if not certificates.near(expires, days, now):
+    if not certificates.expires_within(expires, days, now):
         return Plan()
     _check_settled(look)
-    return Plan(_detail(look.seen, expires), plane=plane)
+    return Plan(_detail(look.view, expires), control_plane=control_plane)
 
 
-def begin(rt: runtime.Runtime, context: Any, row: Any, days: int) -> None:
-    """Ask Cluster API for new machines, under the Lease.
+def begin(operation: operations.Operation, days: int) -> None:
+    """Let Cluster API replace the machines, under the Lease.
 
-    :param days: as for :func:`planned`
-    :raises LeaseHeld: somebody works on the cluster, and goes on doing so
-    :raises CapiHelmError: it was refused, and nothing written
+    :param days: as for :func:`plan`
+    :raises LeaseHeld: another operation works on the cluster
+    :raises CapiHelmError: it was refused, and nothing was written
     """
-    scope = operation.scope_of(row)
-    labels = location.object_labels(row, scope[1])
-    with operation.patient(rt, scope, labels, command=True) as hold:
-        _begin(rt, context, row, days, hold)
+    wait = operation.runtime.command_lease_wait
+    with operation.lock(wait=wait) as locked:
+        _begin(locked, days)
 
 
-def in_time(
-    rt: runtime.Runtime, context: Any, row: Any, seen: view.View
-) -> None:
-    """As :func:`begin`, where the operator wants the driver to see to it.
+def begin_in_time(operation: operations.Operation, live: view.View) -> None:
+    """Renew certificates that expire soon, if the operator wants that.
 
-    One cluster at a time: until its certificates are new the others wait, for
-    an hour at most. What was refused is not tried again before that.
+    One cluster at a time: the others wait until its certificates are new, for
+    an hour at most. A refused renewal is not tried again before that.
 
-    :param seen: of a cluster that is complete and healthy
-    :raises LeaseHeld: somebody works on the cluster
-    :raises CapiHelmError: it was refused, and nothing written
+    :param live: objects of a cluster that is complete and healthy
+    :raises LeaseHeld: another operation works on the cluster
+    :raises CapiHelmError: it was refused, and nothing was written
     """
     days = conf.CONF.capi_helm.renew_certificates_days
-    scope = operation.scope_of(row)
+    lock, scope = operation.runtime.renewal_lock, operation.scope
     if (
         not days
-        or certificates.renewed_by_cluster_api(seen.control_plane)
-        or not certificates.near(certificates.expiry(seen), days, time.time())
+        or certificates.renewed_by_cluster_api(live.control_plane)
+        or not certificates.expires_within(
+            certificates.expiry(live), days, time.time()
+        )
     ):
-        rt.renewing.pass_on(scope)
+        lock.release(scope)
         return
-    if not rt.renewing.take(scope):
+    if not lock.acquire(scope):
         return
-    labels = location.object_labels(row, scope[1])
     try:
         with (
             audit.acting(audit.Actor("renew")),
-            rt.leases.hold(*scope, labels) as hold,
-            audit.noted(row.uuid),
+            operation.lock() as locked,
+            audit.noted(operation.cluster.uuid),
         ):
-            _begin(rt, context, row, days, hold)
+            _begin(locked, days)
     except errors.LeaseHeld:
-        rt.renewing.pass_on(scope)
+        lock.release(scope)
         raise
 
 
-def _begin(
-    rt: runtime.Runtime, context: Any, row: Any, days: int, hold: Any
-) -> None:
-    fresh = rows.fresh(context, row)
-    if fresh is None or hold.marked_deleted or rows.doomed(fresh):
-        raise errors.NotSupported("the cluster is being deleted")
-    plan = planned(rt, fresh, days)
-    if not plan.detail or plan.begun:
+def _begin(locked: operations.Locked, days: int) -> None:
+    locked.check_living()
+    operation, row = locked.operation, locked.row
+    planned = plan(operation.runtime, row, days)
+    if not planned.detail or planned.begun:
         return
     # The row first: without the patch, polls find it complete again.
-    status_writer.save_updating(fresh)
-    rt.management.patch(
+    status_writer.save_updating(row)
+    control_plane = planned.control_plane
+    operation.runtime.management.patch(
         kinds.CONTROL_PLANE,
-        operation.scope_of(fresh)[0],
-        view.name_of(plan.plane),
-        certificates.rollout(plan.plane, _moment(time.time() - _AHEAD)),
+        operation.namespace,
+        view.name_of(control_plane),
+        certificates.renewal_patch(
+            control_plane, _timestamp(time.time() - _AHEAD)
+        ),
     )
-    LOG.info("cluster %s: %s", row.uuid, plan.detail)
+    LOG.info("cluster %s: %s", row.uuid, planned.detail)
 
 
-def left(rt: runtime.Runtime, context: Any, row: Any) -> str:
-    """What is still to come; empty: the cluster is complete.
+def pending(operation: operations.Operation) -> str:
+    """Return what a renewal waits for; empty: the cluster is complete.
 
     :raises CapiHelmError: it has failed
     """
-    fresh = rows.fresh(context, row)
-    if fresh is None or rows.failed(fresh.status):
-        why = fresh.status_reason if fresh else "the cluster is gone"
-        raise errors.CapiHelmError(str(why))
-    if rows.in_progress(fresh.status):
-        return str(fresh.status_reason or fresh.status)
-    sighting = rt.snapshots.get(
-        operation.scope_of(row), not_before=time.monotonic()
-    )
-    return _outdated(sighting.decode(), time.time())
+    row = rows.fresh(operation.context, operation.cluster)
+    if row is None or rows.failed(row.status):
+        reason = row.status_reason if row else "the cluster is gone"
+        raise errors.CapiHelmError(str(reason))
+    if rows.in_progress(row.status):
+        return str(row.status_reason or row.status)
+    return _outdated(operation.observe().view, time.time())
 
 
-def _outdated(seen: view.View, now: float) -> str:
-    found = certificates.outdated(seen, now)
-    return f"still to be replaced: {', '.join(found)}" if found else ""
+def _outdated(live: view.View, now: float) -> str:
+    machines = certificates.outdated(live, view.Clock(now))
+    return f"still to be replaced: {', '.join(machines)}" if machines else ""
 
 
-def _check_settled(look: observed.Look) -> None:
-    """Refuse a cluster that has enough to do, or that may not get through."""
+def _check_settled(look: observed_state.ObservedState) -> None:
+    """Refuse a cluster that is busy, or whose machines may not come up."""
     row = look.row
-    why = "" if row.status.endswith("_COMPLETE") else str(row.status)
-    if not why and not look.verdict.complete:
-        why = look.verdict.reason
-    found = health.health(look.seen, time.time()).status
-    if not why and found != health.HEALTHY:
-        why = found
-    # The row also knows whether its credential works.
-    if not why and row.health_status == health.UNHEALTHY:
-        why = health.UNHEALTHY
-    if why:
+    reason = "" if row.status.endswith("_COMPLETE") else str(row.status)
+    if not reason and not look.verdict.complete:
+        reason = look.verdict.reason
+    status = health.health(look.view, time.time()).status
+    if not reason and status != health.HEALTHY:
+        reason = status
+    # The row also has the check of the credential.
+    if not reason and row.health_status == health.UNHEALTHY:
+        reason = health.UNHEALTHY
+    if reason:
         raise errors.NotSupported(
             "only a complete and healthy cluster gets other machines, and "
-            f"this one is not: {why}"
+            f"this one is not: {reason}"
         )
 
 
-def _detail(seen: view.View, expires: float) -> str:
-    count = len(seen.control_plane_machines())
-    what = (
+def _detail(live: view.View, expires: float) -> str:
+    count = len(live.control_plane_machines())
+    effect = (
         f"{count} machines of the control plane are replaced one by one"
         if count > 1
         else "the only machine of the control plane is replaced: connections "
         "to the API break when the old one goes"
     )
-    return f"certificates expire on {_moment(expires)[:10]}; {what}"
+    return f"certificates expire on {_timestamp(expires)[:10]}; {effect}"
 
 
-def _moment(seconds: float) -> str:
-    """As Kubernetes writes it."""
+def _timestamp(seconds: float) -> str:
+    """Return a time as Kubernetes writes it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,63 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Resize of a group: the control plane, or workers."""
+"""Resize a nodegroup: the control plane or workers.
+
+1. Magnum has saved the new node_count, and restores the old one if the driver
+   raises.
+2. Refuse a resize of a cluster without a release or on a frozen management
+   cluster, a size that the control plane can't have, a count outside the
+   bounds, unknown nodes to remove, and a count beyond the quota.
+3. Refuse it if other machines would be replaced.
+4. Mark the machines that the user wants to lose. Pass the count to the
+   MachineDeployment, if the autoscaler owns its count.
+5. Save UPDATE_IN_PROGRESS. From here on nothing is raised.
+6. Take the Lease, read the rows again, take back marks that are not needed
+   any more, store the desired state, run helm.
+7. The polls finish what is left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 import dataclasses
-import time
 from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import machine_selection
-from magnum_capi_helm.lifecycle import nodegroup_rows
-from magnum_capi_helm.lifecycle import quota_growth
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.model import control_plane_size
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.model import timing
-from magnum_capi_helm.operations import deferred
-from magnum_capi_helm.operations import faults
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.operations import state_secret
-from magnum_capi_helm.planes import maintenance
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.resolve import cluster as resolve_cluster
+from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import quota
-from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Plan:
-    """What has to be done beside saving the count and applying it.
-
-    :param machines: those that the user wants to go
-    :param scaled: name of a MachineDeployment whose count is the
-        autoscaler's: it is told the new one, and goes on from there
-    """
-
-    machines: tuple[str, ...] = ()
-    scaled: str = ""
-
-
-def update(
-    get_runtime: Callable[[], runtime.Runtime],
-    context: Any,
-    cluster: Any,
-    rollback: bool,
-) -> None:
+def update(operation: operations.Operation, *, rollback: bool) -> None:
     """Apply ``node_count`` of a cluster: a resize of default-worker.
 
-    :raises NotSupported: refused; nothing was written
+    :raises NotSupported: it was refused; nothing was written
     """
     if rollback:
         raise errors.NotSupported(
@@ -65,119 +54,68 @@ def update(
             f"{names.DRIVER}, which goes on trying: update without it, and "
             "go back with another node_count"
         )
-    resize(get_runtime, context, cluster, cluster.default_ng_worker, None)
+    resize(operation, operation.cluster.default_ng_worker, ())
 
 
 def resize(
-    get_runtime: Callable[[], runtime.Runtime],
-    context: Any,
-    cluster: Any,
+    operation: operations.Operation,
     nodegroup: Any,
-    nodes_to_remove: list[str] | None,
+    nodes_to_remove: Sequence[str],
 ) -> None:
-    """Apply the count that Magnum has already saved in ``nodegroup``.
+    """Apply the node_count that Magnum saved.
 
-    The same count once more applies all that is wanted once more.
+    Resizing to the current count applies the desired state again.
 
-    :raises CapiHelmError: refused; nothing was written, and Magnum puts the
-        old count back
+    :raises CapiHelmError: it was refused; nothing was written
     """
-    # Accepted, it is not taken back: the polls apply it, or say why not.
-    going_on = "Resize of cluster %s goes on with the polls: %s"
-    with timing.measured() as measured:
-        maintenance.refuse(cluster)
-        plan = _plan(
-            get_runtime, context, cluster, nodegroup, nodes_to_remove or []
-        )
-        rows_now, _ = rows.read(cluster)
-        operation.check_request(get_runtime, cluster, rows_now, always=True)
-        _tell(get_runtime, cluster, nodegroup.node_count, plan)
-        nodegroup.status = rows.Status.UPDATE_IN_PROGRESS
-        nodegroup.status_reason = None
-        nodegroup.save()
-        # Magnum would write it when this is over, or never: a conductor that
-        # dies now leaves a cluster that no poll looks at.
-        status_writer.await_polls(context, cluster)
-        with faults.logged(LOG, going_on, cluster.uuid):
-            _apply(get_runtime(), context, cluster)
-            LOG.info("resized release %s: %s", cluster.stack_id, measured)
+    operation.check_not_frozen()
+    operation.check_release()
+    _check_size(operation, nodegroup, nodes_to_remove)
+    machines, autoscaled = _choose(operation, nodegroup, nodes_to_remove)
+    rows_now, _ = rows.read(operation.cluster)
+    operation.check_replacement(rows_now, always=True)
+    # Neither needs the Lease: a mark changes nothing by itself, and the count
+    # of an autoscaled group is in no manifest.
+    with machine_selection.marked(operation, machines):
+        if autoscaled:
+            _scale(operation, autoscaled, nodegroup.node_count)
+    operation.start_update(nodegroup)
+    operation.run(_apply, "Resize", "resized")
 
 
-def _plan(
-    get_runtime: Callable[[], runtime.Runtime],
-    context: Any,
-    cluster: Any,
+def _apply(operation: operations.Operation) -> None:
+    # A poll that has the Lease is soon done.
+    with operation.lock(wait=operation.runtime.lease_wait) as locked:
+        if not locked.deleting:
+            machine_selection.withdraw(operation, rows.read(locked.row)[0])
+            locked.apply()
+
+
+def _check_size(
+    operation: operations.Operation,
     nodegroup: Any,
-    nodes: list[str],
-) -> _Plan:
-    """Refuse what can't be; nothing is written."""
-    if not cluster.stack_id:
-        raise errors.NotSupported(operation.NO_RELEASE)
+    nodes_to_remove: Sequence[str],
+) -> None:
     if nodegroup.role == "master":
-        _check_control_plane(get_runtime, cluster, nodegroup.node_count, nodes)
+        _check_control_plane(operation, nodegroup.node_count, nodes_to_remove)
     else:
         _check_bounds(nodegroup)
-    needed = bool(nodes) or requested.autoscales(cluster)
-    seen = _seen(get_runtime, cluster, needed)
-    if seen is None:
-        return _Plan()
-    group = _named(cluster, nodegroup, seen)
-    now = view.spec_of(_live(seen, group)).get("replicas") or 0
-    quota_growth.check(context, cluster, nodegroup, int(now))
-    return _Plan(
-        machines=tuple(
-            machine_selection.choose(nodes, seen, group) if nodes else ()
-        ),
-        scaled=_scaled(seen, group),
-    )
-
-
-def _seen(
-    get_runtime: Callable[[], runtime.Runtime], cluster: Any, needed: bool
-) -> view.View | None:
-    """The live objects, where it matters what they are.
-
-    :raises CapiHelmError: they are needed and can't be read
-    """
-    if not needed and quota.off():
-        return None
-    scope = operation.scope_of(cluster)
-    try:
-        snapshots = get_runtime().health_snapshots
-        return snapshots.get(scope, not_before=time.monotonic()).decode()
-    except errors.CapiHelmError:
-        if needed:
-            raise
-        return None
-
-
-def _live(
-    seen: view.View, group: requested_groups.Group
-) -> view.Object | None:
-    if group.control_plane:
-        return seen.control_plane
-    return seen.deployment(group.chart_name)
 
 
 def _check_control_plane(
-    get_runtime: Callable[[], runtime.Runtime],
-    cluster: Any,
-    count: int,
-    nodes: list[str],
+    operation: operations.Operation, count: int, nodes_to_remove: Sequence[str]
 ) -> None:
-    if nodes:
+    if nodes_to_remove:
         raise errors.NotSupported(
             "nodes_to_remove for the control plane is not supported by the "
             f"driver {names.DRIVER}: Cluster API chooses the machine whose "
             "loss etcd bears best"
         )
-    control_plane_size.check(count, "node_count")
+    cluster_spec.check_control_plane_size(count, "node_count")
     if count == 1:
         return
-    found = state_secret.base(
-        get_runtime(), operation.scope_of(cluster)
-    ).wanted
-    api = (found.values.get("apiServer") or {}) if found else {}
+    desired = operation.stored().desired
+    api = (desired.values.get("apiServer") or {}) if desired else {}
     if api.get("enableLoadBalancer") is False:
         raise errors.InvalidInput(
             f"node_count={count}: the cluster has no load balancer for its "
@@ -187,7 +125,7 @@ def _check_control_plane(
 
 
 def _check_bounds(nodegroup: Any) -> None:
-    """The group's own bounds, which Magnum looks at in a resize alone."""
+    """Check the group's own bounds, which Magnum checks in a resize alone."""
     count = nodegroup.node_count
     minimum, maximum = nodegroup.min_node_count, nodegroup.max_node_count
     if count < (minimum or 0) or (maximum and count > maximum):
@@ -199,25 +137,64 @@ def _check_bounds(nodegroup: Any) -> None:
         )
 
 
-def _named(
-    cluster: Any, nodegroup: Any, seen: view.View
+def _choose(
+    operation: operations.Operation,
+    nodegroup: Any,
+    nodes_to_remove: Sequence[str],
+) -> tuple[Sequence[str], str]:
+    """Return the Machines to mark, and the MachineDeployment to scale.
+
+    Live objects are read only if something depends on them.
+
+    :raises InvalidInput: unknown nodes, bounds of the autoscaler, or quota
+    :raises CapiHelmError: the objects are needed and can't be read
+    """
+    needed = bool(nodes_to_remove) or requested_labels.autoscales(
+        operation.cluster
+    )
+    if not needed and quota.off():
+        return (), ""
+    try:
+        observed = operation.observe(addons=False)
+    except errors.CapiHelmError:
+        if needed:
+            raise
+        return (), ""
+    group = _group_of(observed, operation, nodegroup)
+    live = (
+        observed.view.control_plane
+        if group.control_plane
+        else observed.view.deployment(group.chart_name)
+    )
+    replicas = int(view.spec_of(live).get("replicas") or 0)
+    _check_quota(operation, nodegroup, nodegroup.node_count - replicas)
+    return (
+        machine_selection.choose(nodes_to_remove, observed.view, group)
+        if nodes_to_remove
+        else (),
+        _autoscaled(observed.view, group),
+    )
+
+
+def _group_of(
+    observed: operations.Observed,
+    operation: operations.Operation,
+    nodegroup: Any,
 ) -> requested_groups.Group:
-    """The group as it is wanted, by the name of its live objects."""
-    rows_now, _ = rows.read(cluster)
-    named = rows_now.known_as(seen.group_names())
-    for group in named.groups:
+    """Return the group with its new count and the name of its objects."""
+    for group in observed.rows.groups:
         if group.uuid == nodegroup.uuid:
             return dataclasses.replace(group, count=nodegroup.node_count)
-    return rows.group(nodegroup, cluster.stack_id)
+    return rows.group(nodegroup, operation.release)
 
 
-def _scaled(seen: view.View, group: requested_groups.Group) -> str:
-    """The MachineDeployment, if the autoscaler owns its count.
+def _autoscaled(objects: view.View, group: requested_groups.Group) -> str:
+    """Return the MachineDeployment whose count the autoscaler owns, or "".
 
-    :raises InvalidInput: the new count is one that it would not keep
+    :raises InvalidInput: the autoscaler would not keep the new count
     """
-    live = seen.deployment(group.chart_name)
-    if live is None or group.chart_name not in seen.autoscaled():
+    live = objects.deployment(group.chart_name)
+    if live is None or group.chart_name not in objects.autoscaled():
         return ""
     minimum, maximum = view.autoscaler_bounds(live)
     if not minimum <= group.count <= maximum:
@@ -229,49 +206,51 @@ def _scaled(seen: view.View, group: requested_groups.Group) -> str:
     return view.name_of(live)
 
 
-def _tell(
-    get_runtime: Callable[[], runtime.Runtime],
-    cluster: Any,
-    count: int,
-    plan: _Plan,
+def _scale(
+    operation: operations.Operation, deployment: str, count: int
 ) -> None:
-    """Tell the machines, and the autoscaler's group, before the row says so.
+    operation.runtime.management.patch(
+        kinds.MACHINE_DEPLOYMENT,
+        operation.namespace,
+        deployment,
+        {"spec": {"replicas": count}},
+    )
 
-    Neither needs the Lease: a mark changes nothing by itself, and the count
-    of an autoscaled group is in no manifest.
 
-    :raises CapiHelmError: nothing was told
+def _check_quota(
+    operation: operations.Operation, nodegroup: Any, growth: int
+) -> None:
+    """Check whether the project's quota has room for more machines.
+
+    A resize never fails because the quota, or the group, can't be read.
+
+    :raises InvalidInput: ``[capi_helm] quota_check`` refuses it
     """
-    if plan == _Plan():
+    if quota.off() or growth <= 0:
         return
-    rt = get_runtime()
-    namespace, _ = operation.scope_of(cluster)
-    with machine_selection.marked(rt, namespace, plan.machines):
-        if plan.scaled:
-            rt.management.patch(
-                kinds.MACHINE_DEPLOYMENT,
-                namespace,
-                plan.scaled,
-                {"spec": {"replicas": count}},
-            )
+    problem = ""
+    try:
+        cloud = catalogue.Cloud(sessions.user_session(operation.context))
+        outline, group = _resolved(operation, nodegroup, cloud)
+        flavor = cloud.flavor(group.flavor)
+    except errors.CapiHelmError as error:
+        problem = str(error)
+    if problem:
+        uuid = operation.cluster.uuid
+        LOG.debug("Quota of cluster %s not checked: %s", uuid, problem)
+        return
+    quota.check_growth(cloud, outline, group, flavor, growth)
 
 
-def _apply(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    # Not as polls go on: to them the same count is nothing to apply.
-    with deferred.queued(rt, cluster, _apply_now):
-        _apply_now(rt, context, cluster)
-
-
-def _apply_now(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
-    scope = operation.scope_of(cluster)
-    labels = location.object_labels(cluster, scope[1])
-    # A poll that has the Lease is soon done; the next one has nothing to do.
-    with operation.patient(rt, scope, labels) as hold:
-        row = rows.fresh(context, cluster)
-        hold.orphaned = row is None
-        if row is None:
-            return
-        nodegroup_rows.settle(rt, row)
-        rows_now, _ = rows.read(row)
-        machine_selection.withdraw(rt, scope, rows_now)
-        operation.apply(rt, row, rows_now, hold)
+def _resolved(
+    operation: operations.Operation, nodegroup: Any, cloud: catalogue.Cloud
+) -> tuple[cluster_spec.Cluster, cluster_spec.NodeGroup]:
+    cluster, release = operation.cluster, operation.release
+    labels = requested_labels.living_labels(cluster)
+    group = groups.resolve(cluster, nodegroup, cloud, release, labels)
+    outline = resolve_cluster.outline(
+        cluster, labels, requested_labels.configured_chart(), release
+    )
+    if group.role == "master":
+        outline = dataclasses.replace(outline, control_plane=group)
+    return outline, group

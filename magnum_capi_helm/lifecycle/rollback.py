@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The way back from an upgrade that failed.
+"""Take back an upgrade that failed, or that does not end.
 
-The intent keeps what the release was before its last upgrade. Going back is
-an upgrade like any other: one write accepts it, and polls finish it. Only a
-control plane never goes back to an older Kubernetes: etcd and the objects in
-it may be of the newer one already.
+1. The desired state remembers the release before its last upgrade.
+2. Refuse a cluster that is complete, or that has nothing to go back to.
+3. Refuse if a server of the control plane may run the newer Kubernetes: etcd
+   and the objects in it can't go back.
+4. The old values get the groups and node counts of now. A group that was made
+   since keeps its values, if its kubelet is not too new.
+5. Store this as the desired state, like an upgrade. The rows get their old
+   template, images and flavors, and helm runs. The polls finish it.
 """
 
 from __future__ import annotations
@@ -18,27 +22,54 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.lifecycle import current_state
-from magnum_capi_helm.lifecycle import moved_rows
-from magnum_capi_helm.lifecycle import pending_moves
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation
-from magnum_capi_helm.operations import state_secret
+from magnum_capi_helm.model import versions
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.status import view
 
+_STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
 
-def plan_back(
-    rt: runtime.Runtime, row: Any, *, settle: bool = False
-) -> desired_state.Intent:
-    """What the release is to be, without its last upgrade.
 
-    :param settle: bring the rows in line first; only under the Lease
+def rollback(operation: operations.Operation) -> str:
+    """Take the last upgrade back.
+
+    :returns: why the polls have to go on; empty: helm is done
+    :raises CapiHelmError: it was refused, and nothing was written
+    """
+    rt = operation.runtime
+    with operation.lock(wait=rt.command_lease_wait) as locked:
+        locked.check_living()
+        _check_status(locked.row)
+        locked.settle()
+        release_change.accept(locked, plan(rt, locked.row))
+        return release_change.finish(locked)
+
+
+def plan(rt: runtime.Runtime, row: Any) -> desired_state.DesiredState:
+    """Return the desired state without the last upgrade.
+
+    :param row: settled, if it is read under the Lease
     :raises NotSupported: there is no way back
     """
+    _check_status(row)
+    desired = stored_state.read(rt, location.scope_of(row)).desired
+    if desired is None or desired.before is None:
+        raise errors.NotSupported(
+            f"cluster {row.name} was not upgraded since it was last complete "
+            "or rolled back: there is nothing to go back to"
+        )
+    current = release_change.read(rt, row)
+    _check_control_plane(rt, row, desired, desired.before)
+    return _without_upgrade(current, desired.before)
+
+
+def _check_status(row: Any) -> None:
     if not row.stack_id:
         raise errors.NotSupported(
             f"cluster {row.name} has no release: nothing was made for it"
@@ -49,130 +80,74 @@ def plan_back(
             "failed, or does not end, is rolled back; a complete one is left "
             "by another upgrade"
         )
-    found = state_secret.read(rt, operation.scope_of(row)).wanted
-    if found is None or found.before is None:
-        raise errors.NotSupported(
-            f"cluster {row.name} was not upgraded since it was last complete "
-            "or rolled back: there is nothing to go back to"
-        )
-    subject = current_state.read(rt, row, settle=settle)
-    _check_control_plane(rt, row, found, found.before)
-    return _without(subject, found.before)
 
 
-_STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
-
-
-def apply(rt: runtime.Runtime, context: Any, row: Any) -> str:
-    """Take the last upgrade back; what helm left to the polls, if anything.
-
-    :raises CapiHelmError: it was refused, and nothing written
-    """
-    scope = operation.scope_of(row)
-    labels = location.object_labels(row, scope[1])
-    with operation.patient(rt, scope, labels, command=True) as hold:
-        fresh = rows.fresh(context, row)
-        if fresh is None or hold.marked_deleted or rows.doomed(fresh):
-            raise errors.NotSupported("the cluster is being deleted")
-        wanted = plan_back(rt, fresh, settle=True)
-        status_writer.save_updating(fresh)
-        operation.write_intent(rt, scope, wanted, labels)
-        try:
-            pending_moves.make(rt, fresh)
-            rows_now, _ = rows.read(fresh)
-            operation.apply(rt, fresh, rows_now, hold)
-        except errors.CapiHelmError as error:
-            return str(error)
-    return ""
-
-
-def _without(
-    subject: current_state.Subject, before: desired_state.Before
-) -> desired_state.Intent:
-    """The state before, with the groups and counts of today."""
-    back = before.moves
-    known = {
-        str(each["name"]): each
-        for each in before.values.get("nodeGroups") or []
-    }
-    now = {
-        str(each["name"]): each
-        for each in subject.base.values.get("nodeGroups") or []
-    }
-    old = {
-        **before.values,
-        "nodeGroups": [known.get(name, item) for name, item in now.items()],
-    }
-    ours = values.with_groups(old, subject.rows, desired_state.Parked())
+def _without_upgrade(
+    current: release_change.Current, before: desired_state.Before
+) -> desired_state.DesiredState:
+    """Return the state before, with the groups and counts of now."""
+    old_items = release_change.items_by_name(before.values)
+    items = current.items
+    node_groups = [old_items.get(name, item) for name, item in items.items()]
+    restored = values.with_groups(
+        {**before.values, "nodeGroups": node_groups},
+        current.rows,
+        desired_state.PendingRequests(),
+    )
     version = upgrade_rules.control_plane_version(before.values)
-    for group in subject.rows.workers:
-        if group.chart_name in now and group.chart_name not in known:
-            # Made since, of the newer version.
-            kubelet = now[group.chart_name].get("kubernetesVersion")
-            upgrade_rules.check_kept(group.name, str(kubelet), version)
-    return desired_state.Intent(
+    for group in current.rows.workers:
+        name = group.chart_name
+        if name in items and name not in old_items:
+            # Made since the upgrade, with the newer version.
+            kubelet = str(items[name].get("kubernetesVersion"))
+            upgrade_rules.check_kept(group.name, kubelet, version)
+    existing = {each.uuid for each in current.rows.groups}
+    fields = {
+        uuid: dict(change)
+        for uuid, change in before.moves.groups.items()
+        if uuid in existing
+    }
+    return desired_state.DesiredState(
         chart=before.chart,
-        values=values.upgraded(ours, subject.base.values),
-        fingerprint=moved_rows.fingerprint(subject.rows, back),
+        values=values.upgraded(restored, current.desired.values),
+        fingerprint=upgrade_plan.fingerprint(current.rows, before.moves),
         since=time.time(),
         labels=before.labels,
-        moves=dataclasses.replace(back, groups=_there(subject, back)),
+        moves=dataclasses.replace(before.moves, groups=fields),
     )
-
-
-def _there(
-    subject: current_state.Subject, back: desired_state.Moves
-) -> dict[str, Any]:
-    alive = {each.uuid for each in subject.rows.groups}
-    return {
-        uuid: dict(fields)
-        for uuid, fields in back.groups.items()
-        if uuid in alive
-    }
 
 
 def _check_control_plane(
     rt: runtime.Runtime,
     row: Any,
-    found: desired_state.Intent,
+    desired: desired_state.DesiredState,
     before: desired_state.Before,
 ) -> None:
-    """Refuse when a server of the control plane may run the newer version."""
+    """Refuse if a control plane server may run the newer Kubernetes."""
     old = upgrade_rules.control_plane_version(before.values)
-    new = upgrade_rules.control_plane_version(found.values)
-    first, second = upgrade_rules.number(old), upgrade_rules.number(new)
+    new = upgrade_rules.control_plane_version(desired.values)
+    first, second = versions.number(old), versions.number(new)
     if first is None or second is None or second <= first:
         return
-    newer = [
-        view.name_of(each)
-        for each in _control_plane_machines(rt, row)
-        if _started(each) and (_version_of(each) or first) > first
-    ]
-    if newer:
-        raise errors.NotSupported(
-            f"control plane machine {newer[0]} runs Kubernetes v{new} "
-            f"already, and a control plane never goes back to v{old}: remove "
-            "the reason why the upgrade does not end, and resize the cluster "
-            "to the count it has"
-        )
-
-
-def _control_plane_machines(rt: runtime.Runtime, row: Any) -> list[Any]:
-    namespace, release = operation.scope_of(row)
+    namespace, release = location.scope_of(row)
     selector = f"{view.CLUSTER_NAME_LABEL}={release}"
-    return [
-        each
-        for each in rt.management.list(kinds.MACHINE, namespace, selector)
-        if view.CONTROL_PLANE_LABEL in view.labels_of(each)
-    ]
+    for each in rt.management.list(kinds.MACHINE, namespace, selector):
+        version = versions.number(str(view.spec_of(each).get("version")))
+        if (
+            view.CONTROL_PLANE_LABEL in view.labels_of(each)
+            and _has_server(each)
+            and (version or first) > first
+        ):
+            raise errors.NotSupported(
+                f"control plane machine {view.name_of(each)} runs Kubernetes "
+                f"v{new} already, and a control plane never goes back to "
+                f"v{old}: remove the reason why the upgrade does not end, and "
+                "resize the cluster to the count it has"
+            )
 
 
-def _version_of(machine: Any) -> tuple[int, int, int] | None:
-    return upgrade_rules.number(str(view.spec_of(machine).get("version")))
-
-
-def _started(machine: Any) -> bool:
-    """Whether there is a server: it may have joined etcd."""
+def _has_server(machine: Any) -> bool:
+    """Return whether the machine has a server, which may be in etcd."""
     return bool(
         view.spec_of(machine).get("providerID")
         or view.status_of(machine).get("nodeRef")

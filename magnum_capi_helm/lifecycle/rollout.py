@@ -1,114 +1,140 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A chart or values of the operator's for a cluster that lives.
+"""Roll out a chart, or the operator's values, to living clusters.
 
-It goes the way of an upgrade, without a template: all that can be refused is
-looked at, under the Lease, then one write of the intent accepts it, and what
-helm leaves is for the polls. The rows say UPDATE_IN_PROGRESS while it goes
-on, for Magnum polls nothing else; no other field changes.
-
-Whoever is stopped half way asks again. A cluster has an order, wholly or not
-at all, when its intent is what the order makes of it.
+1. The cluster's own values stay: they are not built anew from template and
+   labels, so it gets only what the operator ordered.
+2. Refuse a cluster that is not complete, a chart that does not fit it, and
+   machines that would be replaced, unless the operator allows that.
+3. Compute the new desired state. A cluster whose desired state is already
+   that has the order, so a run that was stopped can be repeated.
+4. Let the webhooks of the management cluster see the changes.
+5. Save UPDATE_IN_PROGRESS, store the desired state and run helm, as an
+   upgrade does. The polls finish it. No other field of a row changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 import dataclasses
+import time
 from typing import Any
 
+from magnum_capi_helm import features
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import diff
+from magnum_capi_helm.chart import immutable_fields
+from magnum_capi_helm.chart import upgrade_rules
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
+from magnum_capi_helm.features import etcd
+from magnum_capi_helm.features import template
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.lifecycle import current_state
-from magnum_capi_helm.lifecycle import dry_run
-from magnum_capi_helm.lifecycle import rollout_spec as orders
-from magnum_capi_helm.lifecycle import upgrade
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.lifecycle import release_change
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import manifest
-from magnum_capi_helm.operations import operation
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import versions
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import template_guard
+from magnum_capi_helm.resolve import operator_files
+from magnum_capi_helm.resolve import requested_labels
 
-#: How long it waits for helm, seconds: who asks has all the time.
+#: Seconds to wait for a helm process: an operator can wait.
 _PATIENCE = 600.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
-    """What an order comes to for one cluster.
+class Order:
+    """The order of an operator for some clusters.
 
-    :param now: the chart that the cluster has
-    :param wanted: what is to be wanted of the release; None: it is so
-    :param changes: what differs from what is installed
+    :param chart: version of the chart; empty: each keeps its own
+    :param files: lay the operator's values over the cluster's
+    :param replacing: machines may be replaced
+    """
+
+    chart: str = ""
+    files: bool = False
+    replacing: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The effect of an order on one cluster.
+
+    :param now: the chart version of the cluster
+    :param desired: the new desired state; None: the cluster has the order
+    :param changes: the differences from what is installed
     :param going_on: the cluster has the order, and is not complete yet
     """
 
     now: str
-    wanted: desired_state.Intent | None = None
+    desired: desired_state.DesiredState | None = None
     changes: tuple[diff.Change, ...] = ()
     going_on: bool = False
 
 
-def look(rt: runtime.Runtime, row: Any, order: orders.Order) -> Found:
-    """What there is to do; nothing is written.
+def plan(rt: runtime.Runtime, row: Any, order: Order) -> Plan:
+    """Plan an order for one cluster; write nothing.
 
     :param row: read just now
     :raises CapiHelmError: it can't be done, or not now
     """
     _check_status(row)
-    subject = current_state.read(rt, row, settle=False)
-    found = Found(subject.base.chart.version)
-    scope = operation.scope_of(row)
+    current = release_change.read(rt, row)
+    version = current.desired.chart.version
+    scope = location.scope_of(row)
     with rt.turns.turn(_PATIENCE):
-        wanted = orders.wanted(rt, subject, order)
+        desired = _desired(rt, current, order)
         if rows.in_progress(row.status):
-            if wanted is not None:
+            if desired is not None:
                 raise _not_complete(row)
-            return dataclasses.replace(found, going_on=True)
-        if wanted is None:
-            return found
-        before, after = _manifests(rt, scope, wanted)
-    changes = diff.changes(before, after)
-    _check_machines(scope, changes, order)
-    return dataclasses.replace(found, wanted=wanted, changes=changes)
+            return Plan(version, going_on=True)
+        if desired is None:
+            return Plan(version)
+        comparison = release_change.compare(rt, scope, desired)
+    _check_machines(scope[1], comparison.changes, order)
+    return Plan(version, desired, comparison.changes)
 
 
-def apply(
-    rt: runtime.Runtime, context: Any, row: Any, order: orders.Order
-) -> str:
-    """Do it; what helm left to the polls, if anything.
+def apply(operation: operations.Operation, order: Order) -> str:
+    """Apply an order to one cluster.
 
-    :raises CapiHelmError: it was refused, or could not be written: then at
-        most the status was, which the polls put right
+    :returns: why the polls have to go on; empty: helm is done
+    :raises CapiHelmError: it was refused, or could not be stored; then at
+        most the status was written, which the polls correct
     """
-    scope = operation.scope_of(row)
-    labels = location.object_labels(row, scope[1])
+    rt, scope = operation.runtime, operation.scope
     with (
-        # The turn first: nobody waits for a turn that has the Lease.
+        # Before the Lease: no operation waits for helm with a Lease.
         rt.turns.turn(_PATIENCE),
-        operation.patient(rt, scope, labels, command=True) as hold,
+        operation.lock(wait=rt.command_lease_wait) as locked,
     ):
-        fresh = _living(context, row, hold)
-        subject = current_state.read(rt, fresh)
-        wanted = orders.wanted(rt, subject, order)
-        if wanted is None:
+        locked.check_living()
+        _check_status(locked.row)
+        if rows.in_progress(locked.row.status):
+            raise _not_complete(locked.row)
+        locked.settle()
+        current = release_change.read(rt, locked.row)
+        desired = _desired(rt, current, order)
+        if desired is None:
             return ""
-        _try(rt, scope, wanted, order)
-        upgrade.accept(rt, fresh, wanted)
-        try:
-            rows_now, _ = rows.read(fresh)
-            operation.apply(rt, fresh, rows_now, hold)
-        except errors.CapiHelmError as error:
-            return str(error)
-    return ""
+        comparison = release_change.compare(rt, scope, desired)
+        _check_machines(scope[1], comparison.changes, order)
+        release_change.dry_run(
+            rt, scope, comparison.objects, "what is rolled out"
+        )
+        release_change.accept(locked, desired)
+        return release_change.finish(locked)
 
 
-def going_on(context: Any, row: Any) -> str:
-    """What is still waited for; empty: it is complete.
+def pending(context: Any, row: Any) -> str:
+    """Return what a rollout waits for; empty: the cluster is complete.
 
-    :raises CapiHelmError: it failed, or the cluster goes
+    :raises CapiHelmError: it failed, or the cluster is being deleted
     """
     fresh = rows.fresh(context, row)
     if fresh is None or rows.action(fresh.status) == "DELETE":
@@ -120,14 +146,14 @@ def going_on(context: Any, row: Any) -> str:
 
 
 def _check_status(row: Any) -> None:
-    """Refuse what is neither complete nor may have the order already."""
+    """Refuse a cluster that is neither complete nor being updated."""
     if rows.action(row.status) == "DELETE" or rows.doomed(row):
         raise errors.NotSupported("the cluster is being deleted")
     updating = row.status == rows.Status.UPDATE_IN_PROGRESS
     if not updating and not row.status.endswith("_COMPLETE"):
         raise _not_complete(row)
     if not row.stack_id:
-        raise errors.NotSupported(operation.NO_RELEASE)
+        raise errors.NotSupported(operations.NO_RELEASE)
 
 
 def _not_complete(row: Any) -> errors.CapiHelmError:
@@ -138,49 +164,12 @@ def _not_complete(row: Any) -> errors.CapiHelmError:
     )
 
 
-def _living(context: Any, row: Any, hold: Any) -> Any:
-    """The row under the Lease, of a cluster that nobody changes."""
-    fresh = rows.fresh(context, row)
-    hold.orphaned = fresh is None
-    if fresh is None or hold.marked_deleted:
-        raise errors.NotSupported("the cluster is being deleted")
-    _check_status(fresh)
-    if rows.in_progress(fresh.status):
-        raise _not_complete(fresh)
-    return fresh
-
-
-def _manifests(
-    rt: runtime.Runtime, scope: snapshot.Scope, wanted: desired_state.Intent
-) -> tuple[tuple[dry_run.Object, ...], tuple[dry_run.Object, ...]]:
-    """What is installed, and what would be."""
-    return dry_run.installed(rt, scope), manifest.rendered(rt, scope, wanted)
-
-
-def _try(
-    rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    wanted: desired_state.Intent,
-    order: orders.Order,
-) -> None:
-    """Let everybody see it who may refuse it.
-
-    :raises NotSupported: somebody does
-    """
-    before, after = _manifests(rt, scope, wanted)
-    _check_machines(scope, diff.changes(before, after), order)
-    objects = dry_run.changed(before, after)
-    dry_run.dry_run(rt, scope, objects, "what is rolled out")
-
-
 def _check_machines(
-    scope: snapshot.Scope,
-    changes: Iterable[diff.Change],
-    order: orders.Order,
+    release: str, changes: Iterable[diff.Change], order: Order
 ) -> None:
-    """Refuse to replace machines, unless that is ordered, too."""
+    """Refuse to replace machines, unless the order allows it."""
     groups = [
-        f"{each.name.removeprefix(f'{scope[1]}-')} ({each.replaced})"
+        f"{each.name.removeprefix(f'{release}-')} ({each.replaced})"
         for each in changes
         if each.replaced
     ]
@@ -188,4 +177,100 @@ def _check_machines(
         raise errors.NotSupported(
             f"machines would be replaced, in {', '.join(groups)}: "
             "--allow-replacement lets them be"
+        )
+
+
+def _desired(
+    rt: runtime.Runtime, current: release_change.Current, order: Order
+) -> desired_state.DesiredState | None:
+    """Return the desired state of an order; None: the cluster has it.
+
+    :raises NotSupported: chart or values don't fit the cluster
+    :raises InvalidInput: the chart ignores a label of the cluster, or a
+        profile does not exist
+    :raises NotConfigured: a file is unreadable, or says what it must not
+    """
+    before = current.desired
+    chart = _chart(before.chart, order.chart)
+    new = _with_overlays(current) if order.files else before.values
+    if chart != before.chart:
+        _check_chart(current, chart)
+        new = operator_files.mirrored(rt, chart, new)
+    if (chart, new) != (before.chart, before.values):
+        live = release_change.openstack_cluster(rt, current.row)
+        new = immutable_fields.keep(new, before.values, chart.version, live)
+    same = (chart, new) == (before.chart, before.values)
+    if same and not (order.chart and _is_rebuilt(rt, current)):
+        return None
+    _check_encryption(before.values, new)
+    # No row changes, so a rollback has none to put back.
+    no_moves = desired_state.Moves(current.row.cluster_template_id, {})
+    return desired_state.DesiredState(
+        chart=chart,
+        values=values.upgraded(new, before.values),
+        fingerprint=current.rows.fingerprint(),
+        since=time.time(),
+        labels=before.labels,
+        before=desired_state.Before(
+            before.chart, before.values, before.labels, no_moves
+        ),
+    )
+
+
+def _chart(old: cluster_spec.Chart, version: str) -> cluster_spec.Chart:
+    same = version.removeprefix("v") == old.version.removeprefix("v")
+    if same or not version:
+        return old
+    return dataclasses.replace(old, version=version)
+
+
+def _is_rebuilt(rt: runtime.Runtime, current: release_change.Current) -> bool:
+    """Return whether the chart of that version makes other machines now."""
+    scope = location.scope_of(current.row)
+    revisions = helm_records.revisions(rt.management, *scope)
+    return bool(
+        template_guard.replaced_groups(rt, scope, current.desired, revisions)
+    )
+
+
+def _with_overlays(current: release_change.Current) -> topic.Values:
+    """Return the values with the operator's, and the template's profiles."""
+    before = current.desired
+    cluster_labels = requested_labels.living_labels(current.row, before.labels)
+    new = operator_files.apply_overlays(
+        before.values, cluster_labels, again=True
+    )
+    values.overlay(new, template.profile_annotations(cluster_labels))
+    return new
+
+
+def _check_chart(
+    current: release_change.Current, chart: cluster_spec.Chart
+) -> None:
+    """Refuse a chart that does not support a feature of the cluster.
+
+    A label that had no effect so far may stay without effect.
+    """
+    before = current.desired
+    old = before.chart.version
+    upgrade_rules.check_chart(old, chart.version, "--chart-version")
+    upgrade_rules.check_pair(
+        chart.version,
+        upgrade_rules.control_plane_version(before.values),
+        "choose another version of the chart, or upgrade the cluster first",
+    )
+    effective = [
+        each for each in features.LABELS if versions.applies(each.charts, old)
+    ]
+    cluster_labels = requested_labels.living_labels(current.row, before.labels)
+    labels.check_chart(effective, cluster_labels, chart.version)
+
+
+def _check_encryption(old: topic.Values, new: topic.Values) -> None:
+    upgrade_rules.check_encryption(old, new)
+    if etcd.needs_key(new) and not etcd.needs_key(old):
+        raise errors.NotSupported(
+            "etcd.encryption.enabled=true is not rolled out: an upgrade to a "
+            "template with the label etcd_encryption_enabled makes the key "
+            "for it"
         )

@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an upgrade would make of a cluster. Nothing is written."""
+"""Plan an upgrade: the new desired state of a cluster. Nothing is written.
+
+1. Choose the nodegroups that are remade: the default groups, and those that
+   have the image of the old template; or the one group that was named.
+2. Copy their rows with the new template, image and flavor.
+3. Look up everything that these rows name, as a create does.
+4. Keep what a living cluster can't change.
+5. Refuse versions that can't be upgraded to, and groups that would be left
+   too far behind.
+6. Build the values. Groups that are not remade keep theirs.
+7. Remember how the release and the rows were, for a rollback.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import copy
 import dataclasses
 import time
+import types
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm import features
@@ -15,231 +27,426 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import immutable_fields
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import placement
+from magnum_capi_helm.features import template as template_labels
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.lifecycle import current_state
-from magnum_capi_helm.lifecycle import moved_rows
-from magnum_capi_helm.lifecycle import upgrade_checks
+from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
-from magnum_capi_helm.operations import assembly
+from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.model import versions
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
-from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.resolve import operator_files
+from magnum_capi_helm.resolve import requested_labels
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
 
+#: Fields that a cluster keeps with another template.
+_FIELDS = (
+    "coe_version",
+    "docker_volume_size",
+    "fixed_network",
+    "fixed_subnet",
+    "floating_ip_enabled",
+    "keypair",
+    "master_lb_enabled",
+    "name",
+    "project_id",
+    "stack_id",
+    "user_id",
+    "uuid",
+)
+_GROUP_FIELDS = (
+    "docker_volume_size",
+    "flavor_id",
+    "image_id",
+    "is_default",
+    "max_node_count",
+    "min_node_count",
+    "name",
+    "node_count",
+    "node_labels",
+    "node_taints",
+    "role",
+    "uuid",
+)
+_MASTER = "master"
+
+
+@dataclasses.dataclass(frozen=True)
+class RowChange:
+    """A cluster's rows with another template.
+
+    :param row: a copy with the nodegroups that are remade
+    :param labels: the labels of the cluster's user
+    :param moves: the changes that the upgrade writes into the rows
+    :param back: the changes that take them back
+    """
+
+    row: Any
+    labels: Mapping[str, str]
+    moves: desired_state.Moves
+    back: desired_state.Moves
+
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """An upgrade.
+    """An upgrade that was checked.
 
-    :param cluster: with the groups that are remade, and no others
-    :param whole: whether the control plane is among them
+    :param cluster: with the groups that are remade alone
+    :param whole: the control plane is remade, too
     """
 
-    subject: current_state.Subject
-    moved: moved_rows.Moved
+    current: release_change.Current
+    change: RowChange
     cluster: cluster_spec.Cluster
     whole: bool
     batch: int | None
 
-    def policies(self) -> dict[str, str]:
-        """Groups that need a server group and have none -> its policy."""
-        remade = self._remade()
-        without = tuple(each for each in remade if not each.server_group_id)
-        return placement.server_groups(without)
+    def missing_server_groups(self) -> dict[str, str]:
+        """Return the policies of server groups to make, by nodegroup."""
+        remade = self.cluster.node_groups
+        if self.whole:
+            remade = (self.cluster.control_plane, *remade)
+        return placement.server_groups(
+            tuple(each for each in remade if not each.server_group_id)
+        )
 
     def with_server_groups(self, ids: Mapping[str, str]) -> Plan:
-        """The plan, with the server groups that were made for it."""
+        """Return the plan with new server groups."""
         placed = placement.with_server_groups(self.cluster, ids)
         return dataclasses.replace(self, cluster=placed)
 
-    def _remade(self) -> tuple[cluster_spec.NodeGroup, ...]:
-        workers = self.cluster.node_groups
-        return (
-            (self.cluster.control_plane, *workers) if self.whole else workers
-        )
-
-    def wanted(
+    def desired(
         self, rt: runtime.Runtime, live: Mapping[str, Any] | None
-    ) -> desired_state.Intent:
-        """What is wanted of the release then.
+    ) -> desired_state.DesiredState:
+        """Return the new desired state.
 
         :param live: the OpenStackCluster
         :raises InvalidInput: the new template does not fit the cluster
         """
-        base = self.subject.base
-        made = self._values(rt, live)
-        made["nodeGroups"] = self._node_groups(made)
-        moves = self._moves(made)
-        return desired_state.Intent(
+        before = self.current.desired
+        new = self._values(rt, live)
+        new["nodeGroups"] = self._node_groups(new)
+        moves = self._moves(new)
+        return desired_state.DesiredState(
             chart=self.cluster.chart,
-            values=values.upgraded(made, base.values),
-            fingerprint=moved_rows.fingerprint(self.subject.rows, moves),
+            values=values.upgraded(new, before.values),
+            fingerprint=fingerprint(self.current.rows, moves),
             since=time.time(),
-            labels=self.moved.labels,
+            labels=self.change.labels,
             moves=moves,
             before=desired_state.Before(
-                base.chart, base.values, base.labels, self.moved.back
+                before.chart, before.values, before.labels, self.change.back
             ),
         )
-
-    def _moves(self, made: topic.Values) -> desired_state.Moves:
-        """With the counts of groups that autoscale no more.
-
-        The autoscaler chose them; the rows have those of long ago.
-        """
-        fixed = {
-            each["name"]
-            for each in made["nodeGroups"]
-            if "machineCount" in each
-        }
-        counts = {
-            each.uuid: {"node_count": self.subject.scaled[each.uuid]}
-            for each in self.subject.rows.workers
-            if each.uuid in self.subject.scaled and each.chart_name in fixed
-        }
-        moves = self.moved.moves
-        groups = {
-            uuid: {**fields, **counts.get(uuid, {})}
-            for uuid, fields in moves.groups.items()
-        }
-        return dataclasses.replace(moves, groups=groups)
 
     def _values(
         self, rt: runtime.Runtime, live: Mapping[str, Any] | None
     ) -> topic.Values:
-        old = self.subject.base.values
+        old = self.current.desired.values
         if not self.whole:
-            made = copy.deepcopy(old)
-            made["nodeGroups"] = [
+            new = copy.deepcopy(old)
+            new["nodeGroups"] = [
                 values.node_group(self.cluster, each)
                 for each in self.cluster.node_groups
             ]
-            return made
-        made = assembly.values_of(rt, self.cluster)
+            return new
+        new = operator_files.complete(
+            rt, self.cluster, values.build(self.cluster)
+        )
         return immutable_fields.keep(
-            made, old, self.cluster.chart.version, live
+            new, old, self.cluster.chart.version, live
         )
 
-    def _node_groups(self, made: topic.Values) -> list[topic.Values]:
-        """The remade groups in the places of the old ones; others stay."""
-        new = {
+    def _node_groups(self, new: topic.Values) -> list[topic.Values]:
+        """Return the items in their old order, with the remade groups."""
+        remade = {
             each["name"]: upgrade_rules.batched(each, self.batch)
-            for each in made["nodeGroups"]
+            for each in new["nodeGroups"]
         }
-        old = self.subject.base.values
-        found = [
-            new.pop(name)
-            if name in new
+        old = self.current.desired.values
+        items = [
+            remade.pop(name)
+            if name in remade
             else upgrade_rules.batched(upgrade_rules.pinned(item, old), None)
-            for name, item in self.subject.items.items()
+            for name, item in self.current.items.items()
         ]
-        return [*found, *new.values()]
+        return [*items, *remade.values()]
+
+    def _moves(self, new: topic.Values) -> desired_state.Moves:
+        """Add the node counts of groups that lose the autoscaler.
+
+        The autoscaler chose the counts; those in the rows are old.
+        """
+        fixed = {
+            each["name"]
+            for each in new["nodeGroups"]
+            if "machineCount" in each
+        }
+        moves, autoscaled = self.change.moves, self.current.autoscaled
+        changes = {uuid: dict(fields) for uuid, fields in moves.groups.items()}
+        for each in self.current.rows.workers:
+            if (
+                each.uuid in changes
+                and each.uuid in autoscaled
+                and each.chart_name in fixed
+            ):
+                changes[each.uuid]["node_count"] = autoscaled[each.uuid]
+        return dataclasses.replace(moves, groups=changes)
 
 
-def of_cluster(
-    subject: current_state.Subject,
+def plan_cluster(
+    current: release_change.Current,
     template: Any,
     cloud: catalogue.Cloud,
     batch: int | None = None,
 ) -> Plan:
-    """The upgrade of a whole cluster.
+    """Plan the upgrade of a whole cluster to a template.
 
     :raises CapiHelmError: it can't be upgraded like this
     """
-    row, base = subject.row, subject.base
     upgrade_rules.check_template(
         template.driver, template.coe, template.server_type, template.name
     )
-    change = moved_rows.whole(
-        row, subject.existing, template, base.labels, subject.scaled
+    before = current.desired
+    change = _change_template(current, template)
+    own_labels = frozenset(
+        each.name
+        for each in features.LABELS
+        if not change.labels.keys().isdisjoint((each.name, *each.aliases))
     )
-    own = _own(change.labels)
-    asked = requested.cluster_labels(change.row).lasting(own)
-    requested.check_unknown_of_template(change.row)
-    wanted_chart = _chart(asked, base.chart)
-    found = resolve_cluster.look_up(
-        change.row, asked, wanted_chart, cloud, row.stack_id
+    labels = requested_labels.cluster_labels(change.row).lasting(own_labels)
+    requested_labels.check_unknown_of_template(change.row)
+    cluster = resolve_cluster.look_up(
+        change.row,
+        labels,
+        _chart(labels, before.chart),
+        cloud,
+        current.row.stack_id,
     )
-    found = immutable_fields.living(_named(subject, found), base.values)
-    values.check(found, spared=own)
-    upgrade_checks.check_versions(subject, found)
-    upgrade_checks.check_kept(subject, found)
-    return Plan(subject, change, found, whole=True, batch=batch)
+    cluster = _with_lasting_names(current, cluster)
+    cluster = immutable_fields.living(cluster, before.values)
+    values.checked(cluster, ignorable=own_labels)
+    _check_versions(current, cluster)
+    _check_unchanged_groups(current, cluster)
+    return Plan(current, change, cluster, whole=True, batch=batch)
 
 
-def of_group(
-    subject: current_state.Subject,
+def plan_nodegroup(
+    current: release_change.Current,
     nodegroup: Any,
     cloud: catalogue.Cloud,
     batch: int | None = None,
 ) -> Plan:
-    """The upgrade of one group to the cluster's template.
+    """Plan the upgrade of one group to the cluster's template.
 
     :raises CapiHelmError: it can't be upgraded like this
     """
-    row, base = subject.row, subject.base
-    change = moved_rows.single(row, nodegroup, base.labels, subject.scaled)
-    asked = requested.living_labels(change.row)
+    before, release = current.desired, current.row.stack_id
+    change = _change_nodegroup(current, nodegroup)
+    labels = requested_labels.living_labels(change.row)
     outline = resolve_cluster.outline(
-        change.row, asked, base.chart, row.stack_id
+        change.row, labels, before.chart, release
     )
-    outline = resolve_cluster.living(change.row, outline, base.values)
+    outline = resolve_cluster.living(change.row, outline, before.values)
     group = groups.resolve(
-        change.row, change.row.nodegroups[0], cloud, row.stack_id, asked
+        change.row, change.row.nodegroups[0], cloud, release, labels
     )
-    found = _named(subject, dataclasses.replace(outline, node_groups=(group,)))
-    values.check_group(outline, found.node_groups[0])
-    upgrade_checks.check_step(subject, found.node_groups[0])
-    return Plan(subject, change, found, whole=False, batch=batch)
+    cluster = _with_lasting_names(
+        current, dataclasses.replace(outline, node_groups=(group,))
+    )
+    values.check_group(outline, cluster.node_groups[0])
+    _check_group_version(current, cluster.node_groups[0])
+    return Plan(current, change, cluster, whole=False, batch=batch)
 
 
-def _chart(asked: Any, old: cluster_spec.Chart) -> cluster_spec.Chart:
-    """The chart that the template names, else the newer of two.
+def _chart(labels: Any, old: cluster_spec.Chart) -> cluster_spec.Chart:
+    """Return the chart of the template, else the newer of two.
 
     :raises NotSupported: the template's is older than the cluster's
     """
-    found = requested.wanted_chart(asked)
-    if asked[chart.VERSION]:
-        upgrade_rules.check_chart(old.version, found.version)
-        return found
-    version = upgrade_rules.newer_chart(found.version, old.version)
-    return dataclasses.replace(found, version=version)
+    new = requested_labels.wanted_chart(labels)
+    if labels[template_labels.VERSION]:
+        upgrade_rules.check_chart(old.version, new.version)
+        return new
+    version = upgrade_rules.newer_chart(new.version, old.version)
+    return dataclasses.replace(new, version=version)
 
 
-def _named(
-    subject: current_state.Subject, found: cluster_spec.Cluster
+def _with_lasting_names(
+    current: release_change.Current, cluster: cluster_spec.Cluster
 ) -> cluster_spec.Cluster:
-    """With the names, and the server groups, that groups have for life."""
-    known = {each.name: each.chart_name for each in subject.rows.groups}
-    placed = {
-        name: item.get("serverGroupId") for name, item in subject.items.items()
-    }
-    own = subject.base.values.get("controlPlane") or {}
+    """Return the cluster with its groups' present names and server groups."""
+    chart_names = {each.name: each.chart_name for each in current.rows.groups}
+    items = current.items
+    control_plane = current.desired.values.get("controlPlane") or {}
 
     def named(group: cluster_spec.NodeGroup) -> cluster_spec.NodeGroup:
-        name = known.get(group.magnum_name) or group.name
+        name = chart_names.get(group.magnum_name) or group.name
+        server_group = items.get(name, {}).get("serverGroupId")
         return dataclasses.replace(
-            group, name=name, server_group_id=placed.get(name)
+            group, name=name, server_group_id=server_group
         )
 
     return dataclasses.replace(
-        found,
+        cluster,
         control_plane=dataclasses.replace(
-            found.control_plane, server_group_id=own.get("serverGroupId")
+            cluster.control_plane,
+            server_group_id=control_plane.get("serverGroupId"),
         ),
-        node_groups=tuple(map(named, found.node_groups)),
+        node_groups=tuple(map(named, cluster.node_groups)),
     )
 
 
-def _own(given: Mapping[str, str]) -> frozenset[str]:
-    """Labels that the cluster's user gave, by their names."""
-    return frozenset(
-        each.name
-        for each in features.LABELS
-        if not given.keys().isdisjoint((each.name, *each.aliases))
+# Versions
+
+
+def _check_versions(
+    current: release_change.Current, cluster: cluster_spec.Cluster
+) -> None:
+    """Refuse a step of Kubernetes, or one that the chart does not support."""
+    old = upgrade_rules.control_plane_version(current.desired.values)
+    new = cluster.control_plane.image.kube_version
+    upgrade_rules.check_kubernetes(old, new)
+    for group in cluster.node_groups:
+        _check_group_version(current, group)
+    chart = cluster.chart.version
+    if (current.desired.chart.version, old) != (chart, new):
+        upgrade_rules.check_pair(chart, new)
+
+
+def _check_group_version(
+    current: release_change.Current, group: cluster_spec.NodeGroup
+) -> None:
+    """Refuse an older version. A group may skip minor versions."""
+    item = current.items.get(group.name)
+    if item is None:
+        return
+    pinned = upgrade_rules.pinned(item, current.desired.values)
+    old = str(pinned.get("kubernetesVersion") or "")
+    new = group.image.kube_version
+    before, after = versions.number(old), versions.number(new)
+    if before and after and after < before:
+        upgrade_rules.check_kubernetes(old, new, group.magnum_name)
+
+
+def _check_unchanged_groups(
+    current: release_change.Current, cluster: cluster_spec.Cluster
+) -> None:
+    """Refuse a control plane that groups with their old image don't fit."""
+    remade = {each.name for each in cluster.node_groups}
+    image = cluster.control_plane.image
+    old = current.desired.values
+    for group in current.rows.workers:
+        item = current.items.get(group.chart_name)
+        if item is None or group.chart_name in remade:
+            continue
+        pinned = upgrade_rules.pinned(item, old)
+        kubelet = str(pinned.get("kubernetesVersion") or "")
+        upgrade_rules.check_kept(group.name, kubelet, image.kube_version)
+        upgrade_rules.check_distribution(
+            group.name, old, {"osDistro": image.os_distro}
+        )
+
+
+# Rows
+
+
+def _change_template(
+    current: release_change.Current, template: Any
+) -> RowChange:
+    """Change the default groups, and those with the old template's image."""
+    old = current.row.cluster_template
+    remade = [
+        each
+        for each in current.existing
+        if each.is_default or each.image_id in (None, old.image_id)
+    ]
+    changes = {
+        each.uuid: {
+            "image_id": template.image_id,
+            "flavor_id": _flavor(each, old, template),
+        }
+        for each in remade
+    }
+    return _row_change(current, remade, template, changes)
+
+
+def _change_nodegroup(
+    current: release_change.Current, nodegroup: Any
+) -> RowChange:
+    """Give one group the image of the cluster's template."""
+    template = current.row.cluster_template
+    change = {"image_id": template.image_id, "flavor_id": nodegroup.flavor_id}
+    changes = {nodegroup.uuid: change}
+    return _row_change(current, [nodegroup], template, changes)
+
+
+def _flavor(nodegroup: Any, old: Any, new: Any) -> Any:
+    """Return the new template's flavor, unless the group has its own."""
+    field = "master_flavor_id" if nodegroup.role == _MASTER else "flavor_id"
+    inherited = nodegroup.flavor_id in (None, getattr(old, field))
+    return getattr(new, field) if inherited else nodegroup.flavor_id
+
+
+def _row_change(
+    current: release_change.Current,
+    remade: Sequence[Any],
+    template: Any,
+    changes: Mapping[str, Mapping[str, Any]],
+) -> RowChange:
+    cluster, labels = current.row, current.desired.labels
+    if labels is None:
+        labels = requested_labels.own_labels(cluster)
+    row = types.SimpleNamespace(
+        **{name: getattr(cluster, name) for name in _FIELDS},
+        labels=dict(labels),
+        cluster_template=template,
+        nodegroups=[
+            _changed_group(current, each, changes[each.uuid])
+            for each in remade
+        ],
     )
+    back = {
+        each.uuid: {name: getattr(each, name) for name in changes[each.uuid]}
+        for each in remade
+    }
+    return RowChange(
+        row=row,
+        labels=labels,
+        moves=desired_state.Moves(template.uuid, changes),
+        back=desired_state.Moves(cluster.cluster_template_id, back),
+    )
+
+
+def _changed_group(
+    current: release_change.Current, nodegroup: Any, change: Mapping[str, Any]
+) -> Any:
+    fields = {name: getattr(nodegroup, name, None) for name in _GROUP_FIELDS}
+    labels = requested_labels.own_labels_of_group(current.row, nodegroup)
+    if nodegroup.is_default:
+        # A minimum that Magnum copied from a label changes with the label.
+        fields["min_node_count"] = requested_labels.own_minimum(
+            current.row, nodegroup
+        )
+    fields["node_count"] = current.autoscaled.get(
+        nodegroup.uuid, nodegroup.node_count
+    )
+    return types.SimpleNamespace(**{**fields, **change, "labels": labels})
+
+
+def fingerprint(
+    rows: requested_groups.Rows, moves: desired_state.Moves
+) -> str:
+    """Return the fingerprint of the rows after the moves."""
+
+    def moved(group: requested_groups.Group) -> requested_groups.Group:
+        fields = dict(moves.groups.get(group.uuid, {}))
+        count = fields.pop("node_count", group.count)
+        return dataclasses.replace(group, count=count, **fields)
+
+    changed = tuple(map(moved, rows.groups))
+    return dataclasses.replace(rows, groups=changed).fingerprint()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which API versions are served, and which ones charts make.
+"""API versions: served by management clusters, and made by charts.
 
 Of Cluster API: its migration guides (v1beta2 came with 1.11; 1.16 is planned
 to be without v1beta1). Of CAPO: the custom resource definitions of its tags.
@@ -9,18 +9,18 @@ Of the chart: its templates, by tag.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 import dataclasses
 import re
+from typing import NamedTuple, TypeAlias
 
-from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import supported
+from magnum_capi_helm.model import versions
 
 
 @dataclasses.dataclass(frozen=True)
 class Served:
-    """What a product serves from a release on, until the next one here."""
+    """API versions that a product serves from a release on."""
 
     since: tuple[int, int]
     versions: tuple[str, ...]
@@ -28,7 +28,7 @@ class Served:
 
 @dataclasses.dataclass(frozen=True)
 class Product:
-    """What is installed on a management cluster.
+    """Software of a management cluster that serves API groups.
 
     :param served: the oldest release first
     """
@@ -63,9 +63,9 @@ PRODUCTS: Mapping[str, Product] = {
 
 #: What charts make: versions of the chart, product, API version.
 _MADE = (
-    (chart_versions.Range(until="0.10.1"), "capo", "v1alpha7"),
-    (chart_versions.Range(since="0.11.0"), "capo", "v1beta1"),
-    (chart_versions.Range(), "capi", "v1beta1"),
+    (versions.Range(until="0.10.1"), "capo", "v1alpha7"),
+    (versions.Range(since="0.11.0"), "capo", "v1beta1"),
+    (versions.Range(), "capi", "v1beta1"),
 )
 
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)(\.\d+.*)?")
@@ -77,40 +77,40 @@ _ALLOWED = (
 
 
 def target(text: str) -> dict[str, frozenset[str]]:
-    """What a management cluster would serve: versions by group.
+    """Parse the versions that a management cluster would serve, by group.
 
-    Of groups that are not named, nothing is said.
+    The result has only the groups that the text names.
 
     :param text: ``capi=1.14,capo=0.14``, ``cluster.x-k8s.io/v1beta2``
     :raises InvalidInput: it is neither
     """
-    found: dict[str, frozenset[str]] = {}
+    served: dict[str, frozenset[str]] = {}
     for word in filter(None, map(str.strip, text.split(","))):
         name, _, release = word.partition("=")
         if name in PRODUCTS:
             versions = frozenset(_of_release(name, release))
-            found |= dict.fromkeys(PRODUCTS[name].groups, versions)
+            served |= dict.fromkeys(PRODUCTS[name].groups, versions)
         elif parts := _GROUP_VERSION.fullmatch(word):
-            named = found.get(parts[1], frozenset())
-            found[parts[1]] = named | {parts[2]}
+            named = served.get(parts[1], frozenset())
+            served[parts[1]] = named | {parts[2]}
         else:
             raise errors.InvalidInput(
                 f"--target {errors.shown(word)} is no version: {_ALLOWED}"
             )
-    if not found:
+    if not served:
         raise errors.InvalidInput(f"--target is empty: {_ALLOWED}")
-    return found
+    return served
 
 
 def _of_release(name: str, release: str) -> tuple[str, ...]:
-    found = _RELEASE.fullmatch(release)
+    match = _RELEASE.fullmatch(release)
     served = PRODUCTS[name].served
-    if not found:
+    if not match:
         raise errors.InvalidInput(
             f"--target {name}={errors.shown(release)} is no release: "
             f"{_ALLOWED}"
         )
-    number = (int(found[1]), int(found[2]))
+    number = (int(match[1]), int(match[2]))
     fitting = [each for each in served if each.since <= number]
     if not fitting:
         oldest = ".".join(map(str, served[0].since))
@@ -122,7 +122,7 @@ def _of_release(name: str, release: str) -> tuple[str, ...]:
 
 
 def made_by(chart: str) -> dict[str, str]:
-    """Version by group, of what a version of the chart makes."""
+    """Return the API version of each group that a chart version makes."""
     return {
         group: version
         for charts, product, version in _MADE
@@ -132,6 +132,182 @@ def made_by(chart: str) -> dict[str, str]:
 
 
 def charts() -> Iterator[tuple[str, dict[str, str]]]:
-    """Each version of the chart that is known, and what it makes."""
-    for each in supported.versions():
+    """Yield each known version of the chart with the API versions it makes."""
+    for each in versions.known_charts():
         yield each, made_by(each)
+
+
+#: Group and kind, and the versions in which it is served.
+ServedKinds: TypeAlias = Mapping[tuple[str, str], Collection[str]]
+
+UNAFFECTED = "ok"
+REPAIRED = "repaired"
+UPGRADE = "upgrade"
+REFUSED = "refused"
+
+#: The first step where a change has failed before.
+_BACK = (
+    "resize it back to the count that it had, since Magnum upgrades nothing "
+    "that is UPDATE_FAILED; then "
+)
+
+_API_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+_STAGES = {"alpha": 0, "beta": 1, None: 2}
+
+
+class Api(NamedTuple):
+    """API group, version and kind of an object.
+
+    :param group: empty for the core group
+    """
+
+    group: str
+    version: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+    @property
+    def name(self) -> str:
+        """Return the ``apiVersion`` of the object."""
+        return f"{self.group}/{self.version}".lstrip("/")
+
+
+def api(version: str, kind: str) -> Api:
+    """Return the API of an object.
+
+    :param version: its ``apiVersion``
+    """
+    group, _, name = version.rpartition("/")
+    return Api(group, name, kind)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Changes that a manifest needs before helm can read it.
+
+    :param moves: the served version of each API that is not served any more
+    :param lost: of kinds that are served in no version at all
+    """
+
+    moves: Mapping[Api, str]
+    lost: tuple[Api, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the old and the new versions in words."""
+        moves = {f"{old.name} to {new}" for old, new in self.moves.items()}
+        return ", ".join(sorted(moves))
+
+
+def plan_repair(named: Iterable[Api], served: ServedKinds) -> Plan:
+    """Plan the changes of a manifest.
+
+    :param named: what the objects of the manifest are of
+    """
+    moves = {}
+    lost = []
+    for each in sorted(set(named)):
+        versions = served.get((each.group, each.kind), ())
+        if each.version in versions:
+            continue
+        if versions:
+            moves[each] = nearest(each.version, versions)
+        else:
+            lost.append(each)
+    return Plan(moves, tuple(lost))
+
+
+def nearest(version: str, served: Collection[str]) -> str:
+    """Return the next newer version, else the newest of the older ones.
+
+    That is what the next chart names, and two manifests should name the
+    same: some releases of helm (3.17.1; not 3.20.2) take two versions for
+    two objects, and delete the old one.
+
+    :param served: not empty
+    """
+    ranked = sorted(served, key=_age)
+    newer = [each for each in ranked if _age(each) > _age(version)]
+    return newer[0] if newer else ranked[-1]
+
+
+def _age(version: str) -> tuple[int, int, int, str]:
+    """Sorts versions from old to new: v1alpha7, v1beta1, v1, v2alpha1."""
+    match = _API_VERSION.fullmatch(version)
+    if not match:
+        return (0, 0, 0, version)
+    return (int(match[1]), _STAGES[match[2]], int(match[3] or 0), version)
+
+
+def refusal(lost: Iterable[Api]) -> str:
+    """Return the advice for kinds that are served in no version."""
+    groups = sorted({each.group for each in lost})
+    look = ", ".join(
+        f"kubectl api-resources --api-group={each}" for each in groups
+    )
+    kinds = ", ".join(str(each) for each in lost)
+    return (
+        f"no version is served of {kinds}: install the provider that has it "
+        f'("{look}" shows what is there), and it goes on by itself'
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Outlook:
+    """The effect of a change of the served versions on a release.
+
+    :param state: :data:`UNAFFECTED`, :data:`REPAIRED`, :data:`UPGRADE` or
+        :data:`REFUSED`
+    :param detail: what to do first
+    """
+
+    state: str
+    detail: str = ""
+
+
+def forecast(
+    named: Collection[Api],
+    served: ServedKinds,
+    makes: Mapping[str, str] | None,
+    status: str = "",
+) -> Outlook:
+    """Predict the effect on a release if these versions are served.
+
+    :param named: by the manifest that helm would read
+    :param makes: version by group, of the chart that the next change would
+        be made with; None: nothing but a deletion is to come
+    :param status: of its cluster, as Magnum has it
+    """
+    needed = plan_repair(named, served)
+    if needed.lost:
+        return Outlook(REFUSED, refusal(needed.lost))
+    if not needed.moves:
+        return Outlook(UNAFFECTED)
+    old = ", ".join(sorted({each.name for each in needed.moves}))
+    if makes is None or _fits(needed, served, makes):
+        return Outlook(
+            REPAIRED, f"nothing: {old} is replaced by the next operation"
+        )
+    first = _BACK if status == "UPDATE_FAILED" else ""
+    for version, made in charts():
+        if _fits(needed, served, made):
+            return Outlook(
+                UPGRADE,
+                f"{first}upgrade it to chart {version} or later: with its own "
+                f"chart, which makes {old}, it can be deleted but not changed",
+            )
+    return Outlook(
+        REFUSED,
+        f"keep it served, or serve it again: no chart that the driver knows "
+        f"makes anything but {old}; without it, clusters can be deleted but "
+        "not changed",
+    )
+
+
+def _fits(needed: Plan, served: ServedKinds, makes: Mapping[str, str]) -> bool:
+    """Return whether a chart makes served versions of all these objects."""
+    return all(
+        makes.get(each.group, "") in served[each.group, each.kind]
+        for each in needed.moves
+    )

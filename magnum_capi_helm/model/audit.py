@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who asked for what this thread does: for logs, and for helm's history.
+"""The actor of the current action, for logs and for helm's history.
 
-Magnum's handlers, the operator's command line and the polls begin an action;
-what runs in it, in threads of
-:class:`magnum_capi_helm.model.timing.Threads` too, asks for it. A
-revision of helm says in its description who it is for.
+Magnum's handlers, the operator's command line and the polls begin an action.
+The code that runs in it, also in threads of
+:class:`magnum_capi_helm.model.timing.Threads`, reads the actor here. helm
+stores it in the description of each revision.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _LONGEST = 64
 
 @dataclasses.dataclass(frozen=True)
 class Actor:
-    """Who asked, and for what.
+    """The user that asked for an action.
 
-    :param action: ``resize``, ``rollout``, ``status poll``...
+    :param action: ``resize``, ``cluster apply``, ``status poll``...
     :param user: ID of the user, or of the operator's shell; empty: the driver
     :param project: ID of the project that the request was made in
     :param request: ID of the request, as in the logs of all services
@@ -46,8 +46,8 @@ class Actor:
             "project": self.project,
             "request": self.request,
         }
-        known = [f"{name} {_line(v)}" for name, v in parts.items() if v]
-        return ", ".join([_line(self.action), *known])
+        details = [f"{name} {_line(v)}" for name, v in parts.items() if v]
+        return ", ".join([_line(self.action), *details])
 
 
 _actor: contextvars.ContextVar[Actor | None]
@@ -55,13 +55,13 @@ _actor = contextvars.ContextVar("actor", default=None)
 
 
 def current() -> Actor | None:
-    """Who asked; None: nobody said."""
+    """Return the actor of this thread, if there is one."""
     return _actor.get()
 
 
 @contextlib.contextmanager
 def acting(actor: Actor | None) -> Iterator[None]:
-    """What is done in the block, is done for ``actor``."""
+    """Run the block for an actor."""
     token = _actor.set(actor)
     try:
         yield
@@ -71,9 +71,9 @@ def acting(actor: Actor | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def requested(action: str, context: Any, uuid: str) -> Iterator[None]:
-    """A request of Magnum's: acting, and a line of what became of it.
+    """Run the block for the user of a request, and log the outcome.
 
-    :param context: Magnum's, of whom the token is
+    :param context: Magnum's context, with the user of the token
     :param uuid: of the cluster
     """
     actor = Actor(
@@ -88,14 +88,14 @@ def requested(action: str, context: Any, uuid: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def noted(uuid: str) -> Iterator[None]:
-    """Log who did what to a cluster, and whether it was accepted."""
+    """Log the actor of a change of a cluster, and whether it was accepted."""
     with told(f"cluster {uuid}"):
         yield
 
 
 @contextlib.contextmanager
 def told(subject: str) -> Iterator[None]:
-    """As :func:`noted`, of something else than a cluster."""
+    """Log the actor of a change, and whether it was accepted."""
     became = "refused"
     try:
         yield
@@ -105,6 +105,6 @@ def told(subject: str) -> Iterator[None]:
 
 
 def _line(text: str) -> str:
-    """Nothing that would begin another line of a log."""
+    """Return the text without characters that begin another line."""
     plain = "".join(each if each.isprintable() else "?" for each in text)
     return plain[:_LONGEST]

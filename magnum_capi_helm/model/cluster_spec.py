@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All that the values of a release are made from.
+"""A cluster and its nodegroups, with every reference resolved.
 
-:mod:`magnum_capi_helm.resolve` fills these in from Magnum's rows and the
-cloud; everything behind them is pure.
+:mod:`magnum_capi_helm.resolve` makes them from Magnum's rows and OpenStack's
+answers. The chart values are made from them without any I/O.
 """
 
 from __future__ import annotations
 
 import dataclasses
 
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 
 
@@ -87,11 +88,11 @@ class Network:
 
 @dataclasses.dataclass(frozen=True)
 class Proxy:
-    """How machines reach the world; all None: directly.
+    """HTTP proxies of the machines; None: no proxy.
 
-    The addresses may hold a password: they are in no text.
+    The URLs may contain a password, so ``repr`` does not show them.
 
-    :param exceptions: what the user wants to be reached directly
+    :param exceptions: destinations that the user excludes from the proxy
     """
 
     http: str | None = dataclasses.field(default=None, repr=False)
@@ -130,8 +131,8 @@ class StorageClass:
     """A Kubernetes StorageClass for one Cinder volume type.
 
     :param name: name of the class, valid in Kubernetes
-    :param volume_type: Cinder volume type; None: whichever Cinder takes
-        when it is told none
+    :param volume_type: Cinder volume type; None: Cinder's
+        default type
     :param default: claims that name no class get this one
     """
 
@@ -188,7 +189,7 @@ class NodeGroup:
 
 @dataclasses.dataclass(frozen=True)
 class Site:
-    """What the operator wants for every cluster of this cloud.
+    """Settings of the operator for every cluster of this cloud.
 
     :param metadata: Nova metadata of every server
     :param keystone_policy: JSON policy of the Keystone webhook; None: the
@@ -251,3 +252,22 @@ class Cluster:
     proxy: Proxy = Proxy()
     insecure_registry: str | None = None
     site: Site = Site()
+
+
+#: etcd needs a majority: an even number bears no more losses than the odd
+#: one below it, and beyond seven each write waits for too many (etcd's FAQ).
+CONTROL_PLANE_SIZES = (1, 3, 5, 7)
+
+
+def check_control_plane_size(count: int, name: str) -> None:
+    """Refuse a size that no control plane can have.
+
+    :param name: of the field that has the count
+    :raises InvalidInput: with the sizes that are allowed
+    """
+    if count not in CONTROL_PLANE_SIZES:
+        *first, last = map(str, CONTROL_PLANE_SIZES)
+        raise errors.InvalidInput(
+            f"{name}={count}: a control plane, whose machines run etcd, has "
+            f"an odd number of machines; give {', '.join(first)} or {last}"
+        )

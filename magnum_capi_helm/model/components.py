@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What runs on a management cluster, beside what the chart was tested with.
+"""Components of a management cluster, compared with the tested versions.
 
 A Deployment is known by its labels or by the name of its image: mirrors give
 images other names, and people install things in ways of their own. Where
@@ -14,12 +14,12 @@ import dataclasses
 import re
 from typing import Any
 
-from magnum_capi_helm.model import tested_versions
+from magnum_capi_helm.model import versions
 
 OK = "ok"
-#: It may well work; those who make the chart have not tried it.
+#: It may work; the chart's authors have not tested it.
 UNTESTED = "untested"
-#: Nothing can be said.
+#: The state can't be determined.
 UNKNOWN = "unknown"
 FAILED = "failed"
 #: The worst first.
@@ -31,7 +31,7 @@ _OLD = (
     "('magnum-capi-helm chart list --all')"
 )
 
-_VERSION = re.compile(r"v?((\d+)\.(\d+)\.(\d+)\S*)")
+_VERSION = re.compile(r"v?(\d+\.\d+\.\d+\S*)")
 #: What charts write on all that they make, as name and version.
 _CHART = "helm.sh/chart"
 _VERSION_LABEL = "app.kubernetes.io/version"
@@ -44,7 +44,7 @@ SELECTOR = "!capi.stackhpc.com/cluster"
 class Component:
     """Something that has to be on a management cluster.
 
-    :param field: of :class:`tested_versions.Release`, with its version
+    :param field: of :class:`versions.Release`, with its version
     :param labels: that its Deployment has
     :param image: name of its image, without registry and tag
     :param chart: where its version is that of the chart that installs it, as
@@ -63,12 +63,12 @@ class Component:
 
 
 def _provider(name: str, field: str, label: str, image: str) -> Component:
-    """What clusterctl installs."""
+    """Return a component that clusterctl installs."""
     return Component(name, field, {"cluster.x-k8s.io/provider": label}, image)
 
 
 def _charted(name: str, field: str, chart: str, **more: bool) -> Component:
-    """What is installed by a chart that has the name of its image."""
+    """Return a component whose chart has the name of its image."""
     labels = {"app.kubernetes.io/name": chart}
     return Component(name, field, labels, chart, chart, **more)
 
@@ -121,7 +121,7 @@ HELM = Component("helm", "helm", newer_is_fine=True)
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """One component: its name, how it is, what was found and wanted."""
+    """The state of one component, and a description of it."""
 
     name: str
     state: str
@@ -144,10 +144,10 @@ class Running:
 
 def compare(
     deployments: Iterable[Mapping[str, Any]],
-    release: tested_versions.Release,
+    release: versions.Release,
     chart: str,
 ) -> Iterator[Line]:
-    """A line for each component that the chart's version was tested with.
+    """Yield a line for each component that the chart was tested with.
 
     :param deployments: as the Kubernetes API has them
     :param chart: the version that is configured, for the text
@@ -170,28 +170,28 @@ def line(
     wanted: str,
     chart: str,
 ) -> Line:
-    """What there is of one component, and what that is worth.
+    """Compare the Deployments of a component with the tested version.
 
     :param wanted: version that ``chart`` was tested with
     """
-    found = list(running)
+    deployed = list(running)
     what = f"chart {chart} was tested with {wanted}"
-    if not found:
+    if not deployed:
         missing = UNKNOWN, "found none"
         if component.optional:
             missing = OK, "found none, which is fine"
         return Line(component.name, missing[0], f"{missing[1]}; {what}")
-    each = [_verdict(component, one, wanted) for one in found]
+    each = [_verdict(component, one, wanted) for one in deployed]
     states, words = zip(*each, strict=True)
     state = min(states, key=_STATES.index)
-    advice = _OLD if state == UNTESTED and _any_older(found, wanted) else ""
+    advice = _OLD if state == UNTESTED and _any_older(deployed, wanted) else ""
     detail = f"found {', '.join(words)}; {what}{advice}"
     return Line(component.name, state, detail)
 
 
 def _any_older(running: Iterable[Running], wanted: str) -> bool:
     return any(
-        _numbers(each.version) < _numbers(wanted)
+        _number(each.version) < _number(wanted)
         for each in running
         if each.version
     )
@@ -200,13 +200,13 @@ def _any_older(running: Iterable[Running], wanted: str) -> bool:
 def _verdict(
     component: Component, running: Running, wanted: str
 ) -> tuple[str, str]:
-    """State, and in words, of one Deployment."""
+    """Return the state of one Deployment, and a description of it."""
     called = running.version or f"image {running.image}"
     if running.idle:
         return FAILED, f"{called}, {running.idle}"
     if not running.version:
         return UNKNOWN, f"{called}, which tells no version"
-    have, want = _numbers(running.version), _numbers(wanted)
+    have, want = _number(running.version), _number(wanted)
     if running.version == wanted:
         return OK, called
     if have > want and (component.newer_is_fine or have[:2] == want[:2]):
@@ -218,9 +218,9 @@ def _verdict(
 
 
 def helm(version: str, wanted: str, chart: str) -> Line:
-    """The same of helm.
+    """Compare helm with the tested version.
 
-    :param version: what helm says of itself
+    :param version: output of ``helm version``
     """
     bare = _bare(version)
     return line(HELM, [Running(bare, version)], wanted, chart)
@@ -229,7 +229,7 @@ def helm(version: str, wanted: str, chart: str) -> Line:
 def _container(
     component: Component, deployment: Mapping[str, Any]
 ) -> Mapping[str, Any] | None:
-    """The container that is the component; None: it is another Deployment."""
+    """Return the component's container, or None for another Deployment."""
     pods = deployment["spec"]["template"]["spec"]
     containers: list[Mapping[str, Any]] = pods["containers"]
     for each in containers:
@@ -258,7 +258,7 @@ def _running(component: Component, deployment: Mapping[str, Any]) -> Running:
 
 
 def _idle(deployment: Mapping[str, Any]) -> str:
-    """Why nothing of it works; empty when something does."""
+    """Return why no pod of a Deployment works, or ""."""
     wanted = deployment["spec"].get("replicas", 1)
     if not wanted:
         return "which is scaled to 0"
@@ -278,11 +278,10 @@ def _tag(image: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """A version without v; empty for what is none."""
-    found = _VERSION.fullmatch(text)
-    return found[1] if found else ""
+    """Return a version without v; empty for what is none."""
+    match = _VERSION.fullmatch(text)
+    return match[1] if match else ""
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    found = _VERSION.fullmatch(version)
-    return tuple(map(int, found.group(2, 3, 4))) if found else ()
+def _number(version: str) -> versions.Number:
+    return versions.number(version) or (0, 0, 0)

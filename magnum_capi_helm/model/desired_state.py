@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What was last wanted of a release: chart, values and fingerprint.
+"""The desired state of a release: chart, values and fingerprint.
 
-Kept in a Secret beside the release and written *before* helm runs, so that
-any conductor can finish what another began, and a changed default, image
-name or driver version never reaches a cluster through a mere resize. Keys that
-this version does not know are a newer one's, and stay when it writes again.
+A Secret beside the release stores it *before* helm runs. So any conductor can
+finish the work of another one, and a changed default, image name or driver
+version does not reach a cluster through a resize. Keys of a newer version of
+the driver are kept.
 
-The same Secret holds what requests about single nodegroups parked there for
-whoever applies next: each in a key of its own, so that writing one needs no
-Lease and never undoes another.
+The same Secret stores pending requests about single nodegroups for the next
+writer. Each has its own key, so writing one needs no Lease and can't undo
+another.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _BEFORE_VALUES = "before-values.json.gz"
 
 _PLACE = "the Secret with what is wanted of the cluster, <release>-intent"
 
-#: Parked, takes away what the last upgrade can be taken back to.
-NO_WAY_BACK = {_BEFORE: None, _BEFORE_VALUES: None}
+#: As a pending request, removes the state that a rollback would restore.
+FORGET_PREVIOUS = {_BEFORE: None, _BEFORE_VALUES: None}
 
 #: What an upgrade still has to write into Magnum's rows.
 MOVES = "moves.json"
@@ -61,7 +61,7 @@ class NewerError(errors.ManagementError):
 
 @dataclasses.dataclass(frozen=True)
 class Moves:
-    """What Magnum's rows say once an upgrade is accepted.
+    """Changes of Magnum's rows that an accepted upgrade still has to save.
 
     :param template: UUID of the cluster's template
     :param groups: UUID of a nodegroup -> its fields
@@ -73,9 +73,9 @@ class Moves:
 
 @dataclasses.dataclass(frozen=True)
 class Before:
-    """What a release was before its last upgrade.
+    """The state of a release before its last upgrade, for a rollback.
 
-    :param labels: as :attr:`Intent.labels`
+    :param labels: as :attr:`DesiredState.labels`
     :param moves: what takes the rows back
     """
 
@@ -86,7 +86,7 @@ class Before:
 
 
 @dataclasses.dataclass(frozen=True)
-class Intent:
+class DesiredState:
     """One intent.
 
     :param fingerprint: of the rows it was made from (``wanted.Rows``)
@@ -113,7 +113,7 @@ class Intent:
     )
 
     def to_secret(self) -> dict[str, str]:
-        """The ``data`` of its Secret."""
+        """Return the ``data`` of its Secret."""
         head = {
             "format": _FORMAT,
             "chart": self._with("chart", dataclasses.asdict(self.chart)),
@@ -124,16 +124,16 @@ class Intent:
             head["digest"] = self.digest
         if self.labels is not None:
             head["labels"] = dict(self.labels)
-        found = {
+        data = {
             _HEAD: encoding.plain(self._with("head", head)),
             _VALUES: encoding.pack(self.values),
         }
         if self.moves:
             moves = dataclasses.asdict(self.moves)
-            found[MOVES] = encoding.plain(self._with("moves", moves))
+            data[MOVES] = encoding.plain(self._with("moves", moves))
         if self.before:
-            found |= self._before_to_secret(self.before)
-        return found
+            data |= self._before_to_secret(self.before)
+        return data
 
     def _before_to_secret(self, before: Before) -> dict[str, str]:
         chart, moves = before.chart, before.moves
@@ -151,8 +151,8 @@ class Intent:
         return {**self.more.get(where, {}), **known}
 
 
-def from_secret(data: dict[str, str]) -> Intent:
-    """The intent that a Secret holds.
+def from_secret(data: dict[str, str]) -> DesiredState:
+    """Return the desired state of a Secret.
 
     :raises NewerError: in a format of a newer version
     :raises ManagementError: it holds none that can be read
@@ -165,7 +165,7 @@ def from_secret(data: dict[str, str]) -> Intent:
             raise ValueError(head["format"])
         more: encoding.More = {}
         encoding.known(more, "head", head, _HEAD_KEYS)
-        return Intent(
+        return DesiredState(
             chart=_chart(more, "chart", head),
             values=encoding.unpack(data[_VALUES]),
             fingerprint=head["fingerprint"],
@@ -193,8 +193,8 @@ def _chart(
 def _moves(more: encoding.More, data: Mapping[str, str]) -> Moves | None:
     if MOVES not in data:
         return None
-    found = encoding.read_plain(data[MOVES])
-    return Moves(**encoding.known(more, "moves", found, _MOVES_KEYS))
+    content = encoding.read_plain(data[MOVES])
+    return Moves(**encoding.known(more, "moves", content, _MOVES_KEYS))
 
 
 def _before(more: encoding.More, data: Mapping[str, str]) -> Before | None:
@@ -211,8 +211,8 @@ def _before(more: encoding.More, data: Mapping[str, str]) -> Before | None:
     )
 
 
-def has_intent(data: Mapping[str, str]) -> bool:
-    """Whether a Secret holds an intent, and not parked requests alone."""
+def is_stored(data: Mapping[str, str]) -> bool:
+    """Return whether a Secret holds more than pending requests."""
     return _HEAD in data or _VALUES in data
 
 
@@ -223,8 +223,8 @@ _DELETED = "deleted"
 
 
 @dataclasses.dataclass(frozen=True)
-class Parked:
-    """What requests about nodegroups left for whoever applies next.
+class PendingRequests:
+    """Pending requests about nodegroups, for the next writer to apply.
 
     :param items: by UUID: the item of a new group
     :param changes: by UUID and ``Group.settings_id``: keys of the group's
@@ -244,11 +244,11 @@ class Parked:
     keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def change_of(self, group: requested_groups.Group) -> dict[str, Any]:
-        """What the group's present settings change in its item."""
+        """Return the changes that the group's settings make in its item."""
         return self.changes.get((group.uuid, group.settings_id), {})
 
     def keys_of(self, uuids: Iterable[str]) -> frozenset[str]:
-        """All keys of some groups."""
+        """Return all keys of some groups."""
         wanted_uuids = frozenset(uuids)
         return frozenset(
             key for key, uuid in self.keys.items() if uuid in wanted_uuids
@@ -256,49 +256,49 @@ class Parked:
 
 
 def item_key(uuid: str) -> str:
-    """Where the item of a new group is parked."""
+    """Return the key of the item of a new group."""
     return f"group-{uuid}"
 
 
 def change_key(group: requested_groups.Group) -> str:
-    """Where the change is parked that the group's settings want."""
+    """Return the key of the change that the group's settings request."""
     return f"group-{group.uuid}.{group.settings_id}"
 
 
 def deleted_key(uuid: str) -> str:
-    """Where it is said that a group is to be deleted."""
+    """Return the key that marks a group for deletion."""
     return f"group-{uuid}.{_DELETED}"
 
 
-def parked(data: Mapping[str, str]) -> Parked:
-    """What is parked in a Secret.
+def pending_requests(data: Mapping[str, str]) -> PendingRequests:
+    """Return the pending requests of a Secret.
 
     :raises ManagementError: something that can't be read
     """
-    found = {
+    matches = {
         key: match
         for key in data
         if (match := _KEY.fullmatch(key)) is not None
     }
     try:
-        contents = {key: encoding.read_plain(data[key]) for key in found}
+        contents = {key: encoding.read_plain(data[key]) for key in matches}
     except encoding.DAMAGED as error:
         raise errors.ManagementError(
             f"a nodegroup in {_PLACE}, is damaged ({type(error).__name__})"
         ) from error
-    return Parked(
+    return PendingRequests(
         items={
             match[1]: contents[key]
-            for key, match in found.items()
+            for key, match in matches.items()
             if match[2] is None
         },
         changes={
             (match[1], match[2]): contents[key]
-            for key, match in found.items()
+            for key, match in matches.items()
             if match[2] not in (None, _DELETED)
         },
         deleted=frozenset(
-            match[1] for match in found.values() if match[2] == _DELETED
+            match[1] for match in matches.values() if match[2] == _DELETED
         ),
-        keys={key: match[1] for key, match in found.items()},
+        keys={key: match[1] for key, match in matches.items()},
     )

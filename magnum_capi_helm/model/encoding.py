@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""JSON in base64, gzipped or not, as Secrets hold it.
+"""Encodings of Secrets and files: JSON in base64, and PEM certificates.
 
-Of a mapping in it another version of the driver may know more keys.
+A newer version of the driver may add keys to a stored mapping. They are kept.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from typing import Any
 import zlib
 
@@ -29,12 +30,12 @@ DAMAGED: tuple[type[Exception], ...] = (
 
 
 def pack(content: Any) -> str:
-    """As compact as it gets: objects of Kubernetes are limited in size."""
+    """Encode content compactly: the size of Kubernetes objects is limited."""
     return _encode(gzip.compress(_json(content), mtime=0))
 
 
 def unpack(text: str | bytes) -> Any:
-    """What :func:`pack` packed.
+    """Decode the output of :func:`pack`.
 
     :raises Exception: one of :data:`DAMAGED`
     """
@@ -42,12 +43,12 @@ def unpack(text: str | bytes) -> Any:
 
 
 def plain(content: Any) -> str:
-    """Not compressed, for people who look into a Secret."""
+    """Encode content without compression, so that people can read it."""
     return _encode(_json(content))
 
 
 def read_plain(text: str) -> Any:
-    """What :func:`plain` wrote.
+    """Decode the output of :func:`plain`.
 
     :raises Exception: one of :data:`DAMAGED`
     """
@@ -55,13 +56,13 @@ def read_plain(text: str) -> Any:
 
 
 def known(
-    more: More, where: str, found: dict[str, Any], keys: frozenset[str]
+    more: More, where: str, content: dict[str, Any], keys: frozenset[str]
 ) -> dict[str, Any]:
-    """What this version knows of a mapping; the rest goes to ``more``."""
-    unknown = {key: found[key] for key in found.keys() - keys}
+    """Return the known keys of a mapping; put the others into ``more``."""
+    unknown = {key: content[key] for key in content.keys() - keys}
     if unknown:
         more[where] = unknown
-    return {key: found[key] for key in found.keys() & keys}
+    return {key: content[key] for key in content.keys() & keys}
 
 
 def _json(content: Any) -> bytes:
@@ -70,3 +71,58 @@ def _json(content: Any) -> bytes:
 
 def _encode(content: bytes) -> str:
     return base64.b64encode(content).decode()
+
+
+_BEGIN = "-----BEGIN CERTIFICATE-----"
+_END = "-----END CERTIFICATE-----"
+_PEM = re.compile(f"{_BEGIN}(.+?){_END}", re.DOTALL)
+#: The first byte of every certificate in DER.
+_SEQUENCE = b"\x30"
+_WIDTH = 64
+
+
+def pem_certificates(text: str) -> list[str]:
+    """Return the certificates of a text in normal form.
+
+    They are not parsed, because bundles contain obsolete forms.
+
+    :raises ValueError: there is none, or one that can't be decoded
+    """
+    certificates = [_decode_pem(body) for body in _PEM.findall(text)]
+    if not certificates or not all(
+        each.startswith(_SEQUENCE) for each in certificates
+    ):
+        raise ValueError("no certificates in PEM")
+    return [_encode_pem(each) for each in certificates]
+
+
+def readable_pem_certificates(text: str) -> list[str]:
+    """Return the certificates of a text that can be decoded."""
+    certificates = []
+    for body in _PEM.findall(text):
+        try:
+            der = _decode_pem(body)
+        except ValueError:
+            continue
+        if der.startswith(_SEQUENCE):
+            certificates.append(_encode_pem(der))
+    return certificates
+
+
+def join_pem_bundles(first: str, second: list[str]) -> str:
+    """Append the certificates that a bundle does not have yet."""
+    present = set(readable_pem_certificates(first))
+    more = [each for each in dict.fromkeys(second) if each not in present]
+    if not more:
+        return first
+    return "".join([first if first.endswith("\n") else f"{first}\n", *more])
+
+
+def _decode_pem(body: str) -> bytes:
+    return base64.b64decode("".join(body.split()), validate=True)
+
+
+def _encode_pem(der: bytes) -> str:
+    text = base64.b64encode(der).decode()
+    lines = [text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH)]
+    return "\n".join([_BEGIN, *lines, _END, ""])

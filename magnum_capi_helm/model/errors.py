@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What can go wrong, as the driver's own exceptions.
+"""Exceptions of the driver.
 
-The text of each is one line that says what is wrong and what to do about it.
+The text of each is one line: the problem, and how to solve it.
 Its first sentence names the field and the rule; values, names and examples,
 which may have full stops, follow. Magnum's API cuts the title of an error at
 the first full stop (``magnum.api.middleware.parsable_error``), and ``openstack
 coe`` prints the title alone.
 
 The text may be shown to a tenant, so it never holds a secret, a manifest or a
-path of a credential. :mod:`magnum_capi_helm.operations.faults` maps them to
-exceptions of Magnum, in one place.
+path of a credential. :mod:`magnum_capi_helm.operations.magnum_errors` maps
+them to exceptions of Magnum, in one place.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import os
+import ssl
 
 #: Characters of one value that a text shows at most.
 _SHOWN = 100
@@ -22,7 +27,7 @@ _LONGEST = 2000
 
 
 def shown(value: object) -> str:
-    """What a user typed, for a text: quoted, in one line and not too long."""
+    """Quote a user's value for a message, in one line and shortened."""
     quoted = repr(value)
     if len(quoted) <= _SHOWN:
         return quoted
@@ -30,7 +35,7 @@ def shown(value: object) -> str:
 
 
 def _one_line(text: str) -> str:
-    """The text without what a log or a terminal would take for more of it."""
+    """Escape characters that would begin another line of a log."""
     cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
     if cut.isprintable():
         return cut
@@ -153,7 +158,7 @@ class HelmBusy(HelmError):
 
 
 class NoTurn(HelmError):
-    """As many helm processes run as may.
+    """The maximum number of helm processes runs already.
 
     :param before: how many wait for one already
     """
@@ -208,3 +213,47 @@ class LeaseLost(LeaseHeld):
         self.holder = holder
         by = f" by {holder}" if holder else ""
         super().__init__(f"the Lease of {release} was taken over{by}")
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and its causes."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def certificate_problem(error: Exception) -> str:
+    """Return why a server's certificate was refused, or ""."""
+    for each in causes(error):
+        if isinstance(each, ssl.SSLCertVerificationError):
+            return str(each.verify_message).rstrip(".")
+    return ""
+
+
+def reason(error: Exception) -> str:
+    """Return the message of the operating system or TLS, or the class.
+
+    Messages of libraries contain URLs and requests, so they are not shown.
+    """
+    why = type(error).__name__
+    for each in causes(error):
+        if isinstance(each, ssl.SSLError):
+            why = each.reason or "no TLS"
+        elif isinstance(each, OSError) and each.strerror:
+            # Under eventlet the text is the number's name; those of name
+            # look-ups are below zero, and have texts of their own.
+            number = each.errno or 0
+            why = os.strerror(number) if number > 0 else each.strerror
+    return why
+
+
+@contextlib.contextmanager
+def in_field(field: str) -> Iterator[None]:
+    """Name the field or label whose value the block looks up.
+
+    :raises InvalidInput: in place of one that was raised inside
+    """
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{field}: {error}") from error

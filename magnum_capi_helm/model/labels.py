@@ -12,39 +12,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 import dataclasses
+import difflib
 import enum
 from typing import Any, Generic, TypeVar
 
 from oslo_config import types
 
-from magnum_capi_helm.model import chart_versions
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import versions
 
 T = TypeVar("T")
 
 
 class Reason(ValueError):
-    """What is wrong with a value, in words that help a user.
+    """A description of what is wrong with a value.
 
-    A type raises it where what is allowed does not say enough.
+    A type raises it if the rule of the label does not explain enough.
     """
 
 
 class Scope(enum.Enum):
-    """Where a label is read; each scope includes those before it."""
+    """The narrowest place where a label is read; includes those before it."""
 
     TEMPLATE = "template"
     CLUSTER = "cluster"
     NODEGROUP = "nodegroup"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Label(Generic[T]):
     """One label.
 
     :param name: name of the label and of its option
     :param type: an oslo.config type: parses a string or raises ValueError
-    :param default: value when nobody sets the label or the option
+    :param default: value if neither the label nor the option is set
     :param allowed: what is allowed, for the error message and the docs;
         without a full stop, at which Magnum's API cuts
     :param details: more of what is allowed, such as an example
@@ -60,24 +61,22 @@ class Label(Generic[T]):
     """
 
     name: str
-    type: Callable[[str], Any] = dataclasses.field(compare=False, repr=False)
-    default: T = dataclasses.field(compare=False)
-    allowed: str = dataclasses.field(compare=False)
-    help: str = dataclasses.field(compare=False, repr=False)
-    scope: Scope = dataclasses.field(default=Scope.CLUSTER, compare=False)
-    aliases: tuple[str, ...] = dataclasses.field(default=(), compare=False)
-    former: tuple[str, ...] = dataclasses.field(default=(), compare=False)
-    becomes: tuple[str, ...] = dataclasses.field(default=(), compare=False)
-    charts: tuple[chart_versions.Range, ...] = dataclasses.field(
-        default=chart_versions.ALL, compare=False
-    )
-    harmless: bool = dataclasses.field(default=False, compare=False)
-    deprecated: str = dataclasses.field(default="", compare=False)
-    details: str = dataclasses.field(default="", compare=False)
+    type: Callable[[str], Any] = dataclasses.field(repr=False)
+    default: T
+    allowed: str
+    help: str = dataclasses.field(repr=False)
+    scope: Scope = Scope.CLUSTER
+    aliases: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
+    becomes: tuple[str, ...] = ()
+    charts: tuple[versions.Range, ...] = versions.ALL
+    harmless: bool = False
+    deprecated: str = ""
+    details: str = ""
 
     @property
     def rule(self) -> str:
-        """All of what is allowed, with the details."""
+        """Return all of what is allowed, with the details."""
         return "; ".join(filter(None, (self.allowed, self.details)))
 
     def parse(self, value: str, name: str | None = None) -> T:
@@ -104,14 +103,14 @@ class Label(Generic[T]):
         return str(value)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Switch(Label[bool]):
     """A label that is true or false."""
 
     type: Callable[[str], Any] = dataclasses.field(
-        default_factory=types.Boolean, compare=False, repr=False
+        default_factory=types.Boolean, repr=False
     )
-    allowed: str = dataclasses.field(default="true or false", compare=False)
+    allowed: str = "true or false"
 
 
 class Values:
@@ -120,7 +119,7 @@ class Values:
     :param values: by name; what is missing has the label's default
     :param given: name of a label -> (name it was given under, text); without
         those that only the operator's options set
-    :param lasting: names of labels that whoever gave them can't take back
+    :param lasting: names of labels that can't be changed any more
     """
 
     def __init__(
@@ -142,15 +141,15 @@ class Values:
         return self._given.get(label.name)
 
     def lasting(self, names: Collection[str]) -> Values:
-        """The same, of a living cluster that was given those labels."""
+        """Return the values with labels that can't be changed any more."""
         return Values(self._values, self._given, names)
 
     def lasts(self, label: Label[Any]) -> bool:
-        """Whether nobody can take the label back."""
+        """Return whether the label can't be changed any more."""
         return label.name in self._lasting
 
     def settled(self) -> Values:
-        """The same, of a living cluster: nobody can give other ones."""
+        """Return the values without the settings that users gave."""
         return Values(self._values)
 
     def beneath(self, stronger: Values) -> Values:
@@ -163,19 +162,19 @@ class Values:
 
     def over(self, weaker: Values) -> Values:
         """These values, as nobody's, and the others of ``weaker``."""
-        given = {
+        settings = {
             name: setting
             for name, setting in weaker._given.items()
             if name not in self._values
         }
         return Values(
-            {**weaker._values, **self._values}, given, weaker._lasting
+            {**weaker._values, **self._values}, settings, weaker._lasting
         )
 
     def refused(
         self, label: Label[Any], allowed: str, details: str = ""
     ) -> Exception:
-        """The error for a value that is wrong only beside something else.
+        """Return the error for a value that contradicts another setting.
 
         :param allowed: what is allowed, in words without a full stop
         :param details: what else to say
@@ -205,7 +204,7 @@ class Sources:
     nodegroup: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def for_scope(self, scope: Scope) -> tuple[Mapping[str, str], ...]:
-        """Where a label of that scope is looked for, the strongest first."""
+        """Return the sources of labels of a scope, the strongest first."""
         if scope is Scope.TEMPLATE:
             return (self.template,)
         if scope is Scope.CLUSTER:
@@ -218,22 +217,22 @@ def resolve(
     sources: Sources,
     defaults: Mapping[str, Any],
 ) -> Values:
-    """The value of each declared label.
+    """Return the value of each declared label.
 
     :param defaults: the operator's options, already of the right type
     :raises LabelError: for the first value that is not allowed
     """
-    found: dict[str, Any] = {}
-    given: dict[str, tuple[str, str]] = {}
+    values: dict[str, Any] = {}
+    settings: dict[str, tuple[str, str]] = {}
     for label in declared:
         setting = _first(label, sources)
         if setting is not None:
             name, text = setting
-            found[label.name] = label.parse(text, name)
-            given[label.name] = setting
+            values[label.name] = label.parse(text, name)
+            settings[label.name] = setting
         elif label.name in defaults:
-            found[label.name] = defaults[label.name]
-    return Values(found, given)
+            values[label.name] = defaults[label.name]
+    return Values(values, settings)
 
 
 def narrowed(
@@ -241,7 +240,7 @@ def narrowed(
     values: Values,
     nodegroup: Mapping[str, str],
 ) -> Values:
-    """The values of a cluster, with those of one nodegroup on top.
+    """Return the values of a cluster, with those of one nodegroup on top.
 
     :raises LabelError: for the first value that is not allowed
     """
@@ -254,7 +253,7 @@ def narrowed(
 
 
 def _first(label: Label[Any], sources: Sources) -> tuple[str, str] | None:
-    """The strongest setting: a label beats its aliases in each source."""
+    """Return the strongest setting: a label is stronger than its aliases."""
     for source in sources.for_scope(label.scope):
         for name in (label.name, *label.aliases):
             if name in source:
@@ -272,10 +271,146 @@ def check_chart(
     for label in declared:
         if label.harmless or values[label] == label.default:
             continue
-        if not chart_versions.applies(label.charts, version):
+        if not versions.applies(label.charts, version):
             raise values.refused(
                 label,
                 "it with a chart version that applies it",
-                f"charts {chart_versions.describe(label.charts)} do, and "
+                f"charts {versions.describe(label.charts)} do, and "
                 f"this is {version}",
             )
+
+
+@dataclasses.dataclass(frozen=True)
+class Unknown:
+    """A label that no driver knows, and the known one most like it."""
+
+    name: str
+    nearest: str | None
+
+    def __str__(self) -> str:
+        hint = f" (did you mean {self.nearest}?)" if self.nearest else ""
+        return f"label {errors.shown(self.name)} is not known{hint}"
+
+
+def find_unknown(
+    declared: Iterable[Label[Any]],
+    ignored: Collection[str],
+    given: Iterable[str],
+) -> tuple[Unknown, ...]:
+    """Return the labels that no driver knows.
+
+    :param ignored: labels of other drivers that are accepted all the same
+    :param given: names of labels that users gave
+    """
+    names = _by_name(declared)
+    strange = sorted(set(given) - names.keys() - set(ignored))
+    return tuple(Unknown(name, _nearest(name, names)) for name in strange)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ignored:
+    """A label of another driver that has no effect here.
+
+    :param why: why it has none, as a clause without a full stop
+    :param functional: with the other driver the cluster would be another one
+    :param same: values that ask for what this driver does anyway; a bool
+        stands for every way to write it
+    :param secret: the value must not be shown
+    """
+
+    why: str
+    functional: bool
+    same: tuple[str | bool, ...] = ()
+    secret: bool = False
+
+    def misses(self, value: str) -> bool:
+        """Return whether the cluster lacks what the value asks for."""
+        return (
+            self.functional
+            and value != ""
+            and not any(_is(value, each) for each in self.same)
+        )
+
+
+def _is(value: str, wanted: str | bool) -> bool:
+    if not isinstance(wanted, bool):
+        return value.lower() == wanted.lower()
+    try:
+        return types.Boolean()(value) is wanted
+    except ValueError:
+        return False
+
+
+def find_missed(
+    ignored: Mapping[str, Ignored], given: Mapping[str, str]
+) -> dict[str, str]:
+    """Return what is said of labels that ask for what the cluster lacks.
+
+    :param ignored: labels of other drivers, by name
+    :param given: labels that users gave, with their values
+    :returns: by name of the label
+    """
+    texts = {}
+    for name in sorted(given.keys() & ignored.keys()):
+        label, value = ignored[name], given[name]
+        if label.misses(value):
+            text = "***" if label.secret else errors.shown(value)
+            texts[name] = (
+                f"label {name} has no effect: {label.why}. It is {text}"
+            )
+    return texts
+
+
+#: Scope -> where its labels are read.
+_READ = {
+    Scope.TEMPLATE: "the template",
+    Scope.CLUSTER: "the template and the cluster",
+}
+
+
+def find_misplaced(
+    declared: Iterable[Label[Any]],
+    given: Iterable[str],
+    place: Scope,
+) -> tuple[str, ...]:
+    """Describe labels that have no effect in the place where they are.
+
+    :param given: names of labels that users gave in one place
+    """
+    wider = list(Scope)[: list(Scope).index(place)]
+    scopes = {name: each.scope for name, each in _by_name(declared).items()}
+    return tuple(
+        f"label {name} is read from {_READ[scopes[name]]} alone"
+        for name in sorted(given)
+        if scopes.get(name) in wider
+    )
+
+
+def find_deprecated(
+    declared: Iterable[Label[Any]], given: Iterable[str]
+) -> tuple[str, ...]:
+    """Describe the replacements of deprecated labels.
+
+    :param given: names of labels that users gave
+    """
+    by_name = _by_name(declared)
+    return tuple(
+        f"label {name} is deprecated: {by_name[name].deprecated}"
+        for name in sorted(set(given) & by_name.keys())
+        if by_name[name].deprecated
+    )
+
+
+def _by_name(
+    declared: Iterable[Label[Any]],
+) -> dict[str, Label[Any]]:
+    return {
+        name: label
+        for label in declared
+        for name in (label.name, *label.aliases)
+    }
+
+
+def _nearest(name: str, names: Iterable[str]) -> str | None:
+    matches = difflib.get_close_matches(name, sorted(names), n=1)
+    return matches[0] if matches else None

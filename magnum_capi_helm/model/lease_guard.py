@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""No write for a cluster that somebody else may work on by now.
+"""Confirm the Lease before each write.
 
-A conductor may stand still between any two of its lines: its machine is
-paused, or starved. Its Lease runs out meanwhile and another conductor goes
-on; when it wakes up, its next write is one too many. So what writes asks here
-first, in the block that holds a Lease and in threads started from it
+A conductor may be paused between any two lines. If its Lease expires, another
+conductor takes over, and the next write of the first one would be wrong. Every
+writer therefore calls :func:`check` first, in the block that holds the Lease
+and in threads started from it
 (:class:`magnum_capi_helm.model.timing.Threads`).
 """
 
@@ -24,8 +24,8 @@ _lost = contextvars.ContextVar("lost", default=lambda: False)
 def check() -> None:
     """Refuse to go on without the Lease of the block around, if any.
 
-    :raises LeaseLost: somebody else has it by now
-    :raises ManagementError: nobody can say who has it
+    :raises LeaseLost: another conductor has it now
+    :raises ManagementError: the Lease can't be read
     """
     confirm = _confirm.get()
     if confirm is not None:
@@ -33,9 +33,9 @@ def check() -> None:
 
 
 def lost() -> Callable[[], bool]:
-    """What says whether the Lease of the block around is known to be lost.
+    """Return a function that tells whether the Lease is known to be lost.
 
-    For whoever watches a program from a thread of its own. It asks nobody.
+    It sends no request, so a thread that watches helm can call it often.
     """
     return _lost.get()
 
@@ -47,7 +47,7 @@ def around(
 ) -> Iterator[None]:
     """Ask ``confirm`` before each write in the block.
 
-    :param confirm: raises unless the Lease is held; None: ask nobody
+    :param confirm: raises unless the Lease is held; None: no check
     :param lost: whether it is known that ``confirm`` would raise
     """
     confirming, losing = _confirm.set(confirm), _lost.set(lost)

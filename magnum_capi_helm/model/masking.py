@@ -25,16 +25,16 @@ _SECRET_LINE = re.compile(
 )
 
 
-def values(given: Any) -> Any:
+def values(content: Any) -> Any:
     """Chart values without passwords; anything else stays as it is."""
-    if isinstance(given, Mapping):
-        return {key: _item(key, item) for key, item in given.items()}
-    if isinstance(given, list):
-        return [values(item) for item in given]
-    if isinstance(given, str):
-        shown = _USER_INFO.sub(f"://{MASK}@", given)
+    if isinstance(content, Mapping):
+        return {key: _item(key, item) for key, item in content.items()}
+    if isinstance(content, list):
+        return [values(item) for item in content]
+    if isinstance(content, str):
+        shown = _USER_INFO.sub(f"://{MASK}@", content)
         return _SECRET_LINE.sub(rf"\1{MASK}", shown)
-    return given
+    return content
 
 
 def _item(key: object, item: Any) -> Any:
@@ -49,7 +49,7 @@ def _item(key: object, item: Any) -> Any:
 
 
 def manifest(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An object to show: of a Secret the keys alone."""
+    """Return an object to show: of a Secret the keys alone."""
     shown: dict[str, Any] = values(item)
     if item.get("kind") == "Secret":
         for part in ("data", "stringData"):

@@ -47,24 +47,24 @@ _MARK = "--"
 
 
 def namespace(prefix: str, project_id: str) -> str:
-    """The namespace of a project: ``<prefix>-<project id>`` (as in 1.4.0)."""
+    """Return the namespace ``<prefix>-<project id>`` (as in 1.4.0)."""
     return f"{prefix}-{re.sub('[^a-z0-9]', '', project_id.lower())}"
 
 
-def project_of(found: str, prefix: str) -> str:
-    """The project that a namespace is made for; empty: it is another's.
+def project_of(name: str, prefix: str) -> str:
+    """Return the project of a namespace, or "" if it is another cloud's.
 
     Another cloud on the same management cluster may have a prefix that
     begins with this one's.
 
     :param prefix: of this cloud's namespaces
     """
-    project = found.removeprefix(namespace(prefix, ""))
-    return project if found == namespace(prefix, project) else ""
+    project = name.removeprefix(namespace(prefix, ""))
+    return project if name == namespace(prefix, project) else ""
 
 
 def release(cluster_name: str | None, uuid: str) -> str:
-    """The release name of a new cluster; existing ones keep theirs.
+    """Return the release name of a new cluster; existing ones keep theirs.
 
     1.4.0's form ``<slug>-<12 characters>``, with characters of the UUID in
     place of random ones: a create that is repeated finds its own release.
@@ -75,12 +75,12 @@ def release(cluster_name: str | None, uuid: str) -> str:
 
 
 def made_for(release_name: str, uuid: str) -> bool:
-    """Whether :func:`release` made that name, and not 1.4.0."""
+    """Return whether :func:`release` made the name, and not 1.4.0."""
     return release_name.endswith(f"-{_unique(uuid)}")
 
 
 def made_like(release_name: str) -> bool:
-    """Whether :func:`release` or 1.4.0 may have made that name."""
+    """Return whether :func:`release` or 1.4.0 may have made the name."""
     return _RELEASE.fullmatch(release_name) is not None
 
 
@@ -89,7 +89,7 @@ def _unique(uuid: str) -> str:
 
 
 def node_group(name: str, release_name: str) -> str:
-    """The chart's name for the nodegroup ``name`` of a release.
+    """Return the chart's name for the nodegroup ``name`` of a release.
 
     A name that the chart accepts stays as it is. Any other becomes its
     readable part and a hash of the whole, so ``worker_1`` and ``worker-1``
@@ -119,78 +119,87 @@ def _words(text: str) -> str:
 
 
 def chart_object(release_name: str, component: str = "") -> str:
-    """The name that the chart gives an object: cut like the chart cuts."""
+    """Return the chart's name of an object, cut as the chart cuts it."""
     whole = f"{release_name}-{component}" if component else release_name
     return whole[:LIMIT].removesuffix("-")
 
 
 def control_plane(release_name: str) -> str:
-    """The KubeadmControlPlane."""
+    """Name the KubeadmControlPlane."""
     return chart_object(release_name, "control-plane")
 
 
 def machine_deployment(release_name: str, group: str) -> str:
-    """The MachineDeployment of a node group, by the chart's group name."""
+    """Name the MachineDeployment of a node group.
+
+    :param group: the chart's name of the group
+    """
     return chart_object(release_name, group)
 
 
 def credentials(release_name: str) -> str:
-    """The Secret with clouds.yaml that Cluster API's provider reads."""
+    """Name the Secret with clouds.yaml that Cluster API's provider reads."""
     return f"{release_name}-cloud-credentials"
 
 
-def intent(release_name: str) -> str:
-    """The Secret with what was last wanted of the release."""
+def desired_state(release_name: str) -> str:
+    """Name the Secret with the desired state."""
     return f"{release_name}-intent"
 
 
 def original(release_name: str, revision: int) -> str:
-    """The Secret with helm's own record of a revision, before it changed."""
+    """Name the Secret with the original of a changed helm record."""
     return f"{release_name}-revision-{revision}"
 
 
 def etcd_key(release_name: str) -> str:
-    """The Secret with the key for etcd's data: where the chart looks."""
+    """Name the Secret with the key for etcd's data; the chart reads it."""
     return f"{release_name}-etcd-key"
 
 
 def delivery(release_name: str) -> str:
-    """The Secret that says which kubeconfig was delivered, and how far."""
+    """Name the Secret with the record of the kubeconfig's delivery."""
     return f"{release_name}-delivery"
 
 
 def server_groups(release_name: str) -> str:
-    """The Secret that says which Nova server groups belong to it."""
+    """Name the Secret with the IDs of its Nova server groups."""
     return f"{release_name}-server-groups"
 
 
 def server_group(release_name: str, group: str) -> str:
-    """The Nova server group of a node group, by the chart's group name."""
+    """Name the Nova server group of a node group.
+
+    :param group: the chart's name of the group
+    """
     return f"{release_name}-{group}"
 
 
 def lease(release_name: str) -> str:
-    """The Lease that its one writer holds."""
+    """Name the Lease that its one writer holds."""
     return release_name
 
 
 def helm_record(release_name: str, version: int) -> str:
-    """The Secret in which helm records a revision."""
+    """Name the Secret in which helm records a revision."""
     return f"sh.helm.release.v1.{release_name}.v{version}"
 
 
 def certificate(release_name: str, purpose: str) -> str:
-    """The Secret of a CA, by Cluster API's purpose: ca, etcd, proxy, sa."""
+    """Name the Secret of a CA.
+
+    :param purpose: as Cluster API calls it: ca, etcd, proxy or sa
+    """
     return f"{release_name}-{purpose}"
 
 
 def kubeconfig(release_name: str) -> str:
-    """The Secret with an administrator's kubeconfig; Cluster API makes it."""
+    """Name the Secret with the kubeconfig that Cluster API makes."""
     return f"{release_name}-kubeconfig"
 
 
 def storage_class(volume_type: str) -> str:
-    """The StorageClass of a Cinder volume type (as in 1.4.0)."""
+    """Name the StorageClass of a Cinder volume type (as in 1.4.0)."""
     return _words(volume_type) or "default"
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Magnum's rows want, as plain data, and its fingerprint."""
+"""The nodegroups that Magnum's rows request, and their fingerprint."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import hashlib
 import json
 
 from magnum_capi_helm.model import names
+
+#: The annotation of a Cluster with the fingerprint of the rows it was made of.
+FINGERPRINT_ANNOTATION = "magnum.openstack.org/intent"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,18 +45,18 @@ class Group:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What a nodegroup update may change, as far as it is set."""
-        found = {
+        """Return the settings that an update may change and that are set."""
+        fields = {
             "minimum": self.minimum,
             "maximum": self.maximum,
             "node_labels": dict(self.node_labels),
             "node_taints": list(self.node_taints),
         }
-        return {key: value for key, value in found.items() if value}
+        return {key: value for key, value in fields.items() if value}
 
     @property
     def settings_id(self) -> str:
-        """A short name of :attr:`settings`: lowercase letters and digits."""
+        """Return a short hash of :attr:`settings`."""
         text = json.dumps(self.settings, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -75,12 +78,12 @@ class Rows:
 
     @property
     def workers(self) -> tuple[Group, ...]:
-        """All groups that ought to exist, but the control plane."""
+        """Return the groups of workers that ought to exist."""
         return tuple(each for each in self.groups if not each.control_plane)
 
     @property
     def master(self) -> Group | None:
-        """The control plane's group."""
+        """Return the control plane's group."""
         for each in self.groups:
             if each.control_plane:
                 return each
@@ -88,7 +91,7 @@ class Rows:
 
     @property
     def doomed(self) -> bool:
-        """Whether the whole cluster is being deleted.
+        """Return whether the whole cluster is being deleted.
 
         A group operation puts UPDATE_IN_PROGRESS over the cluster's own
         DELETE_IN_PROGRESS, but not over that of the control plane's row.
@@ -133,12 +136,12 @@ class Rows:
         return {each.chart_name: each.count for each in self.workers}
 
     def known_as(self, existing: Collection[str]) -> Rows:
-        """With the names that the groups of a release go by.
+        """Return the rows with the names that the groups have in the release.
 
-        1.4.0 made other names, and a group of its own keeps its name for
-        life. Each name has one owner: whose it is by today's rule goes
-        before whom 1.4.0 may have given it to, and groups that were taken
-        on go before the others. One of those others may end with no name.
+        1.4.0 made other names, and its groups keep them. Each name has one
+        owner: a name by today's rule is stronger than one of 1.4.0, and
+        accepted groups are stronger than the others. One of the others may
+        get no name.
 
         :param existing: chart names of the groups that a release has
         """
@@ -167,25 +170,25 @@ class Rows:
         others = (*self.leaving, *self.refused)
         taken_on = (*self.groups, *(each for each in others if each.made))
         free = set(existing)
-        found: dict[str, str] = {}
+        owners: dict[str, str] = {}
         for groups in (taken_on, others):
             for naming in (_own_name, _legacy_name):
                 for each in groups:
                     name = naming(each)
-                    if each.uuid not in found and name in free:
-                        found[each.uuid] = name
+                    if each.uuid not in owners and name in free:
+                        owners[each.uuid] = name
                         free.discard(name)
-        return found
+        return owners
 
     def fingerprint(self) -> str:
-        """Changes when, and only when, the rows want something else."""
+        """Return a hash that changes if, and only if, the request changes."""
         wanted = sorted(json.dumps(_wanted_of(each)) for each in self.groups)
         digest = hashlib.sha256("\n".join(wanted).encode()).hexdigest()
         return f"v1-{digest[:24]}"
 
 
 def _wanted_of(group: Group) -> list[object]:
-    found: list[object] = [
+    fields: list[object] = [
         group.uuid,
         group.count,
         group.flavor_id,
@@ -193,8 +196,8 @@ def _wanted_of(group: Group) -> list[object]:
     ]
     # Only where there are some: fingerprints are kept in living clusters.
     if group.settings:
-        found.append(group.settings_id)
-    return found
+        fields.append(group.settings_id)
+    return fields
 
 
 def _own_name(group: Group) -> str:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the time of an operation goes: to whom it waits, and for how long.
+"""The waiting times of an operation: for helm, OpenStack and Kubernetes.
 
-What waits says so, wherever it is; whoever wants to know measures a block.
-Waits side by side count once, for helm before OpenStack, and for OpenStack
-before the management cluster: the parts add up to the whole. The driver's own
-is what is left when nobody is waited for.
+Code that waits uses :func:`waiting`, and :func:`measured` adds the times of a
+block up. Parallel waits count once: for helm before OpenStack, and for
+OpenStack before the management cluster. The rest is the driver's own time.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ HELM = "helm"
 OPENSTACK = "OpenStack"
 MANAGEMENT = "management cluster"
 
-#: As they are counted; who stands first gets what is waited for at once.
+#: Units of the counts. Parallel waits count for the first of these.
 _UNITS = {HELM: "processes", OPENSTACK: "requests", MANAGEMENT: "requests"}
 
 
 class Spent:
-    """What one operation has waited for, since it began."""
+    """The waiting times of one operation since it began."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -43,12 +42,12 @@ class Spent:
         waits = list(self._waits)
         whole = time.monotonic() - self._began
         parts = []
-        seen: list[tuple[float, float]] = []
+        counted_waits: list[tuple[float, float]] = []
         counted = 0.0
         for what, unit in _UNITS.items():
             mine = [(began, ended) for by, began, ended in waits if by == what]
-            seen += mine
-            share = covered(seen) - counted
+            counted_waits += mine
+            share = covered(counted_waits) - counted
             counted += share
             parts.append(f"{what} {share:.3f} s ({len(mine)} {unit})")
         return ", ".join([f"driver {whole - counted:.3f} s", *parts])
@@ -87,7 +86,7 @@ def measured() -> Iterator[Spent]:
 
 @contextlib.contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """The block waits for somebody else."""
+    """Count the time of the block as waiting."""
     spent = _measured.get()
     began = time.monotonic()
     try:
@@ -98,11 +97,11 @@ def waiting(what: str) -> Iterator[None]:
 
 
 class Threads(futures.ThreadPoolExecutor):
-    """Threads whose waits are measured with those of who starts them."""
+    """Threads whose waiting times count for the operation that starts them."""
 
     def submit(
         self, function: Callable[..., T], /, *args: Any, **kwargs: Any
     ) -> futures.Future[T]:
-        """As for any executor."""
+        """Run the function with the context of the caller."""
         context = contextvars.copy_context()
         return super().submit(context.run, function, *args, **kwargs)

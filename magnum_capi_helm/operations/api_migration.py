@@ -1,71 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""helm, and once more where it could not read its own record.
+"""Run helm when its record names API versions that are no longer served.
 
-It complains of objects in versions that are not served any more
-(``stranded``) before it has written anything, so afterwards is early enough
-to name other versions in the record. As long as all are served, that costs
-nothing. Only under the Lease.
+helm reads every object of its last manifest before it writes anything, in the
+version that the manifest names. When a provider stops to serve that version,
+helm refuses. The driver then writes served versions into the record and runs
+helm again; as long as all versions are served, that costs nothing. Only under
+the Lease.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import time
-from typing import Any, TypeAlias
+from typing import Any
 
 from oslo_log import log
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.helm import manifests
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.model import stranded
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
-Revisions: TypeAlias = tuple[view.Revision, ...]
-
 
 def upgrade(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
+    scope: location.Scope,
     labels: dict[str, str],
     chart: str,
     values: Mapping[str, Any],
     within: float | None,
 ) -> tuple[float, bool]:
-    """helm's upgrade.
+    """Run ``helm upgrade --install``.
 
-    :param labels: of what the driver keeps for the cluster
-    :returns: seconds that helm took, and whether a record was changed for it
+    :param labels: of objects that the driver writes for the cluster
+    :param within: seconds for all of it; None: helm's own deadline
+    :returns: seconds that helm took, and whether its record was changed
     :raises HelmError: as helm says
-    :raises Conflict: somebody else wrote the record meanwhile
+    :raises Conflict: the record was written by another client meanwhile
     """
     started = time.monotonic()
 
     def run() -> float:
-        spent = time.monotonic() - started
-        left = within and max(within - spent, 1.0)
+        passed = time.monotonic() - started
+        left = within and max(within - passed, 1.0)
         return rt.helm.upgrade(scope[1], scope[0], chart, values, within=left)
 
-    return _rescued(rt, scope, labels, run, last_deployed)
+    return _run(rt, scope, labels, run, last_deployed)
 
 
 def uninstall(
-    rt: runtime.Runtime, scope: snapshot.Scope, labels: dict[str, str]
+    rt: runtime.Runtime, scope: location.Scope, labels: dict[str, str]
 ) -> None:
-    """helm's uninstall.
+    """Run ``helm uninstall``, which reads the newest revision.
 
-    :param labels: of what the driver keeps for the cluster
     :raises HelmError: as helm says
-    :raises Conflict: somebody else wrote the record meanwhile
+    :raises Conflict: the record was written by another client meanwhile
     """
-    _rescued(
+    _run(
         rt,
         scope,
         labels,
@@ -74,64 +73,75 @@ def uninstall(
     )
 
 
-def last_deployed(revisions: Revisions) -> view.Revision:
-    """The revision with which helm compares a new one, of at least one.
+def last_deployed(revisions: Sequence[view.Revision]) -> view.Revision:
+    """Return the revision with which helm compares a new one.
 
-    ``prepareUpgrade`` in helm's ``pkg/action/upgrade.go``. To uninstall it
-    takes the newest (``Run`` in ``uninstall.go``).
+    ``prepareUpgrade`` in helm's ``pkg/action/upgrade.go``.
+
+    :param revisions: at least one
     """
     deployed = [each for each in revisions if each.status == "deployed"]
     return (deployed or revisions)[-1]
 
 
-def _rescued(
+def served(
+    rt: runtime.Runtime, apis: Iterable[api_versions.Api]
+) -> api_versions.ServedKinds:
+    """Return the versions in which a management cluster serves some kinds.
+
+    :raises ManagementUnreachable: no answer
+    """
+    return {
+        (group, kind): versions
+        for group in {each.group for each in apis}
+        for kind, versions in rt.management.served(group).items()
+    }
+
+
+def _run(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
+    scope: location.Scope,
     labels: dict[str, str],
-    run: Callable[[], float],
-    chosen: Callable[[Revisions], view.Revision],
+    helm: Callable[[], float],
+    compared: Callable[[Sequence[view.Revision]], view.Revision],
 ) -> tuple[float, bool]:
     try:
-        return run(), False
+        return helm(), False
     except errors.ReleaseStranded:
-        revisions = releases.revisions(rt.management, *scope)
-        if not revisions or not _move(
-            rt, scope, labels, chosen(revisions).version
+        revisions = helm_records.revisions(rt.management, *scope)
+        if not revisions or not _migrate(
+            rt, scope, labels, compared(revisions).version
         ):
             raise
-    return run(), True
+    return helm(), True
 
 
-def _move(
+def _migrate(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
+    scope: location.Scope,
     labels: dict[str, str],
     version: int,
 ) -> bool:
-    """Name served versions in the record of a revision.
+    """Write served API versions into the record of a revision.
 
-    What helm wrote is kept in a Secret beside it, for as long as the cluster
-    lives. That comes first.
-
-    :returns: whether it needed any
+    :returns: whether any version changed
     :raises ReleaseStranded: a kind is served in no version
     """
-    found = releases.manifest(rt.management, *scope, version)
-    if found is None:
+    manifest = helm_records.manifest(rt.management, *scope, version)
+    if manifest is None:
         return False
-    named = manifests.apis(found.text)
-    plan = stranded.plan(named, served(rt, named))
+    apis = manifests.apis(manifest.text)
+    plan = api_versions.plan_repair(apis, served(rt, apis))
     if plan.lost:
         raise errors.ReleaseStranded(
             f"release {scope[1]} can't be changed: "
-            f"{stranded.refusal(plan.lost)}"
+            f"{api_versions.refusal(plan.lost)}"
         )
     if not plan.moves:
         return False
-    _keep(rt, scope, labels, found)
-    releases.rewrite(
-        rt.management, found, manifests.moved(found.text, plan.moves), plan
-    )
+    _save_original(rt, scope, labels, manifest)
+    text = manifests.moved(manifest.text, plan.moves)
+    helm_records.rewrite(rt.management, manifest, text, plan)
     LOG.warning(
         "Revision %d of %s in %s names API versions that are not served: "
         "changed %s in its record; what it was is in Secret %s",
@@ -144,28 +154,17 @@ def _move(
     return True
 
 
-def served(
-    rt: runtime.Runtime, named: Iterable[stranded.Api]
-) -> stranded.Served:
-    """In which versions a management cluster serves what is named.
-
-    :raises ManagementUnreachable: no answer
-    """
-    found = {}
-    for group in {each.group for each in named}:
-        for kind, versions in rt.management.served(group).items():
-            found[group, kind] = versions
-    return found
-
-
-def _keep(
+def _save_original(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
+    scope: location.Scope,
     labels: dict[str, str],
-    found: releases.Manifest,
+    manifest: helm_records.Manifest,
 ) -> None:
-    """What helm wrote. The first time counts."""
-    name = names.original(scope[1], found.version)
+    """Save helm's own record in a Secret, as long as the cluster lives.
+
+    An original that was saved before stays.
+    """
+    name = names.original(scope[1], manifest.version)
     if rt.management.get(kinds.SECRET, scope[0], name) is not None:
         return
     rt.management.create(
@@ -177,6 +176,6 @@ def _keep(
                 "labels": labels,
             },
             "type": "Opaque",
-            "data": found.record["data"],
+            "data": manifest.record["data"],
         },
     )

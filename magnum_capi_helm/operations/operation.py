@@ -1,15 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One change of one release: from intent and rows to helm.
+"""One operation on one cluster: a request, a poll or a command.
 
-Level-triggered: :func:`apply` makes the release match what is wanted,
-whoever calls it and however often. A request calls it once; when that did
-not get through, or the conductor died, the polls call it again.
+The driver makes an :class:`Operation` from Magnum's context and row. Every
+flow gets it instead of clients, names and labels::
+
+    operation = Operation(context, cluster)           # a request
+    operation = Operation(context, cluster, runtime)  # a poll or a command
+
+    operation.check_release()          # refuse; nothing is written yet
+    operation.check_not_frozen()
+    operation.check_replacement(rows)
+    observed = operation.observe()     # rows and live objects, read together
+    operation.start_update(nodegroup)  # the rows say UPDATE_IN_PROGRESS
+    operation.run(work, "Resize", "resized")  # now, queued, or by polls
+
+    with operation.lock() as locked:   # the Lease, and the row read again
+        locked.check_living()          # for requests that are answered
+        locked.settle()                # rows get what was accepted
+        operation.store(desired)       # before helm runs
+        locked.apply()                 # the release gets what the rows want
+        locked.save_complete(...)      # or save_failed(...)
+
+``apply`` is level-triggered: it makes the release match the rows, whoever
+calls it and however often. A request calls it once; when that did not get
+through, or the conductor died, the polls call it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import time
@@ -17,32 +37,33 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
+from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.helm import releases
+from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.management_clusters import registry
+from magnum_capi_helm.model import audit
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.model import timing
 from magnum_capi_helm.operations import api_migration
+from magnum_capi_helm.operations import lease_waits
+from magnum_capi_helm.operations import magnum_errors
+from magnum_capi_helm.operations import pending_requests
 from magnum_capi_helm.operations import repair
-from magnum_capi_helm.operations import state_secret
+from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.operations import unfinished_revision
-from magnum_capi_helm.planes import origin
+from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
-
-#: In these alone an absent release is installed. One that was complete has
-#: machines somewhere.
-_CREATING = (rows.Status.CREATE_IN_PROGRESS, rows.Status.CREATE_FAILED)
-
 
 NO_RELEASE = (
     "the cluster has no release on the management cluster: delete it and "
@@ -50,283 +71,521 @@ NO_RELEASE = (
 )
 
 
-class InterruptedCreateError(errors.CapiHelmError):
-    """Nobody but the user can finish this create: it has no credential."""
+@dataclasses.dataclass(frozen=True)
+class Observed:
+    """Rows and live objects, read together.
 
-    def __init__(self) -> None:
-        super().__init__(
-            "the conductor stopped before the cluster's credential was made: "
-            "delete the cluster and create it again"
+    :param nodegroups: the rows of all groups
+    :param rows: their contents, with the names of the live objects
+    """
+
+    nodegroups: list[Any]
+    rows: requested_groups.Rows
+    view: view.View
+
+
+class Operation:
+    """One operation on one cluster.
+
+    :param context: Magnum's, of the user or of its periodic task
+    :param cluster: Magnum's row, as old as the call
+    :param runtime: clients of the management cluster; None: they are looked
+        up when they are first needed, and the management cluster then has
+        to be the recorded one
+    """
+
+    def __init__(
+        self,
+        context: Any,
+        cluster: Any,
+        runtime: runtimes.Runtime | None = None,
+    ) -> None:
+        self.context = context
+        self.cluster = cluster
+        self._runtime = runtime
+
+    @property
+    def runtime(self) -> runtimes.Runtime:
+        """The clients of the management cluster.
+
+        :raises CapiHelmError: it does not answer, or is not the recorded one
+        """
+        if self._runtime is None:
+            self._runtime = registry.verified_runtime(self.cluster)
+        return self._runtime
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the cluster's project."""
+        return location.namespace(self.cluster.project_id)
+
+    @property
+    def release(self) -> str:
+        """The name of the helm release, which a new cluster will get."""
+        cluster = self.cluster
+        return str(
+            cluster.stack_id or names.release(cluster.name, cluster.uuid)
+        )
+
+    @property
+    def scope(self) -> location.Scope:
+        """Namespace and release."""
+        return self.namespace, self.release
+
+    @property
+    def object_labels(self) -> dict[str, str]:
+        """Labels of the objects that the driver writes for the cluster."""
+        return location.object_labels(self.cluster, self.release)
+
+    # Refusals, before the first write
+
+    def check_release(self) -> None:
+        """Refuse a cluster that has no release.
+
+        :raises NotSupported: nothing was ever made for it
+        """
+        if not self.cluster.stack_id:
+            raise errors.NotSupported(NO_RELEASE)
+
+    def check_not_frozen(self) -> None:
+        """Refuse a request while its management cluster is frozen.
+
+        One that does not answer refuses nothing here: the request finds out
+        whether it needs an answer.
+
+        :raises Frozen: it is frozen for maintenance
+        """
+        try:
+            maintenance = registry.runtime_of(self.cluster).maintenance
+            maintenance.cached()
+        except errors.CapiHelmError:
+            return
+        maintenance.check()
+
+    def check_replacement(
+        self,
+        rows_then: requested_groups.Rows,
+        stored_then: stored_state.StoredState | None = None,
+        *,
+        always: bool = False,
+    ) -> None:
+        """Refuse a request that replaces machines unasked.
+
+        A management cluster that does not answer, or a busy helm, refuses no
+        request: :meth:`Locked.apply` compares again under the Lease.
+
+        :param rows_then: the rows as the request will leave them
+        :param stored_then: the stored state as the request will leave it;
+            None: as it is now
+        :param always: helm will run even if nothing changes
+        :raises WouldReplace: the request would
+        """
+        problem = ""
+        try:
+            rt = self.runtime
+            revisions = helm_records.revisions(rt.management, *self.scope)
+            stored = stored_state.read_or_adopt(
+                rt, self.scope, revisions, stored_then
+            )
+            planned = stored_state.planned(
+                self.cluster, rows_then, revisions, stored
+            )
+            if always or stored_state.differs(stored, planned):
+                with rt.turns.turn():
+                    template_guard.check_request(
+                        rt, self.scope, planned, revisions
+                    )
+        except errors.WouldReplace:
+            raise
+        except errors.CapiHelmError as error:
+            problem = str(error)
+        if problem:
+            LOG.debug(
+                "Cluster %s is not compared yet: %s",
+                self.cluster.uuid,
+                problem,
+            )
+
+    # Reading and writing without the Lease
+
+    def observe(self, *, addons: bool = True) -> Observed:
+        """Read rows and live objects together.
+
+        :param addons: read addons and helm's records as well
+        :raises CapiHelmError: the objects can't be read
+        """
+        rt = self.runtime
+        shared = rt.snapshots if addons else rt.health_snapshots
+        objects = shared.get(self.scope, not_before=time.monotonic()).decode()
+        rows_now, nodegroups = rows.read(self.cluster)
+        return Observed(
+            nodegroups, rows_now.known_as(objects.group_names()), objects
+        )
+
+    def stored(self) -> stored_state.StoredState:
+        """Read the stored state; of a cluster of 1.4.0, that of its release.
+
+        :raises CapiHelmError: it can't be read
+        """
+        return stored_state.read_or_adopt(self.runtime, self.scope)
+
+    def patch_stored(self, change: Mapping[str, str | None]) -> None:
+        """Set keys beside the desired state, or remove them (None)."""
+        stored_state.patch(
+            self.runtime, self.scope, self.object_labels, change
+        )
+
+    def store(
+        self, desired: desired_state.DesiredState
+    ) -> desired_state.DesiredState:
+        """Store a desired state, before helm runs; only under the Lease.
+
+        :returns: the state as it is stored
+        """
+        return stored_state.write(
+            self.runtime, self.scope, self.object_labels, desired
+        )
+
+    def start_update(self, nodegroup: Any | None = None) -> None:
+        """Save UPDATE_IN_PROGRESS, so that the polls finish the work.
+
+        Magnum would save it when the call is over. A conductor that dies
+        before that would leave a cluster that no poll looks at.
+        """
+        if nodegroup is not None:
+            status_writer.save_group(nodegroup, rows.Status.UPDATE_IN_PROGRESS)
+        status_writer.await_polls(self.context, self.cluster)
+
+    def deletion_requested(self) -> bool:
+        """Return whether the Lease has the mark of a deletion.
+
+        A deletion sets the mark before it writes rows.
+
+        :raises ManagementError: the Lease can't be read
+        """
+        return lease_waits.is_marked(self.runtime, self.scope)
+
+    def resume_late_requests(self, row: Any) -> None:
+        """Let polls look at a cluster that is deleted or has group changes.
+
+        :param row: of the cluster, with a final status that was just written
+        """
+        try:
+            deleted = self.deletion_requested()
+        except errors.CapiHelmError as error:
+            LOG.warning(
+                "cluster %s goes on with the polls: %s", row.uuid, error
+            )
+            status_writer.save_updating(row)
+            return
+        if deleted:
+            status_writer.save_deleting(row)
+        elif any(_unfinished(row, each) for each in rows.all_groups(row)):
+            status_writer.save_updating(row)
+
+    # Accepted work
+
+    def run(
+        self, work: Callable[[Operation], object], request: str, done: str
+    ) -> None:
+        """Do accepted work now, or leave it to its turn or to the polls.
+
+        Nothing is raised: the request is accepted, and the rows say so.
+
+        :param work: takes the Lease itself
+        :param request: the request, in words for the log
+        :param done: verb for the log, when the work is done
+        """
+        text = f"{request} of cluster %s goes on with the polls: %s"
+        with (
+            timing.measured() as measured,
+            magnum_errors.logged(LOG, text, self.cluster.uuid),
+        ):
+            with self.queued(work):
+                work(self)
+            LOG.info("%s release %s: %s", done, self.release, measured)
+
+    def apply(self) -> None:
+        """Take the Lease, and make the release match the rows.
+
+        :raises CapiHelmError: as :meth:`Locked.apply`
+        """
+        with self.lock() as locked:
+            locked.apply()
+
+    @contextlib.contextmanager
+    def queued(self, work: Callable[[Operation], object]) -> Iterator[None]:
+        """Queue ``work`` if the block finds no free helm process.
+
+        No thread waits for helm. The block leaves everything else written,
+        and ``work`` is what is left; not to be used under the Lease.
+
+        :raises NoTurn: ``work`` is queued
+        """
+        try:
+            yield
+        except errors.NoTurn:
+            # No object of the request is kept: it has the user's token.
+            rt, uuid, actor = self.runtime, self.cluster.uuid, audit.current()
+            rt.turns.later(uuid, lambda: _run_queued(rt, uuid, work, actor))
+            raise
+
+    def check_not_queued(self) -> None:
+        """Leave a cluster alone whose work is queued.
+
+        :raises NoTurn: it is
+        """
+        before = self.runtime.turns.before(self.cluster.uuid)
+        if before is not None:
+            raise errors.NoTurn(before)
+
+    @contextlib.contextmanager
+    def lock(
+        self, *, wait: float = 0.0, new: bool = False
+    ) -> Iterator[Locked]:
+        """Hold the Lease, and read the row again under it.
+
+        :param wait: seconds to wait while another holder has it
+        :param new: expect that there is no Lease yet
+        :raises LeaseHeld: another operation works on the cluster
+        :raises Frozen: the management cluster is frozen
+        """
+        with lease_waits.hold(
+            self.runtime, self.scope, self.object_labels, wait=wait, new=new
+        ) as hold:
+            yield Locked(self, hold)
+
+
+class Locked:
+    """A cluster whose Lease this process holds.
+
+    :ivar row: Magnum's row, read under the Lease; None: it is gone
+    """
+
+    def __init__(
+        self, operation: Operation, hold: lease.Hold, row: Any = None
+    ) -> None:
+        self.operation = operation
+        self.hold = hold
+        self.row = row or self.reread()
+
+    def reread(self) -> Any:
+        """Read the row again; without one the Lease goes at the end."""
+        operation = self.operation
+        self.row = rows.fresh(operation.context, operation.cluster)
+        self.hold.orphaned = self.row is None
+        return self.row
+
+    @property
+    def deleting(self) -> bool:
+        """Return whether the cluster is gone or being deleted."""
+        return (
+            self.row is None
+            or self.hold.marked_deleted
+            or rows.action(self.row.status) == "DELETE"
+            or rows.doomed(self.row)
+        )
+
+    def check_living(self) -> None:
+        """Refuse a cluster that is being deleted.
+
+        :raises NotSupported: it is
+        """
+        if self.deleting:
+            raise errors.NotSupported("the cluster is being deleted")
+
+    def settle(self) -> None:
+        """Bring the rows in line with requests that were accepted."""
+        pending_requests.settle(self.operation.runtime, self.row)
+
+    def apply(
+        self,
+        stored: stored_state.StoredState | None = None,
+        *,
+        changes_only: bool = False,
+        within: float | None = None,
+    ) -> bool:
+        """Make the release match the rows.
+
+        :param stored: what this process has just stored; None: read it
+        :param changes_only: run helm only if the rows want something else
+            than was last stored
+        :param within: seconds for helm, where there are fewer than usual
+        :returns: whether helm ran
+        :raises NoTurn: no helm process is free; nothing was written
+        :raises WouldReplace: machines would be replaced unasked; nothing was
+            written
+        :raises InterruptedCreateError: there is no desired state and no
+            release
+        :raises HelmBusy: a helm of another process may still be at work
+        :raises CapiHelmError: as helm or the management cluster says
+        """
+        if self.deleting:
+            return False
+        with self.operation.runtime.turns.turn():
+            return self._apply(stored, changes_only, within)
+
+    def _apply(
+        self,
+        stored: stored_state.StoredState | None,
+        changes_only: bool,
+        within: float | None,
+    ) -> bool:
+        rt, scope = self.operation.runtime, self.operation.scope
+        nodegroups = rows.all_groups(self.row)
+        listed, stored = self._read(nodegroups, stored)
+        stored = pending_requests.settle(rt, self.row, nodegroups, stored)
+        revisions = unfinished_revision.give_up_dead(rt, scope, listed)
+        rows_now = rows.wants(self.row, nodegroups)
+        planned = stored_state.planned(self.row, rows_now, revisions, stored)
+        if changes_only and not stored_state.differs(stored, planned):
+            return False
+        template_guard.check_apply(rt, scope, planned, revisions)
+        changed = planned is not stored.desired
+        if changed:
+            self._store_planned(planned, rows_now, stored.requests)
+        migrated = self._run_helm(planned, revisions, within)
+        # Asked for once more, or after a failure: helm alone does not look.
+        # Nor does it see that two versions of an API spell a field in two
+        # ways.
+        if revisions and (not changed or migrated or repair.needed(revisions)):
+            repair.repair(rt, scope)
+        return True
+
+    def _read(
+        self,
+        nodegroups: Sequence[Any],
+        stored: stored_state.StoredState | None,
+    ) -> tuple[stored_state.Revisions, stored_state.StoredState]:
+        """Read revisions and stored state of the right management cluster."""
+        rt, scope = self.operation.runtime, self.operation.scope
+        with timing.Threads(2) as pool:
+            listing = pool.submit(
+                helm_records.revisions, rt.management, *scope
+            )
+            reading = stored or pool.submit(stored_state.read, rt, scope)
+            # Before any absence is believed.
+            identity.check(rt, nodegroups)
+        revisions = listing.result()
+        if not isinstance(reading, stored_state.StoredState):
+            reading = reading.result()
+        return revisions, stored_state.read_or_adopt(
+            rt, scope, revisions, reading
+        )
+
+    def _store_planned(
+        self,
+        planned: desired_state.DesiredState,
+        rows_now: requested_groups.Rows,
+        requests: desired_state.PendingRequests,
+    ) -> None:
+        """Store a planned state, and remove the requests that it contains."""
+        self.operation.store(planned)
+        if not requests.keys:
+            return
+        alive = rows.all_groups(self.row)
+        if keys := pending_requests.applied_keys(
+            alive, rows_now, planned, requests
+        ):
+            self.operation.patch_stored(dict.fromkeys(keys))
+
+    def _run_helm(
+        self,
+        planned: desired_state.DesiredState,
+        revisions: stored_state.Revisions,
+        within: float | None,
+    ) -> bool:
+        """Run helm; return whether API versions in its record were changed."""
+        operation = self.operation
+        rt, scope = operation.runtime, operation.scope
+        chart = rt.charts.ensure(planned.chart)
+        stamped = values.stamped(planned.values, planned.fingerprint)
+        with unfinished_revision.remember_interrupted(
+            rt, scope, revisions, planned.fingerprint
+        ):
+            seconds, migrated = api_migration.upgrade(
+                rt, scope, operation.object_labels, chart, stamped, within
+            )
+        LOG.info("release %s in %s: helm %.3f s", scope[1], scope[0], seconds)
+        return migrated
+
+    # The end of an operation
+
+    def save_complete(
+        self, nodegroups: list[Any], verdict: cluster_status.Verdict
+    ) -> bool:
+        """Write that everything is as the rows want it.
+
+        :returns: False: a deletion came meanwhile, and goes on
+        """
+        status_writer.save_complete(self.row, nodegroups, verdict)
+        return self._confirm_end()
+
+    def save_failed(
+        self,
+        nodegroups: list[Any],
+        reason: str,
+        verdict: cluster_status.Verdict | None = None,
+    ) -> bool:
+        """Write that the operation failed.
+
+        :returns: False: a deletion came meanwhile, and goes on
+        """
+        status_writer.save_failed(self.row, nodegroups, reason, verdict)
+        return self._confirm_end()
+
+    def _confirm_end(self) -> bool:
+        """Look once more for a deletion, after a final status was written.
+
+        Magnum's handlers take no Lease, and its polls look only at clusters
+        in progress: a request between a look and COMPLETE or FAILED would
+        wait for polls that never come. A request that comes later writes a
+        status of its own.
+
+        :raises ManagementError: the Lease can't be read; the operation goes
+            on, so that the next poll asks again
+        """
+        return lease_waits.confirm_end(
+            self.operation.runtime, self.operation.scope, self.row
         )
 
 
-class ReleaseGoneError(errors.CapiHelmError):
-    """The helm release of a cluster that was complete is not there."""
+def _unfinished(row: Any, nodegroup: Any) -> bool:
+    """Return whether a group waits for polls.
 
-
-def scope_of(cluster: Any) -> snapshot.Scope:
-    """Namespace and release of a cluster that has a ``stack_id``."""
-    return location.namespace(cluster.project_id), str(cluster.stack_id)
-
-
-@contextlib.contextmanager
-def patient(
-    rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    labels: dict[str, str],
-    *,
-    command: bool = False,
-    new: bool = False,
-) -> Iterator[Any]:
-    """The Lease; a poll or a request gives it back after a moment.
-
-    :param command: whoever asks can wait until a dead holder counts as dead
-    :param new: there should be none
-    :raises LeaseHeld: somebody works on the cluster, and goes on doing so
+    One whose deletion failed waits for the next change.
     """
-    seconds = rt.long_patience if command else rt.patience
-    deadline = time.monotonic() + seconds
-    with contextlib.ExitStack() as stack:
-        while True:
-            try:
-                hold = rt.leases.hold(*scope, labels, new=new)
-                taken = stack.enter_context(hold)
-                break
-            except errors.LeaseHeld:
-                if time.monotonic() >= deadline:
-                    raise
-            time.sleep(0.5)
-        yield taken
+    if rows.leaving(nodegroup):
+        return not rows.failed(row.status)
+    return rows.in_progress(nodegroup.status)
 
 
-def write_intent(
-    rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    wanted_now: desired_state.Intent,
-    labels: dict[str, str],
+def _run_queued(
+    rt: runtimes.Runtime,
+    uuid: str,
+    work: Callable[[Operation], object],
+    actor: audit.Actor | None,
 ) -> None:
-    """Keep what is wanted, before helm is run.
+    """Do queued work in its turn. Where that fails, the polls try again.
 
-    What has no digest of its chart yet gets that of the stored chart. Later
-    writes keep it: it is that of the build that machines were made from.
+    :param actor: the user whose request was queued
     """
-    namespace, release = scope
-    digest = wanted_now.digest or rt.charts.digest(wanted_now.chart)
-    wanted_now = dataclasses.replace(wanted_now, digest=digest)
-    rt.management.apply(
-        kinds.SECRET,
-        {
-            "metadata": {
-                "name": names.intent(release),
-                "namespace": namespace,
-                "labels": labels,
-            },
-            "type": "Opaque",
-            "data": wanted_now.to_secret(),
-        },
-    )
-
-
-def apply(
-    rt: runtime.Runtime,
-    cluster: Any,
-    rows_now: requested_groups.Rows,
-    hold: Any,
-    *,
-    within: float | None = None,
-) -> None:
-    """Make the release match the rows, under the Lease ``hold``.
-
-    :param cluster: the row, read under the Lease
-    :param within: seconds for helm, where there are fewer than usual
-    :raises NoTurn: as many helm processes run as may; nothing was written
-    :raises WouldReplace: machines would be replaced unasked; nothing was
-        written
-    :raises InterruptedCreateError: there is no intent and no release
-    :raises HelmBusy: a helm of somebody else may still be at work
-    :raises CapiHelmError: as helm or the management cluster says
-    """
-    doomed = hold.marked_deleted or rows_now.doomed
-    if doomed or rows.action(cluster.status) == "DELETE":
+    context = rows.everywhere()
+    row = rows.find(context, uuid)
+    if row is None:
         return
-    with rt.turns.turn():
-        _apply(rt, cluster, rows_now, within)
-
-
-def _apply(
-    rt: runtime.Runtime,
-    cluster: Any,
-    rows_now: requested_groups.Rows,
-    within: float | None,
-) -> None:
-    scope = scope_of(cluster)
-    revisions, found = _read(rt, scope, rows.all_groups(cluster))
-    wanted_now = _wanted(cluster, rows_now, scope, revisions, found)
-    template_guard.check_apply(rt, scope, wanted_now, revisions)
-    changed = wanted_now is not found.wanted
-    if changed:
-        _keep(rt, cluster, rows_now, scope, wanted_now, found.parked)
-    chart = rt.charts.ensure(wanted_now.chart)
-    stamp = wanted_now.fingerprint
-    labels = location.object_labels(cluster, scope[1])
-    told = values.stamped(wanted_now.values, stamp)
-    with unfinished_revision.noted(rt, scope, revisions, stamp):
-        seconds, rescued = api_migration.upgrade(
-            rt, scope, labels, chart, told, within
-        )
-    # Asked for once more, or after a failure: helm alone does not look. Nor
-    # does it see what two versions of an API spell in two ways.
-    if revisions and (not changed or rescued or repair.needed(revisions)):
-        repair.repair(rt, scope)
-    LOG.info("release %s in %s: helm %.3f s", scope[1], scope[0], seconds)
-
-
-def _read(
-    rt: runtime.Runtime, scope: snapshot.Scope, groups: Sequence[Any]
-) -> tuple[tuple[view.Revision, ...], state_secret.Kept]:
-    """The revisions, and what is kept, of the right management cluster."""
-    with timing.Threads(2) as pool:
-        listed = pool.submit(releases.revisions, rt.management, *scope)
-        known = pool.submit(state_secret.read, rt, scope)
-        # Before any absence is believed.
-        origin.check(rt, groups)
-    revisions = unfinished_revision.settled(rt, scope, listed.result())
-    return revisions, state_secret.base(rt, scope, revisions, known.result())
-
-
-def planned(
-    rt: runtime.Runtime,
-    cluster: Any,
-    rows_now: requested_groups.Rows,
-    scope: snapshot.Scope,
-    revisions: tuple[view.Revision, ...],
-) -> desired_state.Intent:
-    """What :func:`apply` would apply now. Nothing is written.
-
-    :raises InterruptedCreateError: there is no intent and no release
-    :raises ReleaseGoneError: the release was there once
-    """
-    found = state_secret.base(rt, scope, revisions)
-    return _wanted(cluster, rows_now, scope, revisions, found)
-
-
-def check_request(
-    get_runtime: Callable[[], runtime.Runtime],
-    cluster: Any,
-    rows_then: requested_groups.Rows,
-    found: state_secret.Kept | None = None,
-    *,
-    always: bool = False,
-) -> None:
-    """Refuse a request that replaces machines unasked, before it writes.
-
-    A management cluster that does not answer, or a busy helm, refuses no
-    request: :func:`apply` looks again under the Lease.
-
-    :param rows_then: as the request will leave them
-    :param found: what will be kept then; None: what is kept now
-    :param always: helm will run even if nothing else is wanted
-    :raises WouldReplace: the request would
-    """
     problem = ""
     try:
-        rt = get_runtime()
-        scope = scope_of(cluster)
-        revisions = releases.revisions(rt.management, *scope)
-        found = state_secret.base(rt, scope, revisions, found)
-        wanted_then = _wanted(cluster, rows_then, scope, revisions, found)
-        if always or _differs(found.wanted, wanted_then):
-            with rt.turns.turn():
-                template_guard.check_request(rt, scope, wanted_then, revisions)
-    except errors.WouldReplace:
-        raise
+        with audit.acting(actor), timing.measured() as measured:
+            work(Operation(context, row, rt))
+        LOG.info("in its turn, cluster %s: %s", uuid, measured)
+    except errors.LeaseHeld as error:
+        LOG.debug("Cluster %s: %s", uuid, error)
     except errors.CapiHelmError as error:
         problem = str(error)
     if problem:
-        LOG.debug("Cluster %s is not compared yet: %s", cluster.uuid, problem)
-
-
-def _differs(
-    known: desired_state.Intent | None, planned: desired_state.Intent
-) -> bool:
-    """Return whether helm runs for what is wanted.
-
-    What is adopted from 1.4.0 has no fingerprint, so values are compared.
-    """
-    if known is None:
-        return True
-    if not known.fingerprint:
-        return known.values != planned.values
-    return known.fingerprint != planned.fingerprint
-
-
-def _wanted(
-    cluster: Any,
-    rows_now: requested_groups.Rows,
-    scope: snapshot.Scope,
-    revisions: tuple[view.Revision, ...],
-    found: state_secret.Kept,
-) -> desired_state.Intent:
-    """What is wanted by now.
-
-    :param found: read after the rows: what a row that was taken on needs,
-        was parked before
-    """
-    if not revisions and cluster.status not in _CREATING:
-        raise ReleaseGoneError(
-            f"the helm release {scope[1]} is not on the management cluster: "
-            "it is not installed anew, since its machines would be replaced"
+        LOG.warning(
+            "Cluster %s, after its wait for helm: %s; the polls go on",
+            uuid,
+            problem,
         )
-    if found.wanted is None:
-        raise InterruptedCreateError
-    fingerprint = rows_now.fingerprint()
-    if found.wanted.fingerprint == fingerprint:
-        return found.wanted
-    return dataclasses.replace(
-        found.wanted,
-        values=values.with_groups(
-            found.wanted.values, rows_now.known_as(found.groups), found.parked
-        ),
-        fingerprint=fingerprint,
-        since=time.time(),
-    )
-
-
-def _keep(
-    rt: runtime.Runtime,
-    cluster: Any,
-    rows_now: requested_groups.Rows,
-    scope: snapshot.Scope,
-    renewed: desired_state.Intent,
-    parked: desired_state.Parked,
-) -> None:
-    """Store what is wanted by now, and drop what went into it."""
-    labels = location.object_labels(cluster, scope[1])
-    write_intent(rt, scope, renewed, labels)
-    if done := _done(cluster, rows_now, renewed, parked):
-        state_secret.park(rt, scope, labels, dict.fromkeys(done))
-
-
-def _done(
-    cluster: Any,
-    rows_now: requested_groups.Rows,
-    renewed: desired_state.Intent,
-    parked: desired_state.Parked,
-) -> frozenset[str]:
-    """Keys of the parked requests that nobody needs any more."""
-    if not parked.keys:
-        return frozenset()
-    # Read after the Secret: a new group has its row before it is parked.
-    alive = {each.uuid for each in rows.all_groups(cluster)}
-    gone = parked.keys_of(set(parked.keys.values()) - alive)
-    there = values.group_names(renewed.values)
-    taken = {
-        key
-        for each in rows_now.known_as(there).workers
-        if each.chart_name in there
-        for key in (
-            desired_state.item_key(each.uuid),
-            desired_state.change_key(each),
-        )
-    }
-    return gone | (taken & parked.keys.keys())

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Live objects, brought back to the manifest of the release.
+"""Bring live objects back to the manifest of the release.
 
-After a revision that failed, or whose helm died, and where somebody else
-changed what is not theirs. Objects are read in the manifest's own version;
-only what differs is written (``drift``). Only under the Lease.
+After a revision that failed or whose helm died, and after another client
+changed an object of the release. Objects are read in the manifest's own
+version; only differences are written (``drift``). Only under the Lease.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import TypeAlias
 from oslo_log import log
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.chart import drift
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.chart import diff
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
-#: What helm writes on all that it makes, and is in no manifest
-#: (helm's ``pkg/action/validate.go``).
+#: helm writes these on every object, and they are in no manifest (helm's
+#: ``pkg/action/validate.go``).
 _RELEASE_NAME = "meta.helm.sh/release-name"
 _RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
 _MANAGED_BY = {"app.kubernetes.io/managed-by": "Helm"}
@@ -45,68 +45,68 @@ _Manifest: TypeAlias = dict[tuple[kinds.Kind, str], client.Object]
 
 
 def needed(revisions: Iterable[view.Revision]) -> bool:
-    """Whether a revision may have left something behind."""
+    """Return whether a revision may have left objects behind."""
     return any(each.harmful for each in revisions)
 
 
-def miscounted(seen: view.View, rows_now: requested_groups.Rows) -> bool:
-    """Whether somebody changed a count that is the rows'.
+def miscounted(objects: view.View, rows_now: requested_groups.Rows) -> bool:
+    """Return whether another client changed a count that the rows decide.
 
-    :param rows_now: known by the names of the groups in ``seen``
+    :param rows_now: with the names of the groups in ``objects``
     """
     workers = [
-        (seen.deployment(each.chart_name), each.count)
+        (objects.deployment(each.chart_name), each.count)
         for each in rows_now.workers
-        if each.chart_name not in seen.autoscaled()
+        if each.chart_name not in objects.autoscaled()
     ]
     master = rows_now.master
-    plane = [(seen.control_plane, master.count)] if master else []
+    control_plane = [(objects.control_plane, master.count)] if master else []
     return any(
         live is not None and view.spec_of(live).get("replicas") != count
-        for live, count in workers + plane
+        for live, count in workers + control_plane
     )
 
 
 def stray_addons(
-    seen: view.View, scope: snapshot.Scope, expected: Collection[str]
+    objects: view.View, scope: location.Scope, expected: Collection[str]
 ) -> bool:
-    """Whether an addon is there that helm made and the manifest has not.
+    """Return whether an addon of helm exists that is not in the manifest.
 
     :param expected: names of the manifest's addons; empty: they are not known
     """
     return bool(expected) and any(
         view.name_of(each) not in expected and _of_helm(each, scope)
-        for each in seen.addons
+        for each in objects.addons
     )
 
 
-def repair(rt: runtime.Runtime, scope: snapshot.Scope) -> None:
+def repair(rt: runtime.Runtime, scope: location.Scope) -> None:
     """Make live objects equal to the manifest of the newest revision.
 
-    Nothing, where that is not deployed, or names other versions than it is
-    written in: then helm has to run first. Nothing either without the Cluster
-    object: its machines would be new ones.
+    It does nothing if that revision is not deployed, or names other versions
+    than it is written in: then helm has to run first. Nor does it without the
+    Cluster object: its machines would be new ones.
 
     :raises CapiHelmError: it could not be done; to be tried again
     """
-    revisions = releases.revisions(rt.management, *scope)
+    revisions = helm_records.revisions(rt.management, *scope)
     newest = revisions[-1] if revisions else None
     if newest is None or newest.status != "deployed":
         return
-    found = releases.read(rt.management, *scope, newest.version)
+    record = helm_records.read(rt.management, *scope, newest.version)
     cluster = rt.management.get(kinds.CLUSTER, *scope)
-    if found is None or found.rewritten:
+    if record is None or record.rewritten:
         return
     if cluster is None or view.deleting(cluster):
         return
-    _put_right(rt, scope, found)
+    _repair(rt, scope, record)
     for each in revisions:
         if each.harmful:
-            releases.mark_repaired(rt.management, *scope, each.version)
+            helm_records.mark_repaired(rt.management, *scope, each.version)
 
 
-def _put_right(
-    rt: runtime.Runtime, scope: snapshot.Scope, release: releases.Release
+def _repair(
+    rt: runtime.Runtime, scope: location.Scope, release: helm_records.Release
 ) -> None:
     # Optional: an old manifest may have versions that are served no more.
     manifest = {
@@ -119,16 +119,18 @@ def _put_right(
 
 
 def _restore(
-    rt: runtime.Runtime, scope: snapshot.Scope, manifest: _Manifest
+    rt: runtime.Runtime, scope: location.Scope, manifest: _Manifest
 ) -> None:
-    """Make what is missing, and patch what differs."""
+    """Create missing objects, and patch those that differ."""
     missing = []
     changes = []
     for (kind, name), obj in manifest.items():
         live = rt.management.get(kind, scope[0], name)
         if live is None:
             missing.append((kind, obj))
-        elif not view.deleting(live) and (change := drift.change(obj, live)):
+        elif not view.deleting(live) and (
+            change := diff.find_drift(obj, live)
+        ):
             changes.append((kind, name, change))
     # Templates before those that refer to them.
     missing.sort(key=lambda each: each[0].name not in _KEPT)
@@ -140,11 +142,11 @@ def _restore(
 
 def _create(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
+    scope: location.Scope,
     kind: kinds.Kind,
     obj: client.Object,
 ) -> None:
-    """Make an object as helm would have, so that it goes with the release."""
+    """Create an object as helm does, so that it goes with the release."""
     namespace, release = scope
     metadata = obj["metadata"]
     owner = {_RELEASE_NAME: release, _RELEASE_NAMESPACE: namespace}
@@ -164,20 +166,20 @@ def _create(
 
 def _patch(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
+    scope: location.Scope,
     kind: kinds.Kind,
     name: str,
     change: client.Object,
 ) -> None:
     # Paths and no values: those may be secrets.
-    paths = ", ".join(drift.paths(change))
+    paths = ", ".join(diff.drift_paths(change))
     what = f"{kind.name} {name}"
     LOG.warning("Putting %s of %s right", paths, what)
     _try(what, rt.management.patch, kind, scope[0], name, change)
 
 
 def _try(what: str, write: Callable[..., object], *args: object) -> None:
-    """Write; what a webhook will not have, it will not have next time."""
+    """Write an object; a webhook that refuses it will refuse it again."""
     refused = ""
     try:
         write(*args)
@@ -190,12 +192,12 @@ def _try(what: str, write: Callable[..., object], *args: object) -> None:
 
 
 def _remove_strays(
-    rt: runtime.Runtime, scope: snapshot.Scope, manifest: _Manifest
+    rt: runtime.Runtime, scope: location.Scope, manifest: _Manifest
 ) -> None:
-    """Remove what a failed revision made, or helm could not delete.
+    """Remove objects of a failed revision, or that helm could not delete.
 
-    Never what the chart keeps: machines are made from templates of older
-    revisions. They go with the Cluster.
+    Objects that the chart keeps stay: machines are made from templates of
+    older revisions. They go with the Cluster.
     """
     namespace, release = scope
     rendered = {(kind.name, name) for kind, name in manifest}
@@ -214,8 +216,8 @@ def _remove_strays(
                 rt.management.delete(kind, namespace, name)
 
 
-def _of_helm(live: client.Object, scope: snapshot.Scope) -> bool:
-    """Whether helm made an object for this release, and may remove it."""
-    found = view.annotations_of(live)
-    owner = (found.get(_RELEASE_NAMESPACE), found.get(_RELEASE_NAME))
-    return owner == scope and _KEEP not in found and not view.deleting(live)
+def _of_helm(live: client.Object, scope: location.Scope) -> bool:
+    """Return whether helm made an object for this release, to be removed."""
+    notes = view.annotations_of(live)
+    owner = (notes.get(_RELEASE_NAMESPACE), notes.get(_RELEASE_NAME))
+    return owner == scope and _KEEP not in notes and not view.deleting(live)

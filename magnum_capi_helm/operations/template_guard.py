@@ -22,22 +22,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 import time
-from typing import Any
+from typing import Any, TypeAlias
 
 from oslo_log import log
+import yaml
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import charts
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import manifest
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+
+DesiredState: TypeAlias = desired_state.DesiredState
+Object: TypeAlias = dict[str, Any]
 
 #: Settings of a node group that change no machine.
 _COUNTS = frozenset(
@@ -51,39 +55,52 @@ _RECENT = 60.0
 _DIGITS = 12
 
 
-def find(
-    rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    wanted: desired_state.Intent,
-    revisions: Iterable[view.Revision],
-) -> tuple[str, ...]:
-    """Return the groups whose machines helm would replace unasked.
+def parse_manifest(text: str) -> tuple[Object, ...]:
+    """Return the objects of a manifest."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    documents = yaml.load_all(text, Loader=loader)
+    return tuple(each for each in documents if isinstance(each, dict))
 
-    :param wanted: what is to be applied
-    :param revisions: of the release, the newest last
-    :returns: the chart's names of the groups, and ``control-plane``; nothing
-        where no revision is deployed, or an upgrade is still to be applied
+
+def render(
+    rt: runtime.Runtime, scope: location.Scope, desired: DesiredState
+) -> tuple[Object, ...]:
+    """Return the objects that helm would apply.
+
     :raises HelmError: the chart does not accept the values
     """
-    found = manifest.deployed(rt, scope, revisions)
-    if found is None:
-        return ()
-    if values.upgrades(found.values) != values.upgrades(wanted.values):
-        return ()
-    changed = _changed_groups(found.values, wanted.values)
-    asked = {names.machine_deployment(scope[1], each) for each in changed}
-    after = manifest.rendered(rt, scope, wanted)
-    return tuple(
-        each.removeprefix(f"{scope[1]}-")
-        for each in diff.remade(found.objects, after)
-        if each not in asked
+    text = rt.helm.render(
+        scope[1],
+        scope[0],
+        rt.charts.ensure(desired.chart),
+        values.stamped(desired.values, desired.fingerprint),
+        live=True,
     )
+    return parse_manifest(text)
+
+
+def deployed(
+    rt: runtime.Runtime,
+    scope: location.Scope,
+    revisions: Iterable[view.Revision],
+) -> helm_records.Release | None:
+    """Return the newest revision that helm deployed; None: there is none.
+
+    :param revisions: of the release, the newest last
+    :raises HelmError: its record can't be read
+    """
+    for revision in reversed(tuple(revisions)):
+        if revision.status == "deployed":
+            record = helm_records.read(rt.management, *scope, revision.version)
+            if record is not None:
+                return record
+    return None
 
 
 def check_request(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    wanted: desired_state.Intent,
+    scope: location.Scope,
+    desired: DesiredState,
     revisions: Sequence[view.Revision],
 ) -> None:
     """Refuse a request that replaces machines unasked.
@@ -91,23 +108,23 @@ def check_request(
     :raises WouldReplace: it does
     :raises HelmError: the chart does not accept the values
     """
-    _check(rt, scope, wanted, revisions)
-    inputs = _inputs(rt, wanted, revisions)
+    _check(rt, scope, desired, revisions)
+    inputs = _inputs(rt, desired, revisions)
     rt.compared[scope] = (time.monotonic(), inputs)
 
 
 def check_apply(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    wanted: desired_state.Intent,
+    scope: location.Scope,
+    desired: DesiredState,
     revisions: Sequence[view.Revision],
 ) -> None:
-    """Refuse to apply what replaces machines unasked; only under the Lease.
+    """Refuse to apply a state that replaces machines unasked.
 
-    Polls try again and again: each new refusal is logged once. The status of
-    an operation in progress shows what is kept in ``Runtime.withheld``.
+    Only under the Lease. Polls try again and again: each new refusal is logged
+    once, and ``Runtime.withheld`` keeps it for the status.
 
-    A chart that ``helm template`` cannot render is left to ``helm upgrade``:
+    A chart that ``helm template`` can't render is left to ``helm upgrade``:
     the former assumes the version and the kinds of helm's own Kubernetes, the
     latter asks the management cluster.
 
@@ -115,9 +132,9 @@ def check_apply(
     """
     since, inputs = rt.compared.pop(scope, (0.0, None))
     recent = time.monotonic() - since < _RECENT
-    if not recent or inputs != _inputs(rt, wanted, revisions):
+    if not recent or inputs != _inputs(rt, desired, revisions):
         try:
-            _check(rt, scope, wanted, revisions)
+            _check(rt, scope, desired, revisions)
         except errors.WouldReplace as error:
             if rt.withheld.get(scope) != str(error):
                 LOG.warning("Release %s is left as it is: %s", scope[1], error)
@@ -136,74 +153,95 @@ def check_apply(
 
 def _check(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    wanted: desired_state.Intent,
+    scope: location.Scope,
+    desired: DesiredState,
     revisions: Iterable[view.Revision],
 ) -> None:
-    groups = find(rt, scope, wanted, revisions)
+    groups = replaced_groups(rt, scope, desired, revisions)
     if groups:
-        raise errors.WouldReplace(_text(rt, wanted, groups))
+        raise errors.WouldReplace(_refusal(rt, desired, groups))
+
+
+def replaced_groups(
+    rt: runtime.Runtime,
+    scope: location.Scope,
+    desired: DesiredState,
+    revisions: Iterable[view.Revision],
+) -> list[str]:
+    """Return the groups whose machines helm would replace unasked.
+
+    :returns: the chart's names of the groups, and ``control-plane``; nothing
+        if no revision is deployed, or an upgrade is still to be applied
+    :raises HelmError: the chart does not accept the values
+    """
+    before = deployed(rt, scope, revisions)
+    if before is None or (
+        values.upgrades(before.values) != values.upgrades(desired.values)
+    ):
+        return []
+    old, new = _settings(before.values), _settings(desired.values)
+    asked = {
+        names.machine_deployment(scope[1], name)
+        for name, settings in old.items()
+        if settings != new.get(name)
+    }
+    after = render(rt, scope, desired)
+    return [
+        each.removeprefix(f"{scope[1]}-")
+        for each in diff.remade(before.objects, after)
+        if each not in asked
+    ]
 
 
 def _inputs(
     rt: runtime.Runtime,
-    wanted: desired_state.Intent,
+    desired: DesiredState,
     revisions: Iterable[view.Revision],
 ) -> tuple[object, ...]:
-    """Return all that the result of a comparison depends on."""
-    deployed = [
+    """Return everything that the result of a comparison depends on."""
+    versions = [
         each.version for each in revisions if each.status == "deployed"
     ]
-    digest = rt.charts.digest(wanted.chart)
-    return deployed, digest, wanted.fingerprint, wanted.values
+    digest = rt.charts.digest(desired.chart)
+    return versions, digest, desired.fingerprint, desired.values
 
 
-def _changed_groups(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> frozenset[str]:
-    """Return the node groups that go, or whose settings change."""
-    old, new = _settings(before), _settings(after)
-    return frozenset(
-        name for name, settings in old.items() if settings != new.get(name)
-    )
-
-
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what each node group is made from, without counts."""
+def _settings(chart_values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of each node group, without counts."""
     return {
         str(each["name"]): values.without_nulls(
             {key: each[key] for key in each.keys() - _COUNTS}
         )
-        for each in given.get("nodeGroups") or []
+        for each in chart_values.get("nodeGroups") or []
     }
 
 
-def _text(
-    rt: runtime.Runtime, wanted: desired_state.Intent, groups: tuple[str, ...]
+def _refusal(
+    rt: runtime.Runtime, desired: DesiredState, groups: Sequence[str]
 ) -> str:
-    version = wanted.chart.version
-    chart = f"{charts.name_of(wanted.chart)} {version}"
+    version = desired.chart.version
+    chart = f"{charts.name_of(desired.chart)} {version}"
     return (
         "the change would replace machines that it is not meant to replace "
         f"({', '.join(groups)}), so nothing is changed. Chart {chart} now "
         "renders their templates differently from when it was last applied"
-        f"{_explanation(rt, wanted, chart)}. The operator can put the former "
+        f"{_explanation(rt, desired, chart)}. The operator can put the former "
         "build back into the chart store, or replace the machines: "
-        f"`magnum-capi-helm rollout --chart-version {version} "
+        f"`magnum-capi-helm cluster apply --chart-version {version} "
         "--allow-replacement` names them, and replaces them with --apply; an "
         "upgrade of the cluster replaces them, too"
     )
 
 
 def _explanation(
-    rt: runtime.Runtime, wanted: desired_state.Intent, chart: str
+    rt: runtime.Runtime, desired: DesiredState, chart: str
 ) -> str:
     """Return what the digest of the chart explains; empty: nothing."""
-    here = rt.charts.digest(wanted.chart)
-    if not here or not wanted.digest or here == wanted.digest:
+    stored = rt.charts.digest(desired.chart)
+    if not stored or not desired.digest or stored == desired.digest:
         return ""
     return (
         f": the chart store has another build of {chart} (sha256 "
-        f"{here[:_DIGITS]}) than the one that the cluster was made from "
-        f"(sha256 {wanted.digest[:_DIGITS]})"
+        f"{stored[:_DIGITS]}) than the one that the cluster was made from "
+        f"(sha256 {desired.digest[:_DIGITS]})"
     )

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Revisions that a helm began and did not end.
+"""Give up pending revisions that no helm works on any more.
 
-helm refuses to work on a release whose newest revision is pending. Whoever
-finds one, with the Lease in hand, can't know whether a helm of somebody
-without a Lease (version 1.4.0, or a person at a shell) still works on it, and
-waits for as long as a helm may take. Of its own helms a conductor knows when
-they ended.
+helm refuses to work on a release whose newest revision is pending. The holder
+of the Lease can't know whether a helm without a Lease (version 1.4.0, or a
+person at a shell) still works on it, and waits as long as a helm may take. A
+conductor knows when its own helms ended.
 
-The stamp in the values does not tell whose a revision is: ``helm rollback``
-and ``helm upgrade --reuse-values`` carry it on. This driver never rolls back,
-and gives helm the values of the intent, which it has written before.
+The fingerprint in the values does not identify the writer of a revision:
+``helm rollback`` and ``helm upgrade --reuse-values`` copy it. This driver
+never rolls back, and gives helm the stored values of the desired state.
 """
 
 from __future__ import annotations
@@ -22,31 +21,29 @@ from oslo_log import log
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import snapshot
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import state_secret
+from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
-Revisions = tuple[view.Revision, ...]
-
-#: helm's word for what only a person begins.
+#: Only a person begins a revision with this status.
 _ROLLED_BACK = "pending-rollback"
 
 
 @contextlib.contextmanager
-def noted(
+def remember_interrupted(
     rt: runtime.Runtime,
-    scope: snapshot.Scope,
-    revisions: Revisions,
+    scope: location.Scope,
+    revisions: stored_state.Revisions,
     fingerprint: str,
 ) -> Iterator[None]:
-    """Remember which revision the helm in the block began, if it broke off.
+    """Remember the revision that helm began in the block, if helm fails.
 
     :param revisions: those before it
-    :param fingerprint: with which its values are stamped
+    :param fingerprint: in the values that helm gets
     """
     try:
         yield
@@ -55,22 +52,25 @@ def noted(
         raise
     except errors.HelmError:
         version = revisions[-1].version + 1 if revisions else 1
-        rt.broken_off[scope] = (version, fingerprint)
+        rt.interrupted_revisions[scope] = (version, fingerprint)
         raise
-    rt.broken_off.pop(scope, None)
+    rt.interrupted_revisions.pop(scope, None)
 
 
-def settled(
-    rt: runtime.Runtime, scope: snapshot.Scope, revisions: Revisions
-) -> Revisions:
-    """The revisions, of which a newest one whose helm is dead has failed.
+def give_up_dead(
+    rt: runtime.Runtime,
+    scope: location.Scope,
+    revisions: stored_state.Revisions,
+) -> stored_state.Revisions:
+    """Mark a pending newest revision as failed if its helm is dead.
 
-    :raises HelmBusy: the newest is pending and may still be worked on
+    :returns: the revisions, read again if one was given up
+    :raises HelmBusy: a helm may still work on it
     """
     newest = revisions[-1] if revisions else None
     if newest is None or not newest.pending:
         return revisions
-    age = rt.pending.age(scope, newest)
+    age = rt.pending_revisions.age(scope, newest)
     if age < _deadline(rt, scope, newest):
         raise errors.HelmBusy(
             f"helm: revision {newest.version} of {scope[1]} is {newest.status}"
@@ -81,39 +81,41 @@ def settled(
         scope[1],
         newest.status,
     )
-    releases.give_up(rt.management, *scope, newest.version)
-    return releases.revisions(rt.management, *scope)
+    helm_records.give_up(rt.management, *scope, newest.version)
+    return helm_records.revisions(rt.management, *scope)
 
 
 def _deadline(
-    rt: runtime.Runtime, scope: snapshot.Scope, newest: view.Revision
+    rt: runtime.Runtime, scope: location.Scope, newest: view.Revision
 ) -> float:
-    """Seconds that a pending revision may be at work.
+    """Return the seconds for which a helm may work on a pending revision.
 
-    None, when a helm of this conductor began it and has ended. Who takes no
-    Lease, as 1.4.0 and people do not, has helm's own time-out.
+    0 if a helm of this process began it and has ended.
     """
-    found = releases.read(rt.management, *scope, newest.version)
-    if found is None or newest.status == _ROLLED_BACK:
+    record = helm_records.read(rt.management, *scope, newest.version)
+    if record is None or newest.status == _ROLLED_BACK:
         return rt.foreign_deadline
-    stamp = values.stamp(found.values)
-    if stamp and rt.broken_off.get(scope) == (newest.version, stamp):
+    fingerprint = values.stamp(record.values)
+    interrupted = rt.interrupted_revisions.get(scope)
+    if fingerprint and interrupted == (newest.version, fingerprint):
         return 0.0
-    ours = stamp and _wanted(rt, scope, found)
-    return rt.helm_deadline if ours else rt.foreign_deadline
+    if fingerprint and _is_desired(rt, scope, record):
+        return rt.helm_deadline
+    return rt.foreign_deadline
 
 
-def _wanted(
-    rt: runtime.Runtime, scope: snapshot.Scope, found: releases.Release
+def _is_desired(
+    rt: runtime.Runtime, scope: location.Scope, record: helm_records.Release
 ) -> bool:
-    """Whether a revision is what a conductor would give to helm."""
+    """Return whether a revision has chart and values of the desired state."""
     try:
-        known = state_secret.read(rt, scope).wanted
+        desired = stored_state.read(rt, scope).desired
     except errors.ManagementError:
-        # Nobody can say: whoever it is, has the longer time.
+        # Unknown: the longer deadline is the safe one.
         return False
-    if known is None or known.chart.version != found.chart_version:
+    if desired is None or desired.chart.version != record.chart_version:
         return False
-    given = values.stamped(known.values, known.fingerprint)
-    told = values.without_nulls
-    return bool(told(given) == told(found.values))
+    stamped = values.stamped(desired.values, desired.fingerprint)
+    return bool(
+        values.without_nulls(stamped) == values.without_nulls(record.values)
+    )

@@ -9,7 +9,6 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm.chart import immutable_fields
-from magnum_capi_helm.chart import values
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
@@ -20,55 +19,54 @@ from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import timing
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import network
-from magnum_capi_helm.resolve import requested
-from magnum_capi_helm.resolve import site
-from magnum_capi_helm.resolve import storage
+from magnum_capi_helm.resolve import operator_files
+from magnum_capi_helm.resolve import requested_labels
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
+from typing import TYPE_CHECKING
+
+from magnum_capi_helm.features import storage
+from magnum_capi_helm.model import names
 
 
 def resolve(
     cluster: Any, cloud: catalogue.Cloud, release: str
 ) -> cluster_spec.Cluster:
-    """The whole cluster, checked.
+    """Resolve the rows of a new cluster.
 
     :param cluster: Magnum's row
     :param cloud: as the user sees it
     :raises InvalidInput: the user can correct it
     :raises CloudError: OpenStack did not answer
     """
-    found = requested.cluster_labels(cluster)
-    chart = requested.wanted_chart(found)
-    wanted = look_up(cluster, found, chart, cloud, release)
-    values.check(wanted)
-    return wanted
+    requested_labels.check_unknown(cluster)
+    cluster_labels = requested_labels.cluster_labels(cluster)
+    chart = requested_labels.wanted_chart(cluster_labels)
+    return look_up(cluster, cluster_labels, chart, cloud, release)
 
 
 def look_up(
     cluster: Any,
-    found: labels.Values,
+    cluster_labels: labels.Values,
     chart: cluster_spec.Chart,
     cloud: catalogue.Cloud,
     release: str,
 ) -> cluster_spec.Cluster:
-    """As :func:`resolve`, of labels and a chart that are known.
-
-    What the topics say of it together is not asked.
-    """
+    """Look up the references of a cluster whose labels are resolved."""
     nodegroups = list(cluster.nodegroups)
     # Glance, Nova, Neutron and Cinder: four services at the same time.
     with timing.Threads(2) as pool:
         looked_up = pool.submit(network.network, cluster, cloud)
-        classes = pool.submit(storage.storage_classes, cloud, found)
+        classes = pool.submit(storage_classes, cloud, cluster_labels)
         cloud.prefetch({each.image_id for each in nodegroups})
         rows = [
-            groups.resolve(cluster, each, cloud, release, found)
+            groups.resolve(cluster, each, cloud, release, cluster_labels)
             for each in nodegroups
         ]
     control_plane, workers = groups.by_role(rows)
     return dataclasses.replace(
-        outline(cluster, found, chart, release),
+        outline(cluster, cluster_labels, chart, release),
         identity_url=cloud.cluster_identity_url(),
         control_plane=control_plane,
         node_groups=workers,
@@ -85,11 +83,14 @@ _NOT_LOOKED_UP = cluster_spec.NodeGroup(
 
 
 def outline(
-    cluster: Any, found: labels.Values, chart: cluster_spec.Chart, release: str
+    cluster: Any,
+    cluster_labels: labels.Values,
+    chart: cluster_spec.Chart,
+    release: str,
 ) -> cluster_spec.Cluster:
-    """What can be said of a cluster without asking OpenStack.
+    """Return the cluster without the parts that OpenStack has to look up.
 
-    Enough for the values of one more group.
+    This is enough for the values of one more group.
     """
     template = cluster.cluster_template
     return cluster_spec.Cluster(
@@ -101,26 +102,26 @@ def outline(
         keypair=cluster.keypair,
         control_plane=_NOT_LOOKED_UP,
         node_groups=(),
-        labels=found,
+        labels=cluster_labels,
         chart=chart,
         allowed_zones=tuple(conf.CONF.capi_helm.csi_cinder_allowed_topologies),
         uuid=cluster.uuid,
         name=cluster.name or "",
         template=template.name or "",
-        api=_api_server(cluster, found),
+        api=_api_server(cluster, cluster_labels),
         proxy=_proxy(template),
         insecure_registry=template.insecure_registry or None,
-        site=site.site(found),
+        site=operator_files.site(cluster_labels),
     )
 
 
 def living(
     cluster: Any, outlined: cluster_spec.Cluster, applied: Mapping[str, Any]
 ) -> cluster_spec.Cluster:
-    """The outline of a cluster that is there, for the checks of a group.
+    """Return the outline of an existing cluster, to check a group.
 
-    Options may say by now what they did not say when it was made, so what
-    nobody can change is as in its values.
+    Options may have changed since it was created, so immutable fields are
+    taken from its values.
 
     :param applied: the cluster's values; those of 1.4.0 have the same keys
     """
@@ -158,11 +159,13 @@ def _cni(template: Any) -> str:
     )
 
 
-def _api_server(cluster: Any, found: labels.Values) -> cluster_spec.ApiServer:
+def _api_server(
+    cluster: Any, cluster_labels: labels.Values
+) -> cluster_spec.ApiServer:
     """Magnum's fields, and what the operator makes of them."""
     requested_only = conf.CONF.capi_helm.api_load_balancer == "requested"
-    floating_ip = found[api_server.FLOATING_IP]
-    if found.given(api_server.FLOATING_IP) is None:
+    floating_ip = cluster_labels[api_server.FLOATING_IP]
+    if cluster_labels.given(api_server.FLOATING_IP) is None:
         # A user who said "no floating IPs" is stronger than an option.
         floating_ip = floating_ip and cluster.floating_ip_enabled is not False
     return cluster_spec.ApiServer(
@@ -179,3 +182,49 @@ def _proxy(template: Any) -> cluster_spec.Proxy:
         https=template.https_proxy or None,
         exceptions=tuple(each.strip() for each in exempt if each.strip()),
     )
+
+
+def storage_classes(
+    cloud: catalogue.Cloud, cluster_labels: labels.Values
+) -> tuple[cluster_spec.StorageClass, ...]:
+    """Return the classes, the default one first, the others by volume type.
+
+    None is the default one where Cinder's default type is none that the user
+    may choose: any other would be a guess, and it may cost or lose data.
+
+    :param cluster_labels: the cluster's labels
+    :raises NotConfigured: the operator's default type is not there
+    """
+    if not cluster_labels[storage.ENABLED]:
+        return ()  # the cloud may have no Cinder at all
+    types = cloud.volume_types()
+    default = _default_volume_type(cloud, types)
+    if not types and default:
+        # There is the placeholder alone, or a type that users don't see.
+        name = names.storage_class("default")
+        return (
+            cluster_spec.StorageClass(name, volume_type=None, default=True),
+        )
+    classes = [
+        cluster_spec.StorageClass(
+            name, volume_type, default=volume_type == default
+        )
+        for volume_type, name in names.storage_classes(types).items()
+    ]
+    return tuple(sorted(classes, key=lambda each: not each.default))
+
+
+def _default_volume_type(
+    cloud: catalogue.Cloud, types: tuple[str, ...]
+) -> str | None:
+    """Return the volume type of claims that name no class."""
+    chosen: str | None = conf.CONF.capi_helm.csi_cinder_default_volume_type
+    if not chosen:
+        return cloud.default_volume_type()
+    if chosen not in types:
+        raise errors.NotConfigured(
+            "[capi_helm] csi_cinder_default_volume_type: Cinder has no such "
+            f"volume type. It is {errors.shown(chosen)}; Cinder has "
+            f"{', '.join(types) or 'no volume types'}"
+        )
+    return chosen

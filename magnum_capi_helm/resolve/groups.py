@@ -11,20 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import autoscaling
-from magnum_capi_helm.features import disks
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.model import cluster_spec
-from magnum_capi_helm.model import control_plane_size
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import node_label_types
 from magnum_capi_helm.resolve import network
-from magnum_capi_helm.resolve import references
-from magnum_capi_helm.resolve import registration
-from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.resolve import requested_labels
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
+from collections.abc import Callable, Iterable
+
+from magnum_capi_helm.features import etcd
+from magnum_capi_helm.features import placement
+from magnum_capi_helm.features import storage
 
 #: ``os_distro`` of an image -> the chart's name of it.
 _DISTROS = {
@@ -51,7 +53,7 @@ def resolve(
     release: str,
     asked: labels.Values,
 ) -> cluster_spec.NodeGroup:
-    """One nodegroup, with every reference looked up.
+    """Return one nodegroup, with every reference looked up.
 
     :param row: Magnum's row of the group
     :param asked: the labels of the cluster
@@ -62,10 +64,10 @@ def resolve(
             "a nodegroup has no flavor; give one to the cluster or its "
             f"template. It is {errors.shown(row.name)}"
         )
-    found = requested.nodegroup_labels(cluster, asked, row)
-    image, flavor = _looked_up(row, found, cloud)
-    minimum, maximum = _bounds(row, found)
-    boot_disk = _boot_disk(found)
+    group_labels = requested_labels.nodegroup_labels(cluster, asked, row)
+    image, flavor = _looked_up(row, group_labels, cloud)
+    minimum, maximum = _bounds(row, group_labels)
+    boot_disk = _boot_disk(group_labels)
     _check_root_disk(flavor, image, boot_disk)
     return cluster_spec.NodeGroup(
         name=names.node_group(row.name, release),
@@ -76,54 +78,56 @@ def resolve(
         maximum=maximum,
         magnum_name=row.name,
         role=row.role,
-        labels=found,
+        labels=group_labels,
         boot_disk=boot_disk,
-        container_disk=_container_disk(cluster, row, found),
-        node_labels=registration.node_labels(row, found),
-        taints=registration.taints(row, found),
+        container_disk=_container_disk(cluster, row, group_labels),
+        node_labels=node_labels(row, group_labels),
+        taints=taints(row, group_labels),
     )
 
 
 def _looked_up(
-    row: Any, found: labels.Values, cloud: catalogue.Cloud
+    row: Any, group_labels: labels.Values, cloud: catalogue.Cloud
 ) -> tuple[cluster_spec.Image, cluster_spec.Flavor]:
     """Image and flavor; whatever else the labels name is there, too."""
-    with references.named("image_id"):
-        known = cloud.image(row.image_id)
-    image = _image(row, known, found)
-    with references.named(_FLAVOR_FIELDS.get(row.role, "flavor_id")):
+    with errors.in_field("image_id"):
+        glance_image = cloud.image(row.image_id)
+    image = _image(row, glance_image, group_labels)
+    with errors.in_field(_FLAVOR_FIELDS.get(row.role, "flavor_id")):
         flavor = cloud.flavor(row.flavor_id)
-    references.check_group(found, cloud)
-    network.check_extra(found, cloud)
+    _check_group_references(group_labels, cloud)
+    network.check_extra(group_labels, cloud)
     if row.role == _MASTER:
-        references.check_cluster(found, cloud)
+        _check_cluster_references(group_labels, cloud)
     return image, flavor
 
 
 def by_role(
     groups: Sequence[cluster_spec.NodeGroup],
 ) -> tuple[cluster_spec.NodeGroup, tuple[cluster_spec.NodeGroup, ...]]:
-    """The control plane, and the workers.
+    """Return the control plane, and the workers.
 
     :raises InvalidInput: the control plane can't have such a size
     """
     master = [group for group in groups if group.role == _MASTER]
     if not master:
         raise errors.InvalidInput("the cluster has no master nodegroup")
-    control_plane_size.check(master[0].count, "master_count")
+    cluster_spec.check_control_plane_size(master[0].count, "master_count")
     workers = (group for group in groups if group.role != _MASTER)
     return master[0], tuple(workers)
 
 
 def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
-    """The autoscaler's bounds; the labels are those of the default worker.
+    """Return the autoscaler's bounds of a group.
 
-    What an update gave its row came later than the labels. Each bound that
-    nobody gave is the node count; where nothing would be scaled then, the
-    maximum of the default worker is one more, as in Magnum's Heat driver.
-    Other groups without a maximum are not scaled. Magnum saves a minimum of
-    0 where none was given: beside a maximum it means 0, but not in the
-    default worker, of which a user says it by the label.
+    The labels give those of the default worker.
+
+    An update of the row is later than the labels, so it wins. A missing
+    bound is the node count; if nothing would be scaled then, the maximum of
+    the default worker is one more, as in Magnum's Heat driver. Other groups
+    without a maximum are not scaled. Magnum saves a minimum of 0 if none was
+    given: beside a maximum it means 0, except in the default worker, whose
+    minimum is a label.
 
     :raises InvalidInput: they contradict each other or the count
     """
@@ -143,17 +147,17 @@ def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
 
 
 def _least(values: labels.Values, maximum: int | None) -> int | None:
-    """The label's minimum, but not above the maximum that an update gave."""
-    found = values[autoscaling.MINIMUM]
-    if found is None or maximum is None:
-        return found
-    return min(found, maximum)
+    """Return the label's minimum, at most the maximum of the row."""
+    minimum = values[autoscaling.MINIMUM]
+    if minimum is None or maximum is None:
+        return minimum
+    return min(minimum, maximum)
 
 
 def _check_bounds(row: Any, minimum: int, maximum: int) -> None:
     """Refuse bounds that leave the count out, or everything.
 
-    A bound that is the count may be one that nobody gave.
+    A bound that equals the count may be a default.
     """
     count = row.node_count
     if minimum > maximum and count not in (minimum, maximum):
@@ -170,9 +174,9 @@ def _check_bounds(row: Any, minimum: int, maximum: int) -> None:
 
 
 def _image(
-    row: Any, image: cluster_spec.Image, found: labels.Values
+    row: Any, image: cluster_spec.Image, group_labels: labels.Values
 ) -> cluster_spec.Image:
-    """The image, with the version and distribution that the chart takes.
+    """Return the image with the chart's names of version and distribution.
 
     :raises InvalidInput: it has none, or not those that the user expects
     """
@@ -183,7 +187,7 @@ def _image(
             f"{', '.join(_DISTROS)}. Image {name} has "
             f"{errors.shown(image.os_distro)}"
         )
-    tag = found[nodes.KUBE_TAG]
+    tag = group_labels[nodes.KUBE_TAG]
     if not image.kube_version and not tag:
         raise errors.InvalidInput(
             "image_id: the image has no property kube_version; set it, or "
@@ -199,7 +203,7 @@ def _image(
         )
     # Other groups may have an older image than the cluster.
     if tag and row.is_default and _number(tag) != _number(version):
-        raise found.refused(
+        raise group_labels.refused(
             nodes.KUBE_TAG,
             "the version of the image, or choose another image",
             f"image {name} has v{version}",
@@ -210,9 +214,9 @@ def _image(
 
 
 def _number(version: str) -> str:
-    """A version without ``v`` and without a builder's suffix."""
-    known = _VERSION.fullmatch(version)
-    return known["number"] if known else version
+    """Return a version without ``v`` and without a builder's suffix."""
+    match = _VERSION.fullmatch(version)
+    return match["number"] if match else version
 
 
 def _check_root_disk(
@@ -251,10 +255,120 @@ def _boot_disk(values: labels.Values) -> cluster_spec.Disk:
 
 
 def _container_disk(
-    cluster: Any, row: Any, found: labels.Values
+    cluster: Any, row: Any, group_labels: labels.Values
 ) -> cluster_spec.Disk:
     size = row.docker_volume_size or cluster.docker_volume_size
     if not size:
         return cluster_spec.Disk()
     default = conf.CONF.cinder.default_docker_volume_type
-    return cluster_spec.Disk(size, found[disks.VOLUME_TYPE] or default or None)
+    return cluster_spec.Disk(
+        size, group_labels[nodes.CONTAINER_VOLUME_TYPE] or default or None
+    )
+
+
+def node_labels(
+    row: Any, group_labels: labels.Values
+) -> node_label_types.Pairs:
+    """Return the labels of nodes; the row's beat those of the label.
+
+    :raises InvalidInput: the row has one that is not allowed
+    """
+    if row.role == "master":
+        return ()
+    # Magnum before 23 has no such field.
+    own = getattr(row, "node_labels", None) or {}
+    try:
+        checked = node_label_types.checked_labels(
+            (str(key), str(value)) for key, value in own.items()
+        )
+    except ValueError as error:
+        raise errors.InvalidInput(
+            "node_labels: a label of a nodegroup is not allowed. It is "
+            f"nodegroup {errors.shown(row.name)}: {error}"
+        ) from error
+    labelled = group_labels[nodes.NODE_LABELS]
+    return tuple({**dict(labelled), **dict(checked)}.items())
+
+
+def taints(row: Any, group_labels: labels.Values) -> node_label_types.Taints:
+    """Return the taints of nodes; the row's beat those of the label.
+
+    :raises InvalidInput: the row has one that is not allowed
+    """
+    if row.role == "master":
+        return ()
+    own = getattr(row, "node_taints", None) or []
+    try:
+        checked = node_label_types.checked_taints(
+            cluster_spec.Taint(
+                key=str(each.get("key", "")),
+                effect=str(each.get("effect", "")),
+                value=str(each.get("value") or ""),
+            )
+            for each in own
+        )
+    except ValueError as error:
+        raise errors.InvalidInput(
+            "node_taints: a taint of a nodegroup is not allowed. It is "
+            f"nodegroup {errors.shown(row.name)}: {error}"
+        ) from error
+    merged = {
+        (each.key, each.effect): each
+        for each in (*group_labels[nodes.NODE_TAINTS], *checked)
+    }
+    return tuple(merged.values())
+
+
+_OF_GROUPS = (
+    (placement.ZONE, "compute_zones"),
+    (nodes.BOOT_VOLUME_ZONE, "volume_zones"),
+    (nodes.BOOT_VOLUME_TYPE, "volume_types"),
+    (nodes.CONTAINER_VOLUME_TYPE, "volume_types"),
+)
+_OF_CLUSTERS = (
+    (placement.CONTROL_PLANE_ZONES, "compute_zones"),
+    (etcd.VOLUME_AZ, "volume_zones"),
+    (etcd.VOLUME_TYPE, "volume_types"),
+    (storage.AVAILABILITY_ZONE, "volume_zones"),
+)
+
+
+def _check_group_references(
+    group_labels: labels.Values, cloud: catalogue.Cloud
+) -> None:
+    """Look up what the labels of a group name.
+
+    :raises LabelError: with what there is
+    """
+    _check_references(_OF_GROUPS, group_labels, cloud)
+
+
+def _check_cluster_references(
+    group_labels: labels.Values, cloud: catalogue.Cloud
+) -> None:
+    """Look up what the labels of a cluster name.
+
+    :raises LabelError: with what there is
+    """
+    _check_references(_OF_CLUSTERS, group_labels, cloud)
+
+
+def _check_references(
+    pairs: Iterable[tuple[labels.Label[Any], str]],
+    group_labels: labels.Values,
+    cloud: catalogue.Cloud,
+) -> None:
+    for label, question in pairs:
+        if group_labels.given(label) is None:
+            continue
+        wanted = group_labels[label]
+        several = wanted if isinstance(wanted, list) else [wanted]
+        names: Callable[[], tuple[str, ...]] = getattr(cloud, question)
+        for name in several:
+            if name and name not in names():
+                raise group_labels.refused(
+                    label,
+                    label.allowed,
+                    f"{errors.shown(name)} is none of those that are "
+                    f"there ({', '.join(names()) or 'none'})",
+                )

@@ -12,7 +12,6 @@ from magnum_capi_helm.features import networking
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.resolve import references
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:
-    """The networks that template and cluster name.
+    """Return the networks that template and cluster name.
 
     :raises InvalidInput: one is not there, or they do not fit together
     """
@@ -28,9 +27,9 @@ def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:
     external = template.external_network_id
     fixed = cluster.fixed_network or template.fixed_network
     subnet = cluster.fixed_subnet or template.fixed_subnet
-    with references.named("fixed_network"):
+    with errors.in_field("fixed_network"):
         fixed_id = cloud.network(fixed) if fixed else None
-    with references.named("fixed_subnet"):
+    with errors.in_field("fixed_subnet"):
         chosen = cloud.subnet(subnet) if subnet else None
     if chosen is not None:
         if fixed_id not in (None, chosen.network_id):
@@ -46,7 +45,7 @@ def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:
     if used or fixed_id:
         field = "fixed_subnet" if subnet else "fixed_network"
         _check_families(field, errors.shown(subnet or fixed), used)
-    with references.named("external_network_id"):
+    with errors.in_field("external_network_id"):
         external_id = cloud.external_network(external) if external else None
     return cluster_spec.Network(
         external_id=external_id,
@@ -62,7 +61,7 @@ def check_extra(group: labels.Values, cloud: catalogue.Cloud) -> None:
 
     :raises InvalidInput: not there, or several have that name
     """
-    with references.named(f"label {networking.EXTRA_NETWORKS.name}"):
+    with errors.in_field(f"label {networking.EXTRA_NETWORKS.name}"):
         for ref in group[networking.EXTRA_NETWORKS]:
             cloud.network(ref)
 
@@ -85,9 +84,9 @@ def _check_families(
             )
 
 
-def _name_servers(given: str | None) -> tuple[str, ...]:
+def _name_servers(text: str | None) -> tuple[str, ...]:
     servers = tuple(
-        each.strip() for each in (given or "").split(",") if each.strip()
+        each.strip() for each in (text or "").split(",") if each.strip()
     )
     for each in servers:
         try:

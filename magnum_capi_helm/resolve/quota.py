@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Does what is asked for fit into the project's quota?"""
+"""Check requests against the quota of the project."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_growth(
 
 
 def off() -> bool:
-    """Whether the operator wants no check."""
+    """Return whether the check is disabled."""
     return bool(conf.CONF.capi_helm.quota_check == "off")
 
 
@@ -89,7 +89,7 @@ def _check(
 def _quotas(
     cloud: catalogue.Cloud, needed: quota_demand.Demand
 ) -> dict[str, quota_demand.Quota]:
-    """What the services tell; only those are asked that are concerned."""
+    """Ask the services concerned for the quotas of the project."""
     questions: list[Callable[[], dict[str, quota_demand.Quota]]] = [
         cloud.compute_quotas,
         cloud.network_quotas,
@@ -99,16 +99,16 @@ def _quotas(
     if needed.get("load_balancer"):
         questions.append(cloud.balancer_quotas)
     with timing.Threads(len(questions)) as pool:
-        found: dict[str, quota_demand.Quota] = {}
+        quotas: dict[str, quota_demand.Quota] = {}
         for answer in pool.map(_ask, questions):
-            found.update(answer)
-    return found
+            quotas.update(answer)
+    return quotas
 
 
 def _ask(
     question: Callable[[], dict[str, quota_demand.Quota]],
 ) -> dict[str, quota_demand.Quota]:
-    """The answer; nothing from a service that can't tell.
+    """Return the answer; nothing from a service that can't tell.
 
     Then the cluster is not refused: its machines would say it.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""When the certificates of a control plane expire, and how they are renewed.
+"""Expiry and renewal of a control plane's certificates.
 
-kubeadm makes them for a year. Cluster API reads when they expire and tells it
-on each Machine (``status.certificatesExpiryDate``); it renews them by making
+kubeadm makes them for a year. Cluster API reads when they expire and writes it
+to each Machine (``status.certificatesExpiryDate``). It renews them by making
 new machines, when ``rolloutBefore`` of the KubeadmControlPlane says so, or for
 all machines that are older than its ``rolloutAfter``. In v1beta2 the two are
 ``rollout.before`` and ``rollout.after``.
@@ -13,45 +13,49 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
-#: Days ahead of which people are told; of those that Cluster API is to renew,
-#: which it has to do before.
-_WARNED = 30
-_LATE = 7
+#: Days before the expiry of certificates that only the driver renews.
+_WARN_BEFORE = 30
+#: The same of those that Cluster API renews in time.
+_WARN_LATE = 7
 _DAY = 86400.0
 _YEAR = 365 * _DAY
 
 
-def expiry(seen: view.View) -> float | None:
-    """When the first of them expire, seconds since 1970; None: not known."""
-    return min(filter(None, map(_reported, _machines(seen))), default=None)
+def expiry(objects: view.View) -> float | None:
+    """Return when the first certificate expires, as Cluster API reports it.
+
+    :returns: seconds since 1970; None: not reported
+    """
+    dates = map(_reported_expiry, _machines(objects))
+    return min(filter(None, dates), default=None)
 
 
-def due(seen: view.View) -> float | None:
-    """As :func:`expiry`, with a guess where Cluster API does not say."""
+def estimated_expiry(objects: view.View) -> float | None:
+    """Return the expiry; without a report, a year after the creation."""
     return min(
         (
-            _reported(each) or made + _YEAR
-            for each in _machines(seen)
-            if (made := _made(each))
+            _reported_expiry(each) or view.created_at(each) + _YEAR
+            for each in _machines(objects)
+            if view.created_at(each)
         ),
         default=None,
     )
 
 
-def warning(seen: view.View, now: float) -> str:
-    """What people have to know by now; empty: nothing."""
+def warning(objects: view.View, now: float) -> str:
+    """Return a warning about certificates that expire soon, or nothing."""
     dates = [
         str(view.status_of(each)["certificatesExpiryDate"])
-        for each in _machines(seen)
-        if _reported(each)
+        for each in _machines(objects)
+        if _reported_expiry(each)
     ]
-    first = min(dates, key=conditions.moment, default="")
-    expires = conditions.moment(first)
-    days = _LATE if renewed_by_cluster_api(seen.control_plane) else _WARNED
-    if not near(expires or None, days, now):
+    first = min(dates, key=view.timestamp, default="")
+    expires = view.timestamp(first)
+    automatic = renewed_by_cluster_api(objects.control_plane)
+    days = _WARN_LATE if automatic else _WARN_BEFORE
+    if not expires_within(expires or None, days, now):
         return ""
     verb = "expire" if expires > now else "expired"
     return (
@@ -60,62 +64,54 @@ def warning(seen: view.View, now: float) -> str:
     )
 
 
-def near(expires: float | None, days: int, now: float) -> bool:
-    """Whether certificates expire within so many days."""
+def expires_within(expires: float | None, days: int, now: float) -> bool:
+    """Return whether certificates expire within so many days."""
     return expires is not None and expires - now <= days * _DAY
 
 
-def renewed_by_cluster_api(plane: view.Object | None) -> bool:
-    """Whether it was told to renew them in time by itself."""
-    spec = view.spec_of(plane)
+def renewed_by_cluster_api(control_plane: view.Object | None) -> bool:
+    """Return whether Cluster API was told to renew them by itself."""
+    spec = view.spec_of(control_plane)
     before = (spec.get("rollout") or {}).get("before")
-    found = before or spec.get("rolloutBefore") or {}
-    return bool(found.get("certificatesExpiryDays"))
+    policy = before or spec.get("rolloutBefore") or {}
+    return bool(policy.get("certificatesExpiryDays"))
 
 
-def rolled_after(plane: view.Object | None, now: float) -> float:
-    """When all machines were last asked to be newer, seconds since 1970.
+def renewal_time(control_plane: view.Object | None) -> float:
+    """Return the creation time from which on machines may stay; 0: any.
 
-    :param now: what is planned for later does not count
-    :returns: 0 where that never was
+    Seconds since 1970. A time that is still to come is planned for later.
     """
-    spec = view.spec_of(plane)
+    spec = view.spec_of(control_plane)
     after = (spec.get("rollout") or {}).get("after")
-    found = conditions.moment(after or spec.get("rolloutAfter"))
-    return found if found <= now else 0.0
+    return view.timestamp(after or spec.get("rolloutAfter"))
 
 
-def outdated(seen: view.View, now: float) -> list[str]:
-    """Names of machines that are still to be replaced for that."""
-    after = rolled_after(seen.control_plane, now)
-    return [
-        view.name_of(each)
-        for each in seen.control_plane_machines()
-        if _made(each) < after
-    ]
+def outdated(objects: view.View, clock: view.Clock) -> list[str]:
+    """Return the names of machines that a renewal still has to replace."""
+    after = renewal_time(objects.control_plane)
+    if not clock.has_passed(after):
+        return []
+    machines = objects.control_plane_machines()
+    return [view.name_of(e) for e in machines if view.created_at(e) < after]
 
 
-def rollout(plane: view.Object, moment: str) -> dict[str, Any]:
-    """The merge patch that has all machines older than that replaced.
+def renewal_patch(control_plane: view.Object, moment: str) -> dict[str, Any]:
+    """Return the merge patch that replaces all machines older than a moment.
 
-    :param plane: as it was read: it is patched in the same version
+    :param control_plane: the patch is for the same API version
     :param moment: as Kubernetes writes it
     """
-    if str(plane.get("apiVersion", "")).endswith("/v1beta1"):
+    if str(control_plane.get("apiVersion", "")).endswith("/v1beta1"):
         return {"spec": {"rolloutAfter": moment}}
     return {"spec": {"rollout": {"after": moment}}}
 
 
-def _machines(seen: view.View) -> list[view.Object]:
-    every = seen.control_plane_machines()
-    return [each for each in every if not view.deleting(each)]
+def _machines(objects: view.View) -> list[view.Object]:
+    machines = objects.control_plane_machines()
+    return [each for each in machines if not view.deleting(each)]
 
 
-def _reported(machine: view.Object) -> float:
+def _reported_expiry(machine: view.Object) -> float:
     status = view.status_of(machine)
-    return conditions.moment(status.get("certificatesExpiryDate"))
-
-
-def _made(machine: view.Object) -> float:
-    meta = machine.get("metadata") or {}
-    return conditions.moment(meta.get("creationTimestamp"))
+    return view.timestamp(status.get("certificatesExpiryDate"))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The verdict on a release: complete, or why it is not.
+"""The verdict on a release: complete, or the reason why it is not.
 
 "Complete" is a claim that must not be wrong. It needs all of: the newest
 helm revision is deployed, the live Cluster shows the fingerprint of Magnum's
-rows, every group is settled, Cluster API calls the cluster available, and
+rows, every group is done, Cluster API calls the cluster available, and
 every addon of the manifest exists and is deployed.
 """
 
@@ -12,30 +12,45 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+import json
+import math
 
-from magnum_capi_helm.chart import values
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.status import addons
 from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import conditions
-from magnum_capi_helm.status import group_conditions
+from magnum_capi_helm.status import health
+from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import nodegroup
-from magnum_capi_helm.status import plain_words
-from magnum_capi_helm.status import reachability
-from magnum_capi_helm.status import reasons
 from magnum_capi_helm.status import view
 
-_DEPLOYED = "deployed"
+#: The addon provider keeps the spec in it that it has handled.
+_HANDLED = "addons.stackhpc.com/last-handled-configuration"
+#: Seconds that an addon provider needs to notice a change.
+_TO_NOTICE = 5.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """The state that a release should have.
+
+    :param rows: Magnum's rows
+    :param required: conditions that the control plane must have true
+    :param addons: names of the addon objects in the manifest
+    """
+
+    rows: requested_groups.Rows
+    required: Sequence[str] = ()
+    addons: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
 class GroupVerdict:
-    """One nodegroup.
+    """The state of one nodegroup.
 
     :param reason: why it is not done; empty when it is
     :param fault: the reason is an error of one of its machines
-    :param blocked: the reason is what Cluster API says of the group
-    :param version: the oldest that its nodes run, or None
+    :param blocked: the reason is a problem that Cluster API reports
+    :param version: the oldest Kubernetes on its nodes, or None
     """
 
     reason: str
@@ -46,19 +61,20 @@ class GroupVerdict:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to wait for in this group."""
+        """Return whether there is nothing left to wait for."""
         return not self.reason
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What the objects of a release amount to.
+    """The state of a release.
 
     :param reason: why it is not complete, one line; empty when it is
     :param groups: by Magnum's name of each nodegroup
     :param api_address: URL of the Kubernetes API, or None
-    :param coe_version: what really runs, such as v1.34.2, or None
+    :param coe_version: the running Kubernetes, such as v1.34.2, or None
     :param container_version: such as containerd://2.1.4, or None
+    :param valid_until: without a change of an object; seconds since 1970
     """
 
     reason: str
@@ -66,189 +82,253 @@ class Verdict:
     api_address: str | None
     coe_version: str | None
     container_version: str | None = None
+    valid_until: float = dataclasses.field(default=math.inf, compare=False)
 
     @property
     def complete(self) -> bool:
-        """Whether everything is as the rows want it."""
+        """Return whether everything is as the rows want it."""
         return not self.reason
 
 
-def verdict(
-    seen: view.View,
-    rows: requested_groups.Rows,
-    *,
-    now: float,
-    autoscaled: frozenset[str] = frozenset(),
-    required: Sequence[str] = (),
-    expected: frozenset[str] = frozenset(),
-) -> Verdict:
+def verdict(objects: view.View, expected: Expected, *, now: float) -> Verdict:
     """Judge a release.
 
     :param now: seconds since 1970
-    :param autoscaled: chart names of groups whose count is not ours
-    :param required: conditions that the control plane must have true
-    :param expected: names of the addon objects that the manifest has
     """
+    clock = view.Clock(now)
+    rows = expected.rows
     groups = {
-        group.name: _group(seen, group, autoscaled, required)
+        group.name: _group(objects, group, expected.required)
         for group in rows.groups
-    } | {group.name: _leaving(seen, group) for group in rows.leaving}
+    } | {group.name: _leaving_group(objects, group) for group in rows.leaving}
     return Verdict(
-        reason=_release(seen, rows)
-        or _infrastructure(seen)
-        or _first(each.reason for each in groups.values() if each.fault)
-        or reachability.why_not(seen, now)
-        or _first(each.reason for each in groups.values() if each.blocked)
-        or _first(each.reason for each in groups.values())
-        or _renewal(seen, now)
-        or unavailable(seen)
-        or addons.undeployed(seen, expected)
-        or addons.behind(seen, now),
+        reason=_reason(objects, expected, groups, clock),
         groups=groups,
-        api_address=reachability.api_address(seen.cluster),
-        coe_version=coe_version(seen),
-        container_version=nodegroup.runtime(seen.control_plane_machines()),
+        api_address=health.api_address(objects.cluster),
+        coe_version=coe_version(objects),
+        container_version=nodegroup.runtime(objects.control_plane_machines()),
+        valid_until=clock.valid_until,
     )
 
 
-def unreleased(seen: view.View) -> str:
-    """Why helm is not done; empty: it is."""
-    newest = seen.newest
+def _reason(
+    objects: view.View,
+    expected: Expected,
+    groups: Mapping[str, GroupVerdict],
+    clock: view.Clock,
+) -> str:
+    """Return why a release is not complete; the deepest cause comes first."""
+    verdicts = groups.values()
+    network = messages.network_error(objects.infrastructure)
+    return (
+        release_reason(objects)
+        or stopped_reason(objects)
+        or _change_reason(objects, expected.rows)
+        or (f"infrastructure: {network}" if network else "")
+        or _first(each.reason for each in verdicts if each.fault)
+        or health.unreachable_reason(objects, clock)
+        or _first(each.reason for each in verdicts if each.blocked)
+        or _first(each.reason for each in verdicts)
+        or _renewal_reason(objects, clock)
+        or unavailable_reason(objects)
+        or _addons_reason(objects, expected.addons, clock)
+    )
+
+
+def _first(reasons: Iterable[str]) -> str:
+    return next(filter(None, reasons), "")
+
+
+def release_reason(objects: view.View) -> str:
+    """Return why helm is not done, or an empty string."""
+    newest = objects.newest
     if newest is None:
         return "the helm release does not exist yet"
-    if newest.status != _DEPLOYED:
+    if newest.status != "deployed":
         return f"helm: revision {newest.version} is {newest.status}"
     return ""
 
 
-def _release(seen: view.View, rows: requested_groups.Rows) -> str:
-    if why := unreleased(seen) or left_alone(seen):
-        return why
-    live = fingerprint(seen.cluster)
+def stopped_reason(objects: view.View) -> str:
+    """Return why Cluster API does not work on a Cluster, or nothing."""
+    if objects.cluster is None:
+        return "the Cluster object does not exist"
+    if view.deleting(objects.cluster):
+        return "the Cluster object is being deleted"
+    if conditions.paused(objects.cluster):
+        return "the operator has paused the cluster: nothing is changed"
+    return ""
+
+
+def _change_reason(objects: view.View, rows: requested_groups.Rows) -> str:
+    live = fingerprint(objects.cluster)
     if live is not None and live != rows.fingerprint():
         return "the latest change is still to be applied"
     return ""
 
 
-def left_alone(seen: view.View) -> str:
-    """Why Cluster API does nothing for a Cluster; empty: it does."""
-    if seen.cluster is None:
-        return "the Cluster object does not exist"
-    if view.deleting(seen.cluster):
-        return "the Cluster object is being deleted"
-    if conditions.paused(seen.cluster):
-        return "the operator has paused the cluster: nothing is changed"
-    return ""
-
-
 def fingerprint(cluster: view.Object | None) -> str | None:
-    """Of the rows that the live Cluster was made from, if it says."""
-    found = view.annotations_of(cluster or {}).get(values.INTENT_ANNOTATION)
-    return None if found is None else str(found)
-
-
-def _infrastructure(seen: view.View) -> str:
-    if why := reasons.of_network(seen.infrastructure):
-        return f"infrastructure: {why}"
-    return ""
+    """Return the fingerprint of the rows that the live Cluster has."""
+    value = view.annotations_of(cluster or {}).get(
+        requested_groups.FINGERPRINT_ANNOTATION
+    )
+    return None if value is None else str(value)
 
 
 def _group(
-    seen: view.View,
-    group: requested_groups.Group,
-    autoscaled: frozenset[str],
-    required: Sequence[str],
+    objects: view.View, group: requested_groups.Group, required: Sequence[str]
 ) -> GroupVerdict:
-    count = None if group.chart_name in autoscaled else group.count
+    autoscaled = group.chart_name in objects.autoscaled()
+    count = None if autoscaled else group.count
     if group.control_plane:
-        obj, machines = seen.control_plane, seen.control_plane_machines()
-        why = nodegroup.control_plane_unsettled(obj, count, required)
+        obj, machines = objects.control_plane, objects.control_plane_machines()
+        reason = nodegroup.control_plane_reason(obj, count, required)
     else:
-        obj = seen.deployment(group.chart_name)
-        machines = seen.machines_of(group.chart_name)
-        why = nodegroup.unsettled(obj, count)
-    what = f"nodegroup {group.name}"
-    fault = reasons.of_machines(what, machines, seen) if why else ""
+        obj = objects.deployment(group.chart_name)
+        machines = objects.machines_of(group.chart_name)
+        reason = nodegroup.worker_reason(obj, count)
+    owner = f"nodegroup {group.name}"
+    fault = messages.machines_error(owner, machines, objects) if reason else ""
     return GroupVerdict(
-        reason=fault or (f"{what}: {nodegroup.told(obj, why)}" if why else ""),
+        reason=fault or (f"{owner}: {reason}" if reason else ""),
         addresses=tuple(nodegroup.addresses(machines)),
         fault=bool(fault),
-        blocked=bool(why and not fault and group_conditions.problem(obj)),
+        blocked=bool(reason and not fault and nodegroup.problem_message(obj)),
         version=nodegroup.version(machines),
     )
 
 
-def gone(seen: view.View, group: requested_groups.Group) -> bool:
-    """Whether nothing is left of a group.
+def is_gone(objects: view.View, group: requested_groups.Group) -> bool:
+    """Return whether no object of a group is left.
 
-    A group that never had anything has no name, or one that nothing has.
+    A group that never had an object has no chart name, or an unused one.
     """
     return not group.chart_name or (
-        seen.deployment(group.chart_name) is None
-        and not seen.machines_of(group.chart_name)
+        objects.deployment(group.chart_name) is None
+        and not objects.machines_of(group.chart_name)
     )
 
 
-def _leaving(seen: view.View, group: requested_groups.Group) -> GroupVerdict:
-    """A group that is being deleted."""
-    if gone(seen, group):
+def _leaving_group(
+    objects: view.View, group: requested_groups.Group
+) -> GroupVerdict:
+    """Judge a group that is being deleted."""
+    if is_gone(objects, group):
         return GroupVerdict("", ())
-    what = f"nodegroup {group.name}"
-    machines = seen.machines_of(group.chart_name)
-    obj = seen.deployment(group.chart_name)
+    owner = f"nodegroup {group.name}"
+    machines = objects.machines_of(group.chart_name)
+    obj = objects.deployment(group.chart_name)
     if obj is not None and not (view.deleting(obj) and machines):
-        return GroupVerdict(
-            f"{what}: {nodegroup.told(obj, 'still to be removed')}", ()
-        )
-    fault = reasons.of_machines(what, machines, seen)
+        reason = nodegroup.with_message(obj, "still to be removed")
+        return GroupVerdict(f"{owner}: {reason}", ())
+    fault = messages.machines_error(owner, machines, objects)
     kept = () if obj is not None or fault else nodegroup.addresses(machines)
     return GroupVerdict(
-        f"{what}: {reasons.still_to_be_deleted(machines, seen).text}",
+        f"{owner}: {messages.remaining_machines(machines, objects).text}",
         tuple(kept),
         fault=bool(fault),
     )
 
 
-def _first(found: Iterable[str]) -> str:
-    """The first that is not empty, in the rows' order."""
-    return next(filter(None, found), "")
-
-
-def _renewal(seen: view.View, now: float) -> str:
-    """Machines that Cluster API may not know yet to be too old."""
-    if found := certificates.outdated(seen, now):
-        return f"cluster: machine {found[0]} is still to be replaced"
+def _renewal_reason(objects: view.View, clock: view.Clock) -> str:
+    """Name a machine that Cluster API may not know yet to be too old."""
+    if machines := certificates.outdated(objects, clock):
+        return f"cluster: machine {machines[0]} is still to be replaced"
     return ""
 
 
-def unavailable(seen: view.View) -> str:
-    """What Cluster API says of the cluster as a whole."""
-    if seen.cluster is None or not conditions.current(seen.cluster):
+def unavailable_reason(objects: view.View) -> str:
+    """Return why Cluster API does not call the cluster available."""
+    if objects.cluster is None or not conditions.is_current(objects.cluster):
         return "cluster: Cluster API has not seen the latest change yet"
-    known = conditions.new(seen.cluster)
-    if known:
-        required: tuple[str, ...] = ("Available",)
-    else:
-        known = conditions.old(seen.cluster)
+    by_type = conditions.v1beta2(objects.cluster)
+    required: tuple[str, ...] = ("Available",)
+    if not by_type:
+        by_type = conditions.v1beta1(objects.cluster)
         required = ("Ready", "InfrastructureReady", "ControlPlaneReady")
     for name in required:
-        condition = known.get(name)
+        condition = by_type.get(name)
         if condition is None or not condition.well:
-            message = plain_words.plain(condition.message if condition else "")
+            message = messages.plain(condition.message if condition else "")
             return f"cluster: {message or 'not available yet'}"
     return ""
 
 
-def coe_version(seen: view.View) -> str | None:
-    """The oldest version that the control plane runs."""
-    status = view.status_of(seen.control_plane)
+def coe_version(objects: view.View) -> str | None:
+    """Return the oldest Kubernetes version that the control plane runs."""
+    status = view.status_of(objects.control_plane)
     running = [
         str(each["version"])
         for each in status.get("versions") or []
         if each.get("version")
     ]
     return (
-        nodegroup.version(seen.control_plane_machines())
+        nodegroup.version(objects.control_plane_machines())
         or status.get("version")
         or nodegroup.oldest(running)
     )
+
+
+def _addons_reason(
+    objects: view.View, expected: frozenset[str], clock: view.Clock
+) -> str:
+    """Return why not every addon of the manifest is deployed."""
+    if not objects.addons_known:
+        return "cluster: not every machine has its node yet"
+    missing = expected - set(map(view.name_of, objects.addons))
+    if missing:
+        return f"addon {objects.short_name(min(missing))}: not created"
+    deployed = [each for each in objects.addons if is_deployed(each)]
+    waiting = [each for each in objects.addons if not is_deployed(each)]
+    # A failed addon explains more than one that is still being installed.
+    waiting.sort(
+        key=lambda each: (
+            view.status_of(each).get("phase") != "Failed",
+            view.name_of(each),
+        )
+    )
+    for addon in (*waiting, *deployed):
+        if reason := addon_reason(addon, objects.newest, clock):
+            return f"addon {objects.short_name(view.name_of(addon))}: {reason}"
+    return ""
+
+
+def is_deployed(addon: view.Object) -> bool:
+    """Return whether the addon provider calls an addon deployed."""
+    return bool(view.status_of(addon).get("phase") == "Deployed")
+
+
+def addon_reason(
+    addon: view.Object, newest: view.Revision | None, clock: view.Clock
+) -> str:
+    """Return why an addon is not deployed as it should be, or nothing.
+
+    Addons have no ``observedGeneration``. The addon provider keeps the spec
+    that it has handled, because it is made with kopf. Without that note,
+    ``Deployed`` counts after a moment in which it could notice a change.
+
+    :param newest: revision of the helm release
+    """
+    status = view.status_of(addon)
+    if not is_deployed(addon):
+        phase = status.get("phase") or "Pending"
+        message = messages.plain(str(status.get("failureMessage") or ""))
+        return f"{phase}: {message}" if message else str(phase)
+    handled = view.annotations_of(addon).get(_HANDLED)
+    if handled is not None:
+        late = _spec_in(handled) != view.spec_of(addon)
+    else:
+        # The host that ran helm may have a clock that is ahead.
+        late = (
+            newest is not None
+            and newest.modified <= clock.now
+            and not clock.has_passed(newest.modified + _TO_NOTICE)
+        )
+    return "its latest change is still to be installed" if late else ""
+
+
+def _spec_in(handled: str) -> object:
+    try:
+        return json.loads(handled).get("spec") or {}
+    except (AttributeError, ValueError):
+        return None

@@ -2,22 +2,18 @@
 
 """One reader for both generations of Cluster API's conditions.
 
-Cluster API up to 1.8 has the old set alone, 1.9 and later compute both. The
-new set has no ``Ready`` on Cluster, control plane and MachineDeployment, has
-conditions where True is bad, and no severity. Where each set is found
-depends on the version the object was read with; it is told apart by what is
-there. Source: Cluster API book, "v1beta1 to v1beta2" migration notes.
+Cluster API up to 1.8 has the v1beta1 set alone, 1.9 and later compute both.
+The v1beta2 set has no ``Ready`` on Cluster, control plane and
+MachineDeployment, has conditions where True is bad, and no severity. The place
+of each set depends on the version with which the object was read. Source:
+Cluster API book, "v1beta1 to v1beta2" migration notes.
 """
 
 from __future__ import annotations
 
-import calendar
 import dataclasses
-import re
 
 from magnum_capi_helm.status import view
-
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 TRUE = "True"
 FALSE = "False"
@@ -25,7 +21,7 @@ FALSE = "False"
 #: Stops the controllers of one object, whatever its value.
 PAUSED_ANNOTATION = "cluster.x-k8s.io/paused"
 
-#: Conditions of the new set that are well when False.
+#: Conditions of the v1beta2 set that are well when False.
 NEGATIVE = frozenset(
     {
         "RollingOut",
@@ -43,7 +39,7 @@ NEGATIVE = frozenset(
 class Condition:
     """One condition; ``status`` is True, False or Unknown, as text.
 
-    :param since: when it became what it is, seconds since 1970; 0: unknown
+    :param since: time of its last change, seconds since 1970; 0: unknown
     """
 
     type: str
@@ -54,31 +50,17 @@ class Condition:
 
     @property
     def well(self) -> bool:
-        """The status that a healthy object shows."""
+        """Return whether it has the status of a healthy object."""
         return self.status == (FALSE if self.type in NEGATIVE else TRUE)
 
     @property
     def bad(self) -> bool:
-        """Known to be wrong; Unknown is neither well nor bad."""
+        """Return whether it is wrong; Unknown is neither well nor bad."""
         return self.status == (TRUE if self.type in NEGATIVE else FALSE)
 
 
-def of(obj: view.Object | None) -> dict[str, Condition]:
-    """The object's conditions by type: the new set where it has one."""
-    return new(obj) or old(obj)
-
-
-def available(obj: view.Object | None) -> Condition | None:
-    """The condition that sums up an object.
-
-    ``Available`` of the new set; ``Ready`` of the old one, whose own
-    ``Available`` only says that a control plane was initialised once.
-    """
-    return new(obj).get("Available") or old(obj).get("Ready")
-
-
-def new(obj: view.Object | None) -> dict[str, Condition]:
-    """The conditions of Cluster API's v1beta2 contract; maybe none."""
+def v1beta2(obj: view.Object | None) -> dict[str, Condition]:
+    """Return the conditions of the v1beta2 contract, by type."""
     status = view.status_of(obj)
     if "v1beta2" in status:
         return _parsed(status["v1beta2"])
@@ -87,14 +69,34 @@ def new(obj: view.Object | None) -> dict[str, Condition]:
     return {}
 
 
-def old(obj: view.Object | None) -> dict[str, Condition]:
-    """The conditions of the v1beta1 contract; maybe none."""
+def v1beta1(obj: view.Object | None) -> dict[str, Condition]:
+    """Return the conditions of the v1beta1 contract, by type."""
     status = view.status_of(obj)
     if "deprecated" in status:
         return _parsed(status["deprecated"].get("v1beta1") or {})
     if _read_as_v1beta2(obj):
         return {}
     return _parsed(status)
+
+
+def preferred(obj: view.Object | None) -> dict[str, Condition]:
+    """Return the v1beta2 set of an object that has one, else the other."""
+    return v1beta2(obj) or v1beta1(obj)
+
+
+def merged(obj: view.Object | None) -> dict[str, Condition]:
+    """Return both sets by type; the v1beta2 set wins."""
+    return {**v1beta1(obj), **v1beta2(obj)}
+
+
+def available(obj: view.Object | None) -> Condition | None:
+    """Return the condition that sums up an object.
+
+    It is ``Available`` of the v1beta2 set, or ``Ready`` of the v1beta1 set.
+    ``Available`` of the v1beta1 set only says that a control plane was
+    initialised once.
+    """
+    return v1beta2(obj).get("Available") or v1beta1(obj).get("Ready")
 
 
 def _read_as_v1beta2(obj: view.Object | None) -> bool:
@@ -108,29 +110,21 @@ def _parsed(holder: view.Object) -> dict[str, Condition]:
             status=str(each.get("status", "Unknown")),
             reason=str(each.get("reason") or ""),
             message=str(each.get("message") or ""),
-            since=moment(each.get("lastTransitionTime")),
+            since=view.timestamp(each.get("lastTransitionTime")),
         )
         for each in holder.get("conditions") or []
     }
 
 
 def paused(cluster: view.Object | None) -> bool:
-    """Whether Cluster API was told to leave a cluster alone."""
+    """Return whether Cluster API was told to leave a cluster alone."""
     return bool(
         view.spec_of(cluster).get("paused")
     ) or PAUSED_ANNOTATION in view.annotations_of(cluster or {})
 
 
-def moment(text: object) -> float:
-    """A time as Kubernetes writes it, in seconds since 1970; 0: none."""
-    if _MOMENT.fullmatch(str(text)) is None:
-        return 0.0
-    found = [int(each) for each in re.findall(r"\d+", str(text))]
-    return float(calendar.timegm((*found[:6], 0, 0, 0)))
-
-
-def current(obj: view.Object) -> bool:
-    """Whether the controller has seen the newest spec of the object.
+def is_current(obj: view.Object) -> bool:
+    """Return whether the controller has seen the newest spec of the object.
 
     Only kinds of Cluster API itself have ``observedGeneration``.
     """

@@ -1,31 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a group of machines is what it ought to be.
+"""The state of one group of machines, and the reason if it is not done.
 
-The rule for "done" is the same for control plane and workers: the controller
-has seen the newest spec, and wanted = existing = up to date = ready, with
-nothing on its way in or out.
+A group is a KubeadmControlPlane or a MachineDeployment. Both are done when the
+controller has seen the newest spec, and wanted = existing = up to date =
+ready, with no machine on its way in or out.
+
+Most messages of a group's conditions only count machines, or wait for an
+object that is on its way. The driver leaves them out: its own count says the
+same. The rest tells of a problem, or why machines are replaced. Source:
+``controlplane/kubeadm/internal/controllers/status.go`` and
+``internal/controllers/machinedeployment/machinedeployment_status.go`` of
+Cluster API 1.9 to 1.14, and for the v1beta1 set ``machinedeployment_sync.go``,
+``machineset_controller.go`` and ``workload_cluster_conditions.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
 import re
 
 from magnum_capi_helm.status import conditions
-from magnum_capi_helm.status import group_conditions
+from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import view
 
-#: Of the old set, which has no conditions for it.
-_MOVING_REASONS = ("Scaling", "RollingUpdate")
-_UNSEEN = "Cluster API has not seen the latest change yet"
 _MOVING = ("RollingOut", "ScalingUp", "ScalingDown", "Remediating")
+_MOVING_REASONS = ("Scaling", "RollingUpdate")
+
+_PROBLEMS = (
+    "CertificatesAvailable",
+    "MachinesCreated",
+    "ScalingUp",
+    "ScalingDown",
+    "Remediating",
+    "MachineSetReady",
+    "EtcdClusterHealthy",
+    "ControlPlaneComponentsHealthy",
+    "MachinesReady",
+    "Available",
+    "Initialized",
+    "Resized",
+    "Paused",
+    "Ready",
+)
+_CHANGES = ("RollingOut", "MachinesSpecUpToDate", "MachinesUpToDate")
+_DELETION = ("Deleting",)
+
+_PROGRESS = re.compile(
+    r"(?:Machines? [^:]+: )?"
+    r"(?!.*(?i:fail|error|not found|forbidden|exceeded|denied|invalid"
+    r"|refused))"
+    r"(?:(?:Control plane components|\S+): )*"
+    r"(?:Waiting ?[Ff]or.*"
+    r"|Control plane not yet initialized"
+    r"|Condition (?:\S+ )?not yet reported"
+    r"|\S+ status\.\S+ is false"
+    r"|Machine (?:is deleting|deletion in progress).*)"
+    r"|Scaling (?:up|down)(?: control plane| MachineSet)?"
+    r"(?: from \d+)? to \d+ replicas(?: \(actual \d+\))?"
+    r"|\d+ available replicas, at least \d+ required(?: \(.*\))?"
+    r"|Minimum availability requires \d+ replicas, current \d+ available"
+    r"|Rolling \d+ replicas with outdated spec \(.*\)"
+    r"|Rolling out \d+ not up-to-date replicas"
+    r"|Deleting \d+ (?:Machine|MachineSet)s?"
+    r"|Deletion completed"
+    r"|\d+ of \d+ completed"
+    r"|MachineSet not found"
+    r"|.*\"ControlPlane(?:IsStable|VersionSkew)\" preflight check failed.*"
+    r"|Following Machines are reporting .* info: .*"
+)
+_BULLET = "* "
 
 
 @dataclasses.dataclass(frozen=True)
 class Replicas:
-    """Counters of a group; what the object does not say counts as 0."""
+    """Counters of a group; a missing counter is 0."""
 
     wanted: int
     existing: int
@@ -34,12 +84,12 @@ class Replicas:
 
     @property
     def settled(self) -> bool:
-        """Wanted, existing, up to date and ready are one number."""
+        """Return whether all four are one number."""
         return self.wanted == self.existing == self.up_to_date == self.ready
 
 
 def replicas(obj: view.Object) -> Replicas:
-    """The counters of a KubeadmControlPlane or MachineDeployment."""
+    """Return the counters of a KubeadmControlPlane or MachineDeployment."""
     status = view.status_of(obj)
     counters = {**status, **(status.get("v1beta2") or {})}
     up_to_date = counters.get(
@@ -53,11 +103,37 @@ def replicas(obj: view.Object) -> Replicas:
     )
 
 
-def unsettled(obj: view.Object | None, count: int | None) -> str:
-    """Why a group is not done, in a few words; empty when it is.
+def worker_reason(obj: view.Object | None, count: int | None) -> str:
+    """Return why a worker group is not done, or an empty string.
 
     :param count: machines that the rows want; None: the autoscaler chooses
     """
+    return with_message(obj, _count_reason(obj, count))
+
+
+def control_plane_reason(
+    obj: view.Object | None, count: int | None, required: Sequence[str]
+) -> str:
+    """Return why a control plane is not done, or an empty string.
+
+    :param required: conditions that must be true where they exist
+    """
+    reason = _count_reason(obj, count) or _condition_reason(obj, required)
+    return with_message(obj, reason)
+
+
+def with_message(obj: view.Object | None, reason: str) -> str:
+    """Return a reason together with Cluster API's message about the group."""
+    if not reason:
+        return ""
+    if problem := problem_message(obj):
+        return f"{problem} ({reason})"
+    change = _change_message(obj)
+    return f"{reason}: {change}" if change else reason
+
+
+def _count_reason(obj: view.Object | None, count: int | None) -> str:
+    """Return which number of the group is not the wanted one."""
     if obj is None:
         return "not created yet"
     if view.deleting(obj):
@@ -65,120 +141,149 @@ def unsettled(obj: view.Object | None, count: int | None) -> str:
     numbers = replicas(obj)
     wanted = numbers.wanted if count is None else count
     progress = f"{min(numbers.ready, wanted)} of {wanted} machines ready"
-    if not conditions.current(obj) or numbers.wanted != wanted:
-        done = numbers.settled and numbers.wanted == wanted
-        return _UNSEEN if done else progress
-    if why := _miscounted(numbers, wanted, progress):
-        return why
-    known = conditions.new(obj)
-    for name in _MOVING:
-        if name in known and known[name].status == conditions.TRUE:
-            return f"{progress}, {name}"
+    if not conditions.is_current(obj) or numbers.wanted != wanted:
+        if numbers.settled and numbers.wanted == wanted:
+            return "Cluster API has not seen the latest change yet"
+        return progress
+    if numbers.existing > wanted:
+        surplus = numbers.existing - wanted
+        return f"{surplus} machine{'s' * (surplus > 1)} still to be removed"
+    if numbers.up_to_date < min(wanted, numbers.ready):
+        return f"{numbers.up_to_date} of {wanted} machines up to date"
+    if not numbers.settled:
+        return progress
+    for condition in _conditions(conditions.v1beta2(obj), _MOVING):
+        if condition.bad:
+            return f"{progress}, {condition.type}"
     return ""
 
 
-def _miscounted(numbers: Replicas, wanted: int, progress: str) -> str:
-    """Which count is not the wanted one; empty when all are."""
-    if numbers.existing > wanted:
-        many = numbers.existing - wanted
-        return f"{many} machine{'s' * (many > 1)} still to be removed"
-    if numbers.up_to_date < min(wanted, numbers.ready):
-        return f"{numbers.up_to_date} of {wanted} machines up to date"
-    return "" if numbers.settled else progress
-
-
-def control_plane_unsettled(
-    obj: view.Object | None, count: int | None, required: Sequence[str]
-) -> str:
-    """As :func:`unsettled`, and the control plane's own conditions.
-
-    :param required: conditions that must be true where they exist
-    """
-    if why := unsettled(obj, count):
-        return why
-    known = {**conditions.old(obj), **conditions.new(obj)}
+def _condition_reason(obj: view.Object | None, required: Sequence[str]) -> str:
+    """Return which condition of a control plane is not well."""
     available = conditions.available(obj)
     if available is None or not available.well:
         return "not available yet"
-    for name in required:
-        if name in known and not known[name].well:
-            return f"{name} is {known[name].status}"
+    for condition in _conditions(conditions.merged(obj), required):
+        if not condition.well:
+            return f"{condition.type} is {condition.status}"
     return ""
 
 
-def told(obj: view.Object | None, why: str) -> str:
-    """Return why a group is not done, in Cluster API's words and in numbers.
+def _conditions(
+    by_type: dict[str, conditions.Condition], types: Iterable[str]
+) -> list[conditions.Condition]:
+    return [by_type[each] for each in types if each in by_type]
 
-    :param why: of :func:`unsettled` or :func:`control_plane_unsettled`
+
+def problem_message(obj: view.Object | None) -> str:
+    """Return the problem that Cluster API reports of a group.
+
+    :returns: empty where it reports none, or only progress
     """
-    if not why:
+    if not conditions.is_current(obj or {}):
         return ""
-    if problem := group_conditions.problem(obj):
-        return f"{problem} ({why})"
-    change = group_conditions.change(obj)
-    return f"{why}: {change}" if change else why
+    return _message(obj, _DELETION if view.deleting(obj) else _PROBLEMS)
 
 
-def moving(obj: view.Object) -> bool:
-    """Whether machines of a group are on their way in or out."""
+def _change_message(obj: view.Object | None) -> str:
+    """Return why a group's machines are replaced, or an empty string."""
+    if not conditions.is_current(obj or {}) or view.deleting(obj):
+        return ""
+    return _message(obj, _CHANGES)
+
+
+def _message(obj: view.Object | None, types: Sequence[str]) -> str:
+    """Return the first message that is not progress; bad before Unknown."""
+    present = _conditions(conditions.merged(obj), types)
+    bad = [each for each in present if each.bad]
+    unknown = [each for each in present if not (each.bad or each.well)]
+    for condition in (*bad, *unknown):
+        if text := "\n".join(_without_progress(condition.message)):
+            return messages.plain(text)
+    return ""
+
+
+def _without_progress(message: str) -> Iterator[str]:
+    """Yield the lines of a message that are not progress.
+
+    A heading comes along if any line below it does.
+    """
+    headings: list[tuple[int, str]] = []
+    for line in message.splitlines():
+        level = len(line) - len(line.lstrip())
+        level += len(_BULLET) * line.lstrip().startswith(_BULLET)
+        headings = [each for each in headings if each[0] < level]
+        if line.endswith(":"):
+            headings.append((level, line))
+        elif line and not _PROGRESS.fullmatch(
+            line.strip().removeprefix(_BULLET)
+        ):
+            yield from (heading for _, heading in headings)
+            headings = []
+            yield line
+
+
+def is_moving(obj: view.Object) -> bool:
+    """Return whether machines of a group are on their way in or out."""
     numbers = replicas(obj)
-    known = conditions.new(obj)
     return (
-        not conditions.current(obj)
+        not conditions.is_current(obj)
         or not numbers.wanted == numbers.existing == numbers.up_to_date
-        or any(name in known and known[name].bad for name in _MOVING)
+        or any(
+            each.bad for each in _conditions(conditions.v1beta2(obj), _MOVING)
+        )
         or any(
             each.reason.startswith(_MOVING_REASONS)
-            for each in conditions.old(obj).values()
+            for each in conditions.v1beta1(obj).values()
         )
     )
 
 
 def addresses(machines: Sequence[view.Object]) -> list[str]:
-    """One address of each machine that stays: internal before external."""
-    found = []
-    for machine in machines:
-        known = {
-            each.get("type"): each.get("address")
-            for each in reversed(
-                view.status_of(machine).get("addresses") or []
-            )
-        }
-        address = known.get("InternalIP") or known.get("ExternalIP")
-        if address and not view.deleting(machine):
-            found.append(str(address))
-    return found
+    """Return one address of each machine that stays, internal if it can."""
+    return [
+        address
+        for machine in machines
+        if not view.deleting(machine) and (address := _address(machine))
+    ]
+
+
+def _address(machine: view.Object) -> str:
+    by_type = {
+        each.get("type"): each.get("address")
+        for each in reversed(view.status_of(machine).get("addresses") or [])
+    }
+    return str(by_type.get("InternalIP") or by_type.get("ExternalIP") or "")
 
 
 def version(machines: Sequence[view.Object]) -> str | None:
-    """The oldest Kubernetes that runs on a group's nodes, as v1.34.2."""
-    running = [
-        found
+    """Return the oldest Kubernetes on a group's nodes, such as v1.34.2."""
+    return oldest(
+        version
         for machine in machines
         if view.status_of(machine).get("nodeRef")
         and not view.deleting(machine)
-        and (found := _version_of(machine))
-    ]
-    return oldest(running)
+        and (version := _version(machine))
+    )
 
 
 def runtime(machines: Sequence[view.Object]) -> str | None:
-    """What runs the containers, as the first node reports it."""
+    """Return the container runtime that the first node reports."""
     for machine in machines:
         info = view.status_of(machine).get("nodeInfo") or {}
-        if found := info.get("containerRuntimeVersion"):
-            return str(found)
+        if runtime := info.get("containerRuntimeVersion"):
+            return str(runtime)
     return None
 
 
-def _version_of(machine: view.Object) -> str:
+def _version(machine: view.Object) -> str:
     info = view.status_of(machine).get("nodeInfo") or {}
-    found = info.get("kubeletVersion") or view.spec_of(machine).get("version")
-    return f"v{str(found).removeprefix('v')}" if found else ""
+    text = info.get("kubeletVersion") or view.spec_of(machine).get("version")
+    return f"v{str(text).removeprefix('v')}" if text else ""
 
 
 def oldest(versions: Iterable[str]) -> str | None:
-    """The oldest of some versions; v1.34.9 comes before v1.34.10."""
+    """Return the oldest version; v1.34.9 comes before v1.34.10."""
     return min(versions, key=_order, default=None)
 
 

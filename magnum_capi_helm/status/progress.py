@@ -26,7 +26,6 @@ import dataclasses
 import json
 
 from magnum_capi_helm.status import certificates
-from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 
@@ -56,55 +55,45 @@ class Mark:
         return json.dumps(dataclasses.asdict(self))
 
 
-def kept(cluster: view.Object | None) -> Mark | None:
+def stored(cluster: view.Object | None) -> Mark | None:
     """Return the mark in the annotation, or None if there is no valid one."""
     text = view.annotations_of(cluster or {}).get(ANNOTATION, "")
     fields = [each.name for each in dataclasses.fields(Mark)]
     try:
-        found = json.loads(text)
-        return Mark(**{name: int(found[name]) for name in fields})
+        mark = json.loads(text)
+        return Mark(**{name: int(mark[name]) for name in fields})
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
 
 
-def latest(seen: view.View, now: float) -> Mark | None:
-    """Return the mark after a look: the kept one if there is no progress.
+def latest(objects: view.View, now: float) -> Mark | None:
+    """Return the mark of now: the stored one if there is no progress.
 
     :param now: seconds since 1970
     :returns: None where there is no release
     """
-    if seen.newest is None:
+    if objects.newest is None:
         return None
-    renewed = certificates.rolled_after(seen.control_plane, now)
-    began = int(max(seen.newest.created, renewed))
-    old = [each for each in seen.machines if _made(each) < began]
+    renewed = certificates.renewal_time(objects.control_plane)
+    renewed = renewed if renewed <= now else 0.0
+    began = int(max(objects.newest.created, renewed))
+    old = [e for e in objects.machines if view.created_at(e) < began]
     new = [
         each
-        for each in seen.machines
-        if _made(each) >= began and _has_ready_node(each)
+        for each in objects.machines
+        if view.created_at(each) >= began and _has_ready_node(each)
     ]
-    best = kept(seen.cluster)
-    if best is None or (best.revision, best.began) != (
-        seen.newest.version,
-        began,
-    ):
+    best = stored(objects.cluster)
+    update = (objects.newest.version, began)
+    if best is None or (best.revision, best.began) != update:
         # The first look only sets the starting counts.
-        start = int(max(seen.newest.modified, renewed))
-        return Mark(seen.newest.version, began, len(new), len(old), start)
+        start = int(max(objects.newest.modified, renewed))
+        return Mark(*update, len(new), len(old), start)
     if len(new) <= best.new and len(old) >= best.old:
         return best
     return Mark(
-        best.revision,
-        began,
-        max(len(new), best.new),
-        min(len(old), best.old),
-        int(now),
+        *update, max(len(new), best.new), min(len(old), best.old), int(now)
     )
-
-
-def _made(machine: view.Object) -> float:
-    meta = machine.get("metadata") or {}
-    return conditions.moment(meta.get("creationTimestamp"))
 
 
 def _has_ready_node(machine: view.Object) -> bool:

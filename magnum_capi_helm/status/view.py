@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All that was read about one release at one moment."""
+"""The objects of one release, as they were read at one moment.
+
+Objects are the dictionaries that Kubernetes sends.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import calendar
+from collections.abc import Iterable, Mapping
 import dataclasses
+import math
 import re
 from typing import Any, TypeAlias
 
@@ -13,13 +18,9 @@ from magnum_capi_helm.model import names
 
 Object: TypeAlias = dict[str, Any]
 
-#: Label that the chart puts on everything it renders.
-_CHART = "helm.sh/chart"
 CHART_CLUSTER_LABEL = "capi.stackhpc.com/cluster"
-#: Label that Cluster API puts on machines and what belongs to them.
 CLUSTER_NAME_LABEL = "cluster.x-k8s.io/cluster-name"
 CONTROL_PLANE_LABEL = "cluster.x-k8s.io/control-plane"
-#: What the chart writes on a MachineDeployment whose group autoscales.
 AUTOSCALER_ANNOTATION = (
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
 )
@@ -27,6 +28,29 @@ AUTOSCALER_MINIMUM = (
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
 )
 DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
+_CHART = "helm.sh/chart"
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+
+class Clock:
+    """The time of a verdict, and the end of its validity.
+
+    A verdict asks the clock whether a moment has passed. The verdict is valid
+    until the first of these moments that is still to come.
+
+    :param now: seconds since 1970
+    """
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+        self.valid_until = math.inf
+
+    def has_passed(self, moment: float) -> bool:
+        """Return whether a moment has passed; remember one to come."""
+        if moment <= self.now:
+            return True
+        self.valid_until = min(self.valid_until, moment)
+        return False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,11 +58,11 @@ class Revision:
     """A revision of a helm release.
 
     :param status: helm's word: deployed, superseded, failed, pending-...
-    :param modified: when its record was last written, seconds since 1970, by
-        the clock of the host that ran helm
-    :param created: when helm made its record, before it applied any object;
-        seconds since 1970, by the clock of the API server
-    :param repaired: it failed, and what it left behind was put right
+    :param modified: latest known write of its record, seconds since 1970: the
+        host that ran helm wrote it, or the API server's creation time
+    :param created: time when helm made its record, before it applied any
+        object; seconds since 1970, by the clock of the API server
+    :param repaired: it failed, and its remains were put right
     """
 
     version: int
@@ -49,12 +73,15 @@ class Revision:
 
     @property
     def pending(self) -> bool:
-        """helm began it and did not say how it ended."""
+        """Return whether helm began it and did not say how it ended."""
         return self.status.startswith("pending-")
 
     @property
     def harmful(self) -> bool:
-        """It may have changed objects, and no later manifest knows of it."""
+        """Return whether it may have changed objects unknown to helm.
+
+        A failed revision changes objects, and no later manifest has them.
+        """
         return self.status == "failed" and not self.repaired
 
 
@@ -63,7 +90,7 @@ class Fault:
     """The answer of Nova about one server.
 
     :param message: Nova's ``fault.message``; empty: the server has no fault
-    :param since: when the fault came, seconds since 1970; 0: unknown
+    :param since: time of the fault, seconds since 1970; 0: unknown
     :param unread: why Nova did not answer; empty: it did
     """
 
@@ -80,10 +107,10 @@ class View:
         not ready
     :param infra_machines: OpenStackMachines; likewise
     :param servers: OpenStackServers, which CAPO makes since 0.11; likewise
-    :param faults: by Nova's id of a server, what Nova says of it
+    :param faults: answers of Nova, by Nova's id of a server
     :param addons: HelmRelease and Manifests objects
-    :param addons_known: no: they were not read, since what is below them is
-        not ready
+    :param addons_known: False: the addons were not read, because an object
+        below them is not ready
     :param revisions: of the helm release, the newest last
     """
 
@@ -106,122 +133,141 @@ class View:
         return self.revisions[-1] if self.revisions else None
 
     def group_names(self) -> frozenset[str]:
-        """The chart's names of the node groups that have anything left."""
-        prefix = f"{self.release}-"
+        """Return the chart's names of groups that have any object left."""
         owners = [name_of(each) for each in self.deployments]
         owners += [
             labels_of(each)[DEPLOYMENT_LABEL]
             for each in self.machines
             if DEPLOYMENT_LABEL in labels_of(each)
         ]
-        return frozenset(each.removeprefix(prefix) for each in owners)
+        return frozenset(map(self.short_name, owners))
 
     def autoscaled(self) -> frozenset[str]:
-        """Groups whose count the autoscaler owns, by chart name."""
-        prefix = f"{self.release}-"
+        """Return the groups whose count the autoscaler owns, by chart name."""
         return frozenset(
-            name_of(each).removeprefix(prefix)
+            self.short_name(name_of(each))
             for each in self.deployments
             if AUTOSCALER_ANNOTATION in annotations_of(each)
         )
 
+    def short_name(self, name: str) -> str:
+        """Return the name of an object without the name of the release."""
+        return name.removeprefix(f"{self.release}-")
+
     def deployment(self, group: str) -> Object | None:
-        """The MachineDeployment of a node group."""
-        wanted = names.machine_deployment(self.release, group)
-        for each in self.deployments:
-            if name_of(each) == wanted:
-                return each
-        return None
+        """Return the MachineDeployment of a group."""
+        name = names.machine_deployment(self.release, group)
+        return _named(self.deployments, name)
 
     def control_plane_machines(self) -> list[Object]:
-        """Machines of the control plane, by name."""
-        return _sorted(
-            each
-            for each in self.machines
-            if CONTROL_PLANE_LABEL in labels_of(each)
+        """Return the machines of the control plane, by name."""
+        return sorted(
+            (e for e in self.machines if CONTROL_PLANE_LABEL in labels_of(e)),
+            key=name_of,
         )
 
     def machines_of(self, group: str) -> list[Object]:
-        """Machines of a node group, by name."""
-        wanted = names.machine_deployment(self.release, group)
-        return _sorted(
-            each
-            for each in self.machines
-            if labels_of(each).get(DEPLOYMENT_LABEL) == wanted
+        """Return the machines of a group, by name."""
+        owner = names.machine_deployment(self.release, group)
+        return sorted(
+            (
+                each
+                for each in self.machines
+                if labels_of(each).get(DEPLOYMENT_LABEL) == owner
+            ),
+            key=name_of,
         )
 
     def infra_machine(self, machine: Object) -> Object | None:
-        """The OpenStackMachine behind a Machine."""
-        ref = (machine.get("spec") or {}).get("infrastructureRef") or {}
-        for each in self.infra_machines:
-            if name_of(each) == ref.get("name"):
-                return each
-        return None
+        """Return the OpenStackMachine behind a Machine."""
+        return _named(self.infra_machines, _infrastructure_name(machine))
 
     def server(self, machine: Object) -> Object | None:
-        """The OpenStackServer of a Machine.
+        """Return the OpenStackServer of a Machine.
 
         CAPO gives it the name of the OpenStackMachine
         (``getOrCreateMachineServer`` in openstackmachine_controller.go).
         """
-        ref = spec_of(machine).get("infrastructureRef") or {}
-        for each in self.servers:
-            if name_of(each) == ref.get("name"):
-                return each
-        return None
+        return _named(self.servers, _infrastructure_name(machine))
 
     def fault(self, server: Object | None) -> Fault | None:
-        """The answer of Nova about an OpenStackServer; None: not asked."""
+        """Return Nova's answer about an OpenStackServer; None: not asked."""
         return self.faults.get(str(status_of(server).get("instanceID")))
 
 
-def _sorted(machines: Any) -> list[Object]:
-    return sorted(machines, key=name_of)
+def _named(objects: Iterable[Object], name: str | None) -> Object | None:
+    return next((each for each in objects if name_of(each) == name), None)
+
+
+def _infrastructure_name(machine: Object) -> str | None:
+    name: str | None
+    name = (spec_of(machine).get("infrastructureRef") or {}).get("name")
+    return name
 
 
 def name_of(obj: Object) -> str:
-    """The object's name."""
+    """Return the object's name."""
     return str((obj.get("metadata") or {}).get("name", ""))
 
 
 def labels_of(obj: Object) -> dict[str, str]:
-    """The object's labels."""
+    """Return the object's labels."""
     return (obj.get("metadata") or {}).get("labels") or {}
 
 
-def chart_version(cluster: Object | None) -> str:
-    """The version of the chart that made a Cluster; empty: not known.
-
-    A label can't have a plus sign: charts write an underscore for it.
-    """
-    label = labels_of(cluster or {}).get(_CHART, "")
-    found = re.search(r"-(\d+\..*)", label)
-    return found[1].replace("_", "+") if found else ""
-
-
 def annotations_of(obj: Object) -> dict[str, str]:
-    """The object's annotations."""
+    """Return the object's annotations."""
     return (obj.get("metadata") or {}).get("annotations") or {}
 
 
-def autoscaler_bounds(deployment: Object) -> tuple[int, int]:
-    """Least and most machines of a group that the autoscaler owns."""
-    found = annotations_of(deployment)
-    maximum = found[AUTOSCALER_ANNOTATION]
-    return int(found.get(AUTOSCALER_MINIMUM) or 0), int(maximum)
-
-
-def deleting(obj: Object | None) -> bool:
-    """Whether the object is on its way out."""
-    meta = (obj or {}).get("metadata") or {}
-    return bool(meta.get("deletionTimestamp"))
-
-
 def spec_of(obj: Object | None) -> Object:
-    """The object's spec, or nothing."""
+    """Return the object's spec, or an empty one."""
     return (obj or {}).get("spec") or {}
 
 
 def status_of(obj: Object | None) -> Object:
-    """The object's status, or nothing."""
+    """Return the object's status, or an empty one."""
     return (obj or {}).get("status") or {}
+
+
+def deleting(obj: Object | None) -> bool:
+    """Return whether the deletion of the object was asked for."""
+    meta = (obj or {}).get("metadata") or {}
+    return bool(meta.get("deletionTimestamp"))
+
+
+def deleted_at(obj: Object | None) -> float:
+    """Return when the deletion was asked for; 0: it was not."""
+    meta = (obj or {}).get("metadata") or {}
+    return timestamp(meta.get("deletionTimestamp"))
+
+
+def created_at(obj: Object) -> float:
+    """Return when the API server made the object, seconds since 1970."""
+    meta = obj.get("metadata") or {}
+    return timestamp(meta.get("creationTimestamp"))
+
+
+def timestamp(text: object) -> float:
+    """Return a time that Kubernetes wrote, in seconds since 1970; 0: none."""
+    if _TIME.fullmatch(str(text)) is None:
+        return 0.0
+    fields = [int(each) for each in re.findall(r"\d+", str(text))]
+    return float(calendar.timegm((*fields[:6], 0, 0, 0)))
+
+
+def chart_version(cluster: Object | None) -> str:
+    """Return the version of the chart that made a Cluster, or nothing.
+
+    A label can't have a plus sign: charts write an underscore for it.
+    """
+    label = labels_of(cluster or {}).get(_CHART, "")
+    version = re.search(r"-(\d+\..*)", label)
+    return version[1].replace("_", "+") if version else ""
+
+
+def autoscaler_bounds(deployment: Object) -> tuple[int, int]:
+    """Return the autoscaler's minimum and maximum of a group that it owns."""
+    annotations = annotations_of(deployment)
+    minimum = annotations.get(AUTOSCALER_MINIMUM) or 0
+    return int(minimum), int(annotations[AUTOSCALER_ANNOTATION])

@@ -9,20 +9,18 @@ from __future__ import annotations
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"driver"}),
     frozenset({"monitor"}),
-    frozenset({"cmd"}),
-    frozenset({"backup", "swap"}),
+    frozenset({"cli"}),
     frozenset({"lifecycle"}),
     frozenset({"credentials", "delivery"}),
     frozenset({"operations"}),
-    frozenset({"planes"}),
+    frozenset({"management_clusters"}),
     frozenset({"resolve"}),
     frozenset({"cloud"}),
     frozenset({"runtime"}),
-    frozenset({"equipment"}),
-    frozenset({"memory"}),
+    frozenset({"schedules"}),
     frozenset({"database"}),
     frozenset({"helm"}),
-    frozenset({"kubernetes", "management"}),
+    frozenset({"kubernetes"}),
     frozenset({"metrics"}),
     frozenset({"config"}),
     frozenset({"chart", "status"}),
@@ -33,22 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 #: Imports that still run up, or sideways.
 BACK = frozenset(
     {
-        ("cmd", "driver"),
-        ("config", "delivery"),
-        ("config", "metrics"),
-        ("config", "planes"),
-        ("equipment", "cloud"),
-        ("equipment", "delivery"),
-        ("equipment", "planes"),
-        ("management", "helm"),
-        ("metrics", "database"),
-        ("metrics", "helm"),
-        ("metrics", "kubernetes"),
-        ("metrics", "management"),
-        ("metrics", "runtime"),
-        ("planes", "operations"),
-        ("runtime", "planes"),
-        ("status", "chart"),
+        ("cli", "driver"),
     }
 )
 
@@ -57,7 +40,7 @@ BACK = frozenset(
 ABOUT_THE_CALL = frozenset(
     {
         "model.audit",
-        "model.error_text",
+        "model.errors",
         "model.lease_guard",
         "model.timing",
     }

@@ -16,20 +16,20 @@ import pathlib
 import re
 from typing import Any
 
-from magnum_capi_helm.model import chart_versions
+from magnum_capi_helm.model import versions
 
 _DATA = pathlib.Path(__file__).with_name("data") / "value_paths.json"
 
 #: Read by templates, missing in values.yaml: path -> versions.
-_READ: dict[str, tuple[chart_versions.Range, ...]] = {
-    "apiServer.allowedCIDRs": (chart_versions.Range(since="0.24.0"),),
-    "apiServer.allowedCidrs": (chart_versions.Range(until="0.23.0"),),
-    "etcd.blockDevice": chart_versions.ALL,
-    "nodeGroups.name": chart_versions.ALL,
-    "nodeGroups.machineCount": chart_versions.ALL,
-    "nodeGroups.machineCountMin": chart_versions.ALL,
-    "nodeGroups.machineCountMax": chart_versions.ALL,
-    "addons.openstack.k8sKeystoneAuth.values": chart_versions.ALL,
+_READ: dict[str, tuple[versions.Range, ...]] = {
+    "apiServer.allowedCIDRs": (versions.Range(since="0.24.0"),),
+    "apiServer.allowedCidrs": (versions.Range(until="0.23.0"),),
+    "etcd.blockDevice": versions.ALL,
+    "nodeGroups.name": versions.ALL,
+    "nodeGroups.machineCount": versions.ALL,
+    "nodeGroups.machineCountMin": versions.ALL,
+    "nodeGroups.machineCountMax": versions.ALL,
+    "addons.openstack.k8sKeystoneAuth.values": versions.ALL,
 }
 #: Whatever is below is handed on, or is a map that users fill.
 _OPEN = re.compile(
@@ -48,7 +48,7 @@ def _table() -> dict[str, Any]:
     return table
 
 
-def versions() -> tuple[str, ...]:
+def chart_versions() -> tuple[str, ...]:
     """All versions, the newest first."""
     return (_table()["newest"], *_table()["older"])
 
@@ -74,7 +74,7 @@ def known(version: str) -> frozenset[str]:
     paths |= {
         path
         for path, ranges in _READ.items()
-        if chart_versions.applies(ranges, version)
+        if versions.applies(ranges, version)
     }
     return frozenset(paths)
 

@@ -10,7 +10,7 @@ import fixtures
 from oslotest import base
 import testscenarios
 
-from magnum_capi_helm.chart import image_mirrors
+from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
@@ -104,9 +104,7 @@ class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignor
             site=cluster_spec.Site(registry_mirror=REGISTRY),
         )
         made = packages.merged(values.build(cluster), switched_on)
-        made = image_mirrors.with_repository(
-            made, self.package.values, REPOSITORY
-        )
+        made = overlays.with_repository(made, self.package.values, REPOSITORY)
         text = self.helm.render("r", "n", str(self.chart), made, hooks=True)
         return rendering.load(text)
 

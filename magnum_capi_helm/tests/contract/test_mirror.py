@@ -12,7 +12,7 @@ from typing import Any
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm.chart import image_mirrors
+from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
@@ -98,7 +98,7 @@ class MirrorTest(base.BaseTestCase):
         fetched, missing = set(), set()
         images: set[str] = set()
         with served(self.upstream) as url:
-            values = image_mirrors.with_repository({}, defaults, url)
+            values = overlays.with_repository({}, defaults, url)
             found = mirroring.contents(
                 self.helm, chart, values, everything=False
             )

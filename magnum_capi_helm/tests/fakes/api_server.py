@@ -14,7 +14,7 @@ import threading
 from typing import Any, TypeAlias, TypeVar, cast
 import uuid
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import selectors
 

@@ -15,7 +15,7 @@ import json
 import tarfile
 from typing import Any
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import api_server

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import api_server

@@ -8,7 +8,7 @@ from collections.abc import Collection
 import dataclasses
 from typing import NamedTuple
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 
 
 class Request(NamedTuple):

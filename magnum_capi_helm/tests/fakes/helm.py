@@ -18,7 +18,7 @@ import re
 from typing import Any
 
 from magnum_capi_helm.helm import packages
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import audit
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import lease_guard
@@ -123,6 +123,7 @@ class FakeHelm(repository.FakeRepository):
             chart_version=call.chart_version,
             values=call.values,
             build={**_build(chart), **self.otherwise},
+            labels=history[-1]["labels"] if history else {},
         )
         mapping.look_up(self._client, _compared(history), "current")
         mapping.look_up(self._client, revision.objects(), "new")
@@ -235,6 +236,7 @@ class FakeHelm(repository.FakeRepository):
                     "name": each["metadata"]["name"],
                     "version": int(labels["version"]),
                     "status": labels["status"],
+                    "labels": labels,
                     "objects": [
                         json.loads(each)
                         for each in manifest.split(records.SEPARATOR)

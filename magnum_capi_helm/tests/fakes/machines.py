@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import conditions

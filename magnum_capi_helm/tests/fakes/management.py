@@ -2,7 +2,7 @@
 
 """The client of the management cluster, without one.
 
-The same methods as :class:`magnum_capi_helm.management.client.Client`. It
+The same methods as :class:`magnum_capi_helm.kubernetes.client.Client`. It
 counts requests, and can be told to fail: for some verbs, kinds or names, a
 number of times or until :meth:`FakeManagement.recover`.
 """
@@ -12,19 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 import json
 import time
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from magnum_capi_helm.management import answers
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import endings
-from magnum_capi_helm.management import items
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import kubeconfig
+from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import faults
 
 T = TypeVar("T")
+#: ``list`` within the class is its method.
+list_: TypeAlias = list[T]
 
 
 #: Requests that change nothing.
@@ -55,7 +56,7 @@ class FakeManagement:
         #: no date.
         self.clock_ahead: float | None = 0.0
         #: What of the kubeconfig ends, or why it can't be used.
-        self.kubeconfig: tuple[endings.Ending, ...] | Exception = ()
+        self.kubeconfig: tuple[kubeconfig.Expiry, ...] | Exception = ()
         #: As the real one.
         self.unreadable: set[str] = set()
         #: Called before each request.
@@ -105,7 +106,7 @@ class FakeManagement:
 
     # The client's methods
 
-    def ends(self) -> tuple[endings.Ending, ...]:
+    def expiries(self) -> tuple[kubeconfig.Expiry, ...]:
         """As the real one."""
         if isinstance(self.kubeconfig, Exception):
             raise self.kubeconfig
@@ -146,18 +147,18 @@ class FakeManagement:
         kind: kinds.Kind,
         namespace: str | None,
         selector: str,
-        take: Callable[[bytes], tuple[client.Some[T], str]],
+        read_page: Callable[[bytes], tuple[list_[T], str]],
         *,
         metadata_only: bool = False,
         cached: bool = False,
-    ) -> client.Some[T]:
+    ) -> list_[T]:
         """As the real one, from the same JSON."""
         found = self.list(
             kind, namespace, selector, metadata_only=metadata_only
         )
         version = self.api_version(kind)
         page = {"apiVersion": version, "metadata": {}, "items": found}
-        return take(json.dumps(page).encode())[0]
+        return read_page(json.dumps(page).encode())[0]
 
     def watch(
         self,
@@ -166,10 +167,10 @@ class FakeManagement:
         version: str,
         *,
         metadata_only: bool = False,
-    ) -> Iterator[items.Event]:
+    ) -> Iterator[bytes]:
         """As a real one that has just started: it knows of no change."""
         self._request("watch", kind)
-        raise answers.ExpiredError("too old resource version (410)")
+        raise responses.ExpiredError("too old resource version (410)")
 
     def api_version(self, kind: kinds.Kind) -> str:
         """The preferred version; none while the kind is not served."""

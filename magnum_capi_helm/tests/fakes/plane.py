@@ -7,21 +7,17 @@ from __future__ import annotations
 import time
 from typing import cast
 
-from magnum_capi_helm import equipment
 from magnum_capi_helm import runtime
-from magnum_capi_helm.cloud import server_faults
-from magnum_capi_helm.delivery import courier
+from magnum_capi_helm import schedules
+from magnum_capi_helm.config import options
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import lease
-from magnum_capi_helm.management import observation
-from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.memory import outages
-from magnum_capi_helm.memory import steady
-from magnum_capi_helm.memory import waits
-from magnum_capi_helm.planes import homes
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.kubernetes import maintenance
+from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import cluster_api
 from magnum_capi_helm.tests.fakes import helm
@@ -54,7 +50,9 @@ class Plane:
     """
 
     def __init__(
-        self, directory: str, home: homes.Home = homes.UNNAMED
+        self,
+        directory: str,
+        home: options.ManagementCluster = options.UNNAMED,
     ) -> None:
         self._directory = directory
         self.home = home
@@ -79,48 +77,48 @@ class Plane:
 
         Each poll reads anew, as polls ten seconds apart do.
         """
-        reads = cast("client.Client", self.management)
+        management = cast("client.Client", self.management)
         runs = cast("helm_client.Helm", self.helm)
-        seen = outages.Outages(steady=self.clock)
+        downtime = maintenance.Downtime(steady=self.clock)
         if self.watched:
-            seen.watching(self.clock() - self.watched)
+            downtime.watched_seconds(self.clock() - self.watched)
         made = runtime.Runtime(
-            management=reads,
+            management=management,
             helm=runs,
             charts=charts.Store(self._directory, self.helm),
-            leases=lease.Leases(reads, holder, self.clock),
-            snapshots=_snapshots(reads, seen, whole=True),
-            health_snapshots=_snapshots(reads, seen, whole=False),
-            backoff=waits.Backoff(self.clock),
-            pending=waits.FirstSeen(self.clock),
-            behind=waits.FirstSeen(self.clock),
-            failures=waits.FirstSeen(self.clock),
-            telling=0.0,
-            rounds=waits.Rounds(self.clock, lambda: 1.0),
-            patience=0.0,
-            long_patience=0.0,
-            leftovers=waits.FirstSeen(self.clock),
-            stuck=waits.FirstSeen(self.clock),
-            refusals=steady.Steady(300.0, self.clock, lambda: 0.5),
-            renewing=waits.Baton(3600.0, self.clock),
-            waiting=steady.Steady(60.0, self.clock, lambda: 0.5),
-            healthy=steady.Steady(900.0, self.clock, lambda: 0.5),
-            server_faults=server_faults.ServerFaults(self.clock),
+            leases=lease.Leases(management, holder, self.clock),
+            snapshots=_snapshots(management, downtime, whole=True),
+            health_snapshots=_snapshots(management, downtime, whole=False),
+            backoff=schedules.Backoff(self.clock),
+            pending_revisions=schedules.AgeTracker(self.clock),
+            behind=schedules.AgeTracker(self.clock),
+            failures=schedules.AgeTracker(self.clock),
+            failure_display=0.0,
+            credential_checks=schedules.Schedule(self.clock, lambda: 1.0),
+            lease_wait=0.0,
+            command_lease_wait=0.0,
+            leftovers=schedules.AgeTracker(self.clock),
+            stuck=schedules.AgeTracker(self.clock),
+            refusal_cache=schedules.PollCache(300.0, self.clock, lambda: 0.5),
+            renewal_lock=schedules.ExpiringLock(3600.0, self.clock),
+            status_cache=schedules.PollCache(60.0, self.clock, lambda: 0.5),
+            health_cache=schedules.PollCache(900.0, self.clock, lambda: 0.5),
+            server_faults=runtime.FaultCache(self.clock),
             turns=self.turns,
-            home=self.home,
-            outages=seen,
-            deliveries=courier.Courier(
+            management_cluster=self.home,
+            downtime=downtime,
+            deliveries=schedules.BackgroundJobs(
                 self.clock, lambda: 0.0, lambda work: work(), self.clock.wall
             ),
         )
-        made.anchor.clock = self.clock
+        made.maintenance.clock = self.clock
         return made
 
 
 def _snapshots(
-    reads: client.Client, seen: outages.Outages, *, whole: bool
-) -> equipment.Snapshots:
-    """Looks that nobody shares who comes later, and only at what it asks."""
-    observer = observation.Observer(reads, whole=whole)
-    read = seen.watched(observer.read)
-    return snapshot.Snapshots(read, max_age=0, again=0, gathering=0)
+    management: client.Client, downtime: maintenance.Downtime, *, whole: bool
+) -> runtime.Snapshots:
+    """Return reads that are not shared with later polls."""
+    reader = reads.Reader(management, whole=whole)
+    read = downtime.recorded(reader.read)
+    return shared_reads.SharedReads(read, max_age=0, again=0, gathering=0)

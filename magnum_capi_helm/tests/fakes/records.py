@@ -20,7 +20,10 @@ SEPARATOR = "\n---\n"
 
 @dataclasses.dataclass(frozen=True)
 class Revision:
-    """A revision of a release, as helm records it."""
+    """A revision of a release, as helm records it.
+
+    :param labels: of the revision before, which helm copies
+    """
 
     release: str
     namespace: str
@@ -29,6 +32,7 @@ class Revision:
     chart_version: str
     values: dict[str, Any]
     build: dict[str, str] = dataclasses.field(default_factory=dict)
+    labels: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def objects(self) -> list[api_server.Object]:
         """The objects of its manifest."""
@@ -58,11 +62,12 @@ class Revision:
                 "name": f"sh.helm.release.v1.{self.release}.v{self.version}",
                 "namespace": self.namespace,
                 "labels": {
+                    "modifiedAt": str(int(time.time())),
+                    **self.labels,
                     "owner": "helm",
                     "name": self.release,
                     "version": str(self.version),
                     "status": self.status,
-                    "modifiedAt": str(int(time.time())),
                 },
             },
             "type": "helm.sh/release.v1",

@@ -22,9 +22,9 @@ from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
 from oslotest import base
 
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import connection
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import connection
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import programs
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import pathlib
 import subprocess
 
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import connection
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import connection
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs

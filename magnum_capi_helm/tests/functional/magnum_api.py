@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import Any
 
 from keystoneauth1 import adapter
@@ -60,12 +61,18 @@ class Magnum:
         return tuple(map(int, number.split(".")))
 
     def find(self, cluster: str) -> dict[str, Any] | None:
-        """A cluster, or None when it is gone."""
+        """Return a cluster, or None when it is gone."""
+        path = f"/clusters/{cluster}"
         try:
-            found: dict[str, Any] = self.call("GET", f"/clusters/{cluster}")
+            row: dict[str, Any] = self.call("GET", path)
         except ka_exceptions.NotFound:
             return None
-        return found
+        except ka_exceptions.BadRequest:
+            # Magnum removes the nodegroups first, and has no valid
+            # master_count until it removes the cluster.
+            time.sleep(1)
+            return self.find(cluster)
+        return row
 
     def nodegroups(self, cluster: str) -> dict[str, dict[str, Any]]:
         """The nodegroups of a cluster, by name."""

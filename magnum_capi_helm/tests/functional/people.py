@@ -14,7 +14,7 @@ from keystoneauth1 import session
 from keystoneauth1.identity import v3
 import yaml
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import magnum_api
 

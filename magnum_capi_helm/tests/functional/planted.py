@@ -18,9 +18,9 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm.management import permissions
-from magnum_capi_helm.tests.chaos import faults
-from magnum_capi_helm.tests.chaos import proxy
+from lab.chaos import faults
+from lab.chaos import proxy
+from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.tests.functional import accounts
 from magnum_capi_helm.tests.functional import programs
 

@@ -21,8 +21,8 @@ LAB = pathlib.Path(os.environ.get("LAB_DIR") or CHECKOUT / ".lab")
 ALONE = (
     f"{__package__}.alone.",
     f"{__package__}.measured.",
-    "magnum_capi_helm.tests.chaos.",
-    "magnum_capi_helm.tests.drills.",
+    "lab.chaos.",
+    "lab.drills.",
 )
 
 
@@ -109,7 +109,7 @@ def command_line(*words: str) -> list[str]:
     return [
         _python(),
         "-m",
-        "magnum_capi_helm.cmd.main",
+        "magnum_capi_helm.cli.main",
         *(f"--config-file={path}" for path in files),
         f"--config-dir={files[0].with_name('conf.d')}",
         *words,

@@ -19,9 +19,9 @@ from typing import Any
 from keystoneauth1 import exceptions as ka_exceptions
 import yaml
 
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import connection
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import connection
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import magnum_api
 from magnum_capi_helm.tests.functional import people
 from magnum_capi_helm.tests.functional import programs
@@ -154,7 +154,7 @@ class HeldCase(people.PeopleCase):
 
 
 class ReplaceTest(HeldCase):
-    """``credentials replace``, by an operator who logs in as a member."""
+    """``cluster credentials``, by an operator who logs in as a member."""
 
     def test_a_deletion_whose_owner_is_gone_goes_on(self) -> None:
         """Only that the Secret has a new credential; not that it is used."""
@@ -166,7 +166,7 @@ class ReplaceTest(HeldCase):
         self.keystone.delete(f"/users/{first}")
         self.magnum.call("DELETE", f"/clusters/{cluster}")
         self.until_reason(cluster, f"user {first} is deleted")
-        self.until_reason(cluster, f"credentials replace {cluster}")
+        self.until_reason(cluster, f"cluster credentials {cluster}")
 
         dead = (cluster, "--dead", "--apply")
         self.assertEqual("changed", self.replace(heir, *dead)[0])
@@ -219,7 +219,7 @@ class ReplaceTest(HeldCase):
         [path] = self.create_tempfiles([("clouds", clouds)], ".yaml")
         done = subprocess.run(
             programs.command_line(
-                *("credentials", "replace", "--os-cloud", "someone"),
+                *("cluster", "credentials", "--os-cloud", "someone"),
                 *("-f", "json", *words),
             ),
             cwd=programs.CHECKOUT,

@@ -10,7 +10,7 @@ from typing import Any
 from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import magnum_api
@@ -225,7 +225,10 @@ class HandsOffTest(base.LabCase):
             kinds.SECRET, self.namespace, f"owner=helm,name={release}"
         ):
             self._remove(kinds.SECRET, secret["metadata"]["name"])
-        for name in (names.intent(release), names.server_groups(release)):
+        for name in (
+            names.desired_state(release),
+            names.server_groups(release),
+        ):
             self._remove(kinds.SECRET, name)
         self._remove(kinds.LEASE, names.lease(release))
         self._remove(kinds.CLUSTER, release)

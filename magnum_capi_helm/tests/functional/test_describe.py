@@ -12,8 +12,8 @@ from typing import Any
 
 from rich import console
 
-from magnum_capi_helm.cmd import leaves
-from magnum_capi_helm.status import branch
+from magnum_capi_helm.cli import tree_output
+from magnum_capi_helm.status import tree
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional import records
@@ -170,7 +170,7 @@ class DescribeTest(base.LabCase):
         general = _branch(json.loads(_general(json.dumps(found))))
         out = io.StringIO()
         console.Console(file=out, width=_WIDTH, color_system=None).print(
-            leaves.drawn(general)
+            tree_output._tree(general)
         )
         lines = out.getvalue().splitlines()
         return "".join(f"{each.rstrip()}\n" for each in lines)
@@ -181,11 +181,11 @@ def _walk(found: dict[str, Any]) -> list[dict[str, Any]]:
     return [found, *below]
 
 
-def _branch(found: dict[str, Any]) -> branch.Branch:
-    return branch.Branch(
+def _branch(found: dict[str, Any]) -> tree.Branch:
+    return tree.Branch(
         found["kind"],
         found["name"],
-        branch.State(found["state"]),
+        tree.State(found["state"]),
         found["note"],
         found["reason"],
         tuple(map(_branch, found["children"])),

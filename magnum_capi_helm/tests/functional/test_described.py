@@ -13,8 +13,8 @@ from typing import Any
 
 from keystoneauth1 import adapter
 
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 

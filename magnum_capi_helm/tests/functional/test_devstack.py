@@ -53,7 +53,7 @@ set -eu
 source "$0/tools/management-cluster/download.sh"
 source "$0/tools/management-cluster/driver-user.sh"
 KUBECONFIG_FILE=$1 DRIVER_KUBECONFIG=$2 DRY_RUN=""
-make_driver_user "$0/magnum_capi_helm/management/permissions.yaml"
+make_driver_user "$0/magnum_capi_helm/kubernetes/permissions.yaml"
 """
 _CONF = programs.LAB / "cloud" / "magnum" / "magnum.conf"
 _PROPERTIES = ("os_distro", "kube_version", "magnum_driver")

@@ -11,7 +11,7 @@ import os
 import subprocess
 from typing import Any
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base

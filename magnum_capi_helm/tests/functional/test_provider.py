@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import base
 
 _SERVER = kinds.Kind(
@@ -69,6 +69,12 @@ class ProviderTest(base.LabCase):
         found: dict[str, Any] = self.until(failed, 180)
         return found
 
+    def _judged(self, release: str) -> dict[str, Any] | None:
+        """Return the worker's OpenStackMachine once it has conditions."""
+        (machine,) = self._of_workers(kinds.OPENSTACK_MACHINE, release)
+        judged = machine.get("status", {}).get("conditions")
+        return machine if judged else None
+
     def test_only_nova_says_why_no_host_fits(self) -> None:
         release = self._release(
             self.cluster(self.template(flavor_id="m1.worker.nohost"))
@@ -88,7 +94,8 @@ class ProviderTest(base.LabCase):
             },
             status,
         )
-        (machine,) = self._of_workers(kinds.OPENSTACK_MACHINE, release)
+        # The provider writes the machine's status after the server's.
+        machine = self.until(lambda: self._judged(release), 60)
         self.assertEqual(
             machine["metadata"]["name"], server["metadata"]["name"]
         )

@@ -8,7 +8,7 @@ import io
 
 from testtools import content
 
-from magnum_capi_helm.tests.documents import reader
+from lab.documents import reader
 from magnum_capi_helm.tests.functional import base
 
 

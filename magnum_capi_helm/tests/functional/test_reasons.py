@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import base
 
 ADDON_FAULT = "lab.example.org/fail"

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm.chart import drift
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.chart import diff
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import view
@@ -30,7 +30,9 @@ class RepairTest(test_resize.ResizeCase):
         self.complete()
         self.assertEqual({}, self.differences())
         scope = (self.namespace, self.release)
-        self.assertFalse(repair.needed(releases.revisions(self.plane, *scope)))
+        self.assertFalse(
+            repair.needed(helm_records.revisions(self.plane, *scope))
+        )
         self.assertEqual(
             before, {*self.machines(), *self.machines("control-plane")}
         )
@@ -38,8 +40,8 @@ class RepairTest(test_resize.ResizeCase):
     def differences(self) -> dict[str, Any]:
         """What live objects have otherwise than the newest manifest."""
         scope = (self.namespace, self.release)
-        newest = releases.revisions(self.plane, *scope)[-1]
-        manifest = releases.read(self.plane, *scope, newest.version)
+        newest = helm_records.revisions(self.plane, *scope)[-1]
+        manifest = helm_records.read(self.plane, *scope, newest.version)
         assert manifest is not None
         found: dict[str, Any] = {}
         for each in manifest.objects:
@@ -47,7 +49,7 @@ class RepairTest(test_resize.ResizeCase):
             assert kind is not None, each["kind"]
             name = view.name_of(each)
             live = self.plane.get(kind, self.namespace, name)
-            change = drift.change(each, live) if live else "gone"
+            change = diff.find_drift(each, live) if live else "gone"
             if change:
                 found[f"{kind.name} {name}"] = change
         return found
@@ -57,8 +59,8 @@ class RepairTest(test_resize.ResizeCase):
         scope = (self.namespace, self.release)
         self.ask(1)
         self.complete()
-        newest = releases.revisions(self.plane, *scope)[-1].version
-        releases.give_up(self.plane, *scope, newest)
+        newest = helm_records.revisions(self.plane, *scope)[-1].version
+        helm_records.give_up(self.plane, *scope, newest)
         # The one before it is the last that was deployed.
         self._label(newest - 1, "deployed")
 

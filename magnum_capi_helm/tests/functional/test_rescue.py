@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import base64
 
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.functional import programs
@@ -46,7 +46,7 @@ class RescueTest(test_resize.ResizeCase):
         :returns: the number of the revision
         """
         scope = (self.namespace, self.release)
-        newest = releases.revisions(self.plane, *scope)[-1].version
+        newest = helm_records.revisions(self.plane, *scope)[-1].version
         record = names.helm_record(self.release, newest)
         secret = self.plane.get(kinds.SECRET, self.namespace, record)
         assert secret is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
 

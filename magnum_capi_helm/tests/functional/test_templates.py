@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import encryption_key
-from magnum_capi_helm.management import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests import data
 from magnum_capi_helm.tests.contract import rendering

@@ -9,7 +9,7 @@ from typing import Any
 
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
@@ -127,7 +127,7 @@ class UpgradeTest(base.LabCase):
             120,
         )
         self.assertEqual(bad, self._cluster_shown()["cluster_template_id"])
-        programs.command("rollback", self.uuid, "--apply")
+        programs.command("cluster", "rollback", self.uuid, "--apply")
         self._complete()
         self.assertEqual(
             self.new, self._cluster_shown()["cluster_template_id"]

@@ -9,8 +9,8 @@ from typing import Any
 
 from keystoneauth1 import adapter
 
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import walk_requests

@@ -45,12 +45,12 @@ PURE_MAY_IMPORT = {
 
 #: Library -> the modules that may import it.
 OWNERS = {
-    "pykube": {"management.connection"},
+    "pykube": {"kubernetes.connection"},
     "pyhelm3": {"helm.command"},
     "openstack": {"cloud.sessions"},
     "keystoneclient": {"cloud.keystone"},
-    "prometheus_client": {"metrics.exposition"},
-    "rich": {"cmd.leaves"},
+    "prometheus_client": {"metrics"},
+    "rich": {"cli.tree_output"},
 }
 
 

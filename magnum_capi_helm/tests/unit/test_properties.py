@@ -16,7 +16,6 @@ from magnum_capi_helm import features
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
-from magnum_capi_helm.model import unknown_labels
 
 #: Kubernetes' DNS label, RFC 1123.
 _DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -114,9 +113,7 @@ class LabelsTest(base.BaseTestCase):
             sorted(strange),
             [
                 each.name
-                for each in unknown_labels.unknown(
-                    features.LABELS, (), strange
-                )
+                for each in labels.find_unknown(features.LABELS, (), strange)
             ],
         )
 

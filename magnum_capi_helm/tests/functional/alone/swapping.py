@@ -9,8 +9,8 @@ import os
 import subprocess
 from typing import Any
 
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 

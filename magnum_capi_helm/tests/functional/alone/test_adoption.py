@@ -15,7 +15,7 @@ from typing import Any
 from keystoneauth1 import adapter
 import yaml
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import database
 from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional.alone import swapping

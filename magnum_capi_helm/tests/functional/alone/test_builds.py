@@ -12,7 +12,7 @@ import pathlib
 import tarfile
 from typing import Any
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
@@ -72,7 +72,8 @@ class BuildTest(base.LabCase):
     def _assert_rollout_names_the_machines(self) -> None:
         """The way out that the refusal names; nothing is written."""
         shown = programs.command(
-            "rollout",
+            "cluster",
+            "apply",
             "--chart-version",
             _VERSION,
             "--allow-replacement",
@@ -95,7 +96,7 @@ class BuildTest(base.LabCase):
             f"openstack-cluster {_VERSION}",
             "another build",
             "sha256",
-            "magnum-capi-helm rollout",
+            "magnum-capi-helm cluster apply",
         ):
             self.assertIn(each, reason)
         workers = self._group("default-worker")

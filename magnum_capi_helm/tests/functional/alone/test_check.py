@@ -22,7 +22,7 @@ from magnum_capi_helm.tests.functional import programs
 from magnum_capi_helm.tests.functional import records
 
 _LABS = programs.LAB / "cloud" / "magnum" / "magnum.conf"
-_PROGRAM = (sys.executable, "-m", "magnum_capi_helm.cmd.main")
+_PROGRAM = (sys.executable, "-m", "magnum_capi_helm.cli.main")
 #: A line of ``check -f json``.
 _Line = Mapping[str, str]
 #: Of a management cluster that is well, with the versions and the host.

@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-import fixtures
 from prometheus_client import parser
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.functional import base
@@ -82,35 +80,38 @@ class DayTwoTest(base.LabCase):
         self.assertEqual([], json.loads(found))
 
     def _is_frozen_and_thawed(self) -> None:
-        programs.command("freeze", "--reason", "etcd moves", "--apply")
-        self.addCleanup(programs.command, "thaw", "--apply")
+        words = ("freeze", "--reason", "etcd moves", "--apply")
+        programs.command("management-cluster", *words)
+        thaw = ("management-cluster", "thaw", "--apply")
+        self.addCleanup(programs.command, *thaw)
         path = f"/clusters/{self.uuid}/actions/resize"
         self.magnum.call("POST", path, {"node_count": 2})
         refused = self.until_status(self.uuid, ("UPDATE_FAILED",))
         self.assertIn("etcd moves", refused["status_reason"])
-        programs.command("thaw", "--apply")
+        programs.command(*thaw)
         done = self.until_status(self.uuid, ("UPDATE_COMPLETE",))
         self.assertEqual(1, done["node_count"])
 
     def _what_is_lost_comes_back(self) -> None:
-        folder = self.useFixture(fixtures.TempDir()).path
-        programs.command("export", self.uuid, "--directory", folder)
-        lost = (kinds.SECRET, self.namespace, names.intent(self.release))
-        before = self._data(*lost)
-        self.plane.delete(*lost)
-        line = self._line("import", folder, "--apply")
-        self.assertEqual("changed", line["Result"], str(line))
-        self.assertEqual(before, self._data(*lost))
-
-    def _data(self, kind: kinds.Kind, namespace: str, name: str) -> Any:
-        return (self.plane.get(kind, namespace, name) or {}).get("data")
+        """An operator puts the desired state back from a backup."""
+        secret = (
+            kinds.SECRET,
+            self.namespace,
+            names.desired_state(self.release),
+        )
+        backup = self.plane.get(*secret)
+        assert backup is not None
+        self.plane.delete(*secret)
+        for field in ("uid", "resourceVersion", "creationTimestamp"):
+            del backup["metadata"][field]
+        self.plane.create(kinds.SECRET, backup)
 
     def _tells_the_way_to_the_cloud(self) -> None:
-        line = self._line("credentials", "refresh", self.uuid)
+        line = self._line("cluster", "apply", "--cloud-settings", self.uuid)
         self.assertEqual("nothing to do", line["Result"], str(line))
 
     def _is_rolled_out(self) -> None:
-        words = ("rollout", "--values-files", self.uuid)
+        words = ("cluster", "apply", "--values-files", self.uuid)
         self.assertEqual("would change", self._line(*words)["Result"])
         line = self._line(*words, "--apply")
         self.assertEqual("changed", line["Result"], str(line))
@@ -119,7 +120,8 @@ class DayTwoTest(base.LabCase):
         self.assertEqual("UPDATE_COMPLETE", row["status"], str(row))
 
     def _is_renewed(self, before: dict[str, bool]) -> None:
-        words = ("renew", self.uuid, "--within", "400")
+        renewal = ("--certificates", "--within", "400", self.uuid)
+        words = ("cluster", "apply", *renewal)
         self.assertEqual("would change", self._line(*words)["Result"])
         line = self._line(*words, "--apply")
         self.assertEqual("changed", line["Result"], str(line))

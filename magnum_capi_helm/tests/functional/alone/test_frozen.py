@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from magnum_capi_helm import features
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs

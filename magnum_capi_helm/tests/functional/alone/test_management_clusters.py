@@ -7,8 +7,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 

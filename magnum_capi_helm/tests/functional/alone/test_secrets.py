@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import beside

@@ -16,8 +16,8 @@ from magnum.objects import cluster as cluster_object
 
 from magnum_capi_helm import driver
 from magnum_capi_helm import runtime
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import connection
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import connection
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
 
@@ -39,7 +39,7 @@ class _Counted:
         self._inner = inner
         self.server = inner.server
         self.requests = 0
-        self.ends = inner.ends
+        self.expiries = inner.expiries
 
     def request(
         self, method: str, version: str, url: str = "", **options: Any

@@ -8,17 +8,17 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.chart import addon_templates
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.model import errors
 
 
 class RefuseTest(base.BaseTestCase):
     def test_what_is_text_passes(self) -> None:
-        for values in (
+        for given in (
             None,
             {"a": "b", "c": [1, True, None, "{d}"], "e": {"f": "} }"}},
         ):
-            addon_templates.refuse(values, "addons")
+            values.refuse_templates(given, "addons")
 
     def test_what_opens_a_template_is_refused_with_its_path(self) -> None:
         rows: tuple[tuple[Any, str], ...] = (
@@ -26,11 +26,11 @@ class RefuseTest(base.BaseTestCase):
             ({"a": {"b": ["{% x %}"]}}, "addons.a.b='{% x %}'"),
             ({"{# x #}": 1}, "addons='{# x #}'"),
         )
-        for values, where in rows:
+        for given, where in rows:
             error = self.assertRaises(
                 errors.InvalidInput,
-                addon_templates.refuse,
-                values,
+                values.refuse_templates,
+                given,
                 "addons",
             )
             self.assertEqual(

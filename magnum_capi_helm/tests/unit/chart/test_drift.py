@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from oslotest import base
 
-from magnum_capi_helm.chart import drift
+from magnum_capi_helm.chart import diff
 
 V1 = "cluster.x-k8s.io/v1beta1"
 
@@ -113,21 +113,21 @@ class DriftTest(base.BaseTestCase):
             change = wanted if change is None else change
             self.assertEqual(
                 {"spec": change} if change else {},
-                drift.change(deployment(**wanted), live(**found)),
+                diff.find_drift(deployment(**wanted), live(**found)),
                 name,
             )
 
     def test_a_group_of_the_autoscaler_keeps_its_count(self) -> None:
         scaled = deployment()
         del scaled["spec"]["replicas"]
-        self.assertEqual({}, drift.change(scaled, live(replicas=9)))
+        self.assertEqual({}, diff.find_drift(scaled, live(replicas=9)))
 
     def test_labels_and_annotations_of_the_manifest(self) -> None:
         found = live()
         found["metadata"]["labels"]["part"] = "other"
         self.assertEqual(
             {"metadata": {"labels": {"part": "worker"}}},
-            drift.change(deployment(), found),
+            diff.find_drift(deployment(), found),
         )
 
     def test_what_belongs_to_controllers_stays(self) -> None:
@@ -137,7 +137,7 @@ class DriftTest(base.BaseTestCase):
                 "kind": kind,
             }
             found = live(controlPlaneEndpoint={"host": "10.0.0.1", "port": 1})
-            self.assertEqual({}, drift.change(wanted, found), kind)
+            self.assertEqual({}, diff.find_drift(wanted, found), kind)
 
     def test_kinds_that_helm_or_nobody_changes(self) -> None:
         for version, kind in (
@@ -151,7 +151,9 @@ class DriftTest(base.BaseTestCase):
             ("bootstrap.cluster.x-k8s.io/v1beta1", "KubeadmConfigTemplate"),
         ):
             wanted = {**deployment(), "apiVersion": version, "kind": kind}
-            self.assertEqual({}, drift.change(wanted, live(replicas=9)), kind)
+            self.assertEqual(
+                {}, diff.find_drift(wanted, live(replicas=9)), kind
+            )
 
     def test_kinds_that_helm_does_not_look_at(self) -> None:
         for version, kind in (
@@ -162,12 +164,12 @@ class DriftTest(base.BaseTestCase):
             wanted = {**deployment(), "apiVersion": version, "kind": kind}
             self.assertEqual(
                 {"spec": {"replicas": 2}},
-                drift.change(wanted, live(replicas=9)),
+                diff.find_drift(wanted, live(replicas=9)),
                 kind,
             )
 
     def test_paths_name_no_values(self) -> None:
         change = {"spec": {"a": {"b": "secret"}, "c": []}, "data": {}}
         self.assertEqual(
-            ["spec.a.b", "spec.c", "data"], list(drift.paths(change))
+            ["spec.a.b", "spec.c", "data"], list(diff.drift_paths(change))
         )

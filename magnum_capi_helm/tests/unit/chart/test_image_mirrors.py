@@ -8,7 +8,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.chart import image_mirrors
+from magnum_capi_helm.chart import overlays
 
 URL = "https://charts.example.org"
 
@@ -50,7 +50,7 @@ class WithRepositoryTest(base.BaseTestCase):
                     "etcdDefrag": {"chart": {"repo": URL}},
                 }
             },
-            image_mirrors.with_repository({}, DEFAULTS, URL),
+            overlays.with_repository({}, DEFAULTS, URL),
         )
 
     def test_what_the_values_say_stays(self) -> None:
@@ -82,7 +82,7 @@ class WithRepositoryTest(base.BaseTestCase):
                     },
                 }
             },
-            image_mirrors.with_repository(values, DEFAULTS, URL),
+            overlays.with_repository(values, DEFAULTS, URL),
         )
 
     def test_what_comes_from_git_is_switched_off(self) -> None:
@@ -95,14 +95,14 @@ class WithRepositoryTest(base.BaseTestCase):
                     }
                 }
             },
-            image_mirrors.with_repository({}, INTEL, URL),
+            overlays.with_repository({}, INTEL, URL),
         )
 
     def test_what_comes_from_a_git_of_one_s_own_is_not(self) -> None:
         for own in ({"enabled": True}, {"repo": {"url": "https://git"}}):
             addon = {"xpuManagerMonitoring": own}
             values = {"addons": {"intelDevicePlugin": addon}}
-            found = image_mirrors.with_repository(values, INTEL, URL)["addons"]
+            found = overlays.with_repository(values, INTEL, URL)["addons"]
             self.assertEqual(
                 own, found["intelDevicePlugin"]["xpuManagerMonitoring"]
             )
@@ -111,21 +111,19 @@ class WithRepositoryTest(base.BaseTestCase):
         values = {"addons": {"cni": {"type": "calico"}}}
         for url in (None, ""):
             self.assertEqual(
-                values, image_mirrors.with_repository(values, DEFAULTS, url)
+                values, overlays.with_repository(values, DEFAULTS, url)
             )
 
     def test_a_chart_without_addons_needs_none(self) -> None:
-        self.assertEqual(
-            {"a": 1}, image_mirrors.with_repository({"a": 1}, {}, URL)
-        )
+        self.assertEqual({"a": 1}, overlays.with_repository({"a": 1}, {}, URL))
 
     def test_a_second_time_changes_nothing(self) -> None:
-        once = image_mirrors.with_repository({}, DEFAULTS, URL)
-        again = image_mirrors.with_repository(once, DEFAULTS, "https://other")
+        once = overlays.with_repository({}, DEFAULTS, URL)
+        again = overlays.with_repository(once, DEFAULTS, "https://other")
         self.assertEqual(once, again)
 
     def test_what_it_is_given_stays_as_it_is(self) -> None:
         values: dict[str, Any] = {"addons": {"cni": {"calico": {}}}}
         given = copy.deepcopy((values, DEFAULTS))
-        image_mirrors.with_repository(values, DEFAULTS, URL)
+        overlays.with_repository(values, DEFAULTS, URL)
         self.assertEqual(given, (values, DEFAULTS))

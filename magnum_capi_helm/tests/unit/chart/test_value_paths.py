@@ -38,7 +38,7 @@ class ValuePathsTest(base.BaseTestCase):
         self.assertLessEqual(
             {
                 version
-                for version in value_paths.versions()
+                for version in value_paths.chart_versions()
                 if value_paths.changed(version)
             },
             set(VERSIONS),

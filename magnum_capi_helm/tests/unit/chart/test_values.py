@@ -179,7 +179,7 @@ class GroupsTest(base.BaseTestCase):
         """The groups afterwards; the rest, and BEFORE, must not change."""
         before = copy.deepcopy(self.BEFORE)
         found = values.with_groups(
-            before, whole, desired_state.Parked(**parked)
+            before, whole, desired_state.PendingRequests(**parked)
         )
         self.assertEqual(self.BEFORE, before)
         self.assertEqual("1.34.2", found["kubernetesVersion"])
@@ -200,7 +200,9 @@ class GroupsTest(base.BaseTestCase):
         master = dataclasses.replace(group("m", 3), control_plane=True)
         self.assertEqual(
             {"controlPlane": {"machineCount": 3, "machineFlavor": "m1"}},
-            values.with_groups(before, rows(master), desired_state.Parked()),
+            values.with_groups(
+                before, rows(master), desired_state.PendingRequests()
+            ),
         )
 
     def test_new_groups_come_last_with_what_is_parked(self) -> None:
@@ -260,7 +262,7 @@ class GroupsTest(base.BaseTestCase):
             self.assertEqual(
                 expected,
                 values.with_groups(
-                    foreign, rows(group("a")), desired_state.Parked()
+                    foreign, rows(group("a")), desired_state.PendingRequests()
                 ),
             )
 

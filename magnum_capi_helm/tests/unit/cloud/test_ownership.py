@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm.cloud import ownership
+from magnum_capi_helm.cloud import leftovers
 
 _CLUSTER = "cinder.csi.openstack.org/cluster"
 _KEEP = "janitor.capi.azimuth-cloud.com/keep"
@@ -22,7 +22,7 @@ class OwnershipTest(base.BaseTestCase):
             ("k8s-clusterapi-cluster-ns-a-1-kubeapi", "a-1", False),
             ("my_kube_service_a-1_default_web", "a-1", False),
         ):
-            found = ownership.balances(name, release)
+            found = leftovers.balances(name, release)
             self.assertEqual(expected, found, name)
 
     def test_load_balancers_that_clusters_share(self) -> None:
@@ -32,7 +32,7 @@ class OwnershipTest(base.BaseTestCase):
             (["kube_service_a-1_default_web", "kube_service_b_x_y"], True),
             (["kube_service_a-1-b_default_web"], True),
         ):
-            found = ownership.shared(tags, "a-1")
+            found = leftovers.shared(tags, "a-1")
             self.assertEqual(expected, found, str(tags))
 
     def test_floating_ips(self) -> None:
@@ -45,7 +45,7 @@ class OwnershipTest(base.BaseTestCase):
             ("for me, from cluster a-1", False),
             ("", False),
         ):
-            found = ownership.addresses(description, "a-1")
+            found = leftovers.addresses(description, "a-1")
             self.assertEqual(expected, found, description)
 
     def test_security_groups(self) -> None:
@@ -56,7 +56,7 @@ class OwnershipTest(base.BaseTestCase):
             ("Cluster API managed group", False),
             ("", False),
         ):
-            found = ownership.guards(description, "a-1")
+            found = leftovers.guards(description, "a-1")
             self.assertEqual(expected, found, description)
 
     def test_volumes_and_snapshots(self) -> None:
@@ -67,5 +67,5 @@ class OwnershipTest(base.BaseTestCase):
             ({_CLUSTER: "a-1-b"}, False),
             ({}, False),
         ):
-            found = ownership.stores(metadata, "a-1")
+            found = leftovers.stores(metadata, "a-1")
             self.assertEqual(expected, found, str(metadata))

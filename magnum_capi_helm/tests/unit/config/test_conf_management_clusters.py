@@ -13,28 +13,33 @@ from oslo_config import fixture
 from oslotest import base
 
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.config import options
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.planes import home_options
-from magnum_capi_helm.planes import homes
 
 
 class ManagementClustersTest(base.BaseTestCase):
     def _found(
         self, names: list[str], **groups: dict[str, Any]
-    ) -> tuple[homes.Home, ...]:
+    ) -> tuple[options.ManagementCluster, ...]:
         config = self.useFixture(fixture.Config(conf.CONF))
         config.config(group="capi_helm", management_clusters=names)
-        for name, options in groups.items():
+        for name, chosen in groups.items():
             group = f"capi_helm_management_{name}"
-            config.register_opts(home_options.OPTIONS, group=group)
-            config.config(group=group, **options)
+            config.register_opts(
+                options.MANAGEMENT_CLUSTER_OPTIONS, group=group
+            )
+            config.config(group=group, **chosen)
         return conf.management_clusters()
 
     def test_without_a_list_there_is_one_without_a_name(self) -> None:
         config = self.useFixture(fixture.Config(conf.CONF))
         config.config(group="capi_helm", kubeconfig_file="/etc/kube")
         self.assertEqual(
-            (homes.Home("", "/etc/kube", "[capi_helm] kubeconfig_file"),),
+            (
+                options.ManagementCluster(
+                    "", "/etc/kube", "[capi_helm] kubeconfig_file"
+                ),
+            ),
             conf.management_clusters(),
         )
 
@@ -52,7 +57,7 @@ class ManagementClustersTest(base.BaseTestCase):
         )
         self.assertEqual(
             (
-                homes.Home(
+                options.ManagementCluster(
                     name="east",
                     kubeconfig="/e",
                     option="[capi_helm_management_east] kubeconfig_file",
@@ -61,7 +66,7 @@ class ManagementClustersTest(base.BaseTestCase):
                     zones=("az1", "az2"),
                     only_labelled=True,
                 ),
-                homes.Home(
+                options.ManagementCluster(
                     name="west-2",
                     kubeconfig="/w",
                     option="[capi_helm_management_west-2] kubeconfig_file",

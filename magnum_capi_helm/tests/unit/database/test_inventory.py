@@ -64,8 +64,8 @@ RELEASES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 _REFUSED = (
-    "warning: credential refused, or gone: magnum-capi-helm credentials "
-    "replace gives the cluster another one"
+    "warning: credential refused, or gone: magnum-capi-helm cluster "
+    "credentials gives the cluster another one"
 )
 _STALE = "stale: the cloud's endpoint, region, interface or CA has changed"
 _EXPIRES = "warning: certificates: they expire"

@@ -20,9 +20,8 @@ import fixtures
 from oslotest import base
 
 import magnum_capi_helm
-from magnum_capi_helm.delivery import sender
-from magnum_capi_helm.delivery import settings
-from magnum_capi_helm.delivery import signing
+from magnum_capi_helm import delivery as deliveries
+from magnum_capi_helm.config import delivery as delivery_config
 from magnum_capi_helm.tests.unit.delivery import pki
 
 KEY, FORMER = b"k" * 32, b"f" * 32
@@ -82,13 +81,13 @@ class ReceiverTest(base.BaseTestCase):
         **body: Any,
     ) -> str:
         """Send one as the driver does; empty, or why it was refused."""
-        options = settings.Settings(
+        options = delivery_config.Settings(
             url=f"https://127.0.0.1:{self.port}/",
             host="127.0.0.1",
             port=self.port,
             keys=keys,
             ca_file=str(self.ca),
-            user=settings.User("limited", "portal", (), 1.0),
+            user="admin",
             timeout=30.0,
             interval=60.0,
         )
@@ -102,12 +101,16 @@ class ReceiverTest(base.BaseTestCase):
             }
         ).encode()
         moment = time.time() if now is None else now
-        headers = signing.headers(keys, delivery, moment, content)
-        with contextlib.suppress(sender.NotDeliveredError):
-            sender.post(options, headers, content)
+        headers = deliveries.signature(keys, delivery, moment, content)
+        with contextlib.suppress(deliveries.NotDeliveredError):
+            deliveries.post(options, headers, content)
             return ""
         error = self.assertRaises(
-            sender.NotDeliveredError, sender.post, options, headers, content
+            deliveries.NotDeliveredError,
+            deliveries.post,
+            options,
+            headers,
+            content,
         )
         return str(error).rpartition(" ")[2]
 
@@ -198,4 +201,4 @@ class ReceiverTest(base.BaseTestCase):
         path.write_text(f"whsec_{text}\n{base64.b64encode(FORMER).decode()}\n")
         path.chmod(0o600)
         self.assertEqual([KEY, FORMER], self.sample.read_keys(str(path)))
-        self.assertEqual((KEY, FORMER), signing.keys(str(path)))
+        self.assertEqual((KEY, FORMER), delivery_config.read_keys(str(path)))

@@ -9,6 +9,7 @@ import dataclasses
 import types
 from typing import Any
 
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import placement
 from magnum_capi_helm.model import cluster_spec
@@ -101,6 +102,7 @@ def resolved(given: dict[str, str]) -> cluster_spec.Cluster:
     )
     cloud: Any = _Cloud()
     wanted = resolve_cluster.resolve(cluster, cloud, "demo-1")
+    values.checked(wanted)
     groups = (wanted.control_plane, *wanted.node_groups)
     made = placement.server_groups(groups)
     return placement.with_server_groups(wanted, made)

@@ -107,7 +107,7 @@ class ApiServerTest(base.BaseTestCase):
         for version in ("0.10.1", "0.11.0", "0.23.0", "0.24.0", "0.27.0"):
             cluster = specs.cluster(given, chart=specs.chart(version))
             try:
-                values.check(cluster)
+                values.checked(cluster)
                 outcomes[version] = ""
             except errors.LabelError as error:
                 outcomes[version] = str(error)

@@ -12,7 +12,6 @@ from oslotest import base
 
 from magnum_capi_helm import features
 from magnum_capi_helm.features import arguments
-from magnum_capi_helm.features import owned_arguments
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -198,10 +197,10 @@ class ComponentsTest(base.BaseTestCase):
         named = {
             word
             for table in (
-                owned_arguments.API_SERVER,
-                owned_arguments.CONTROLLER_MANAGER,
-                owned_arguments.SCHEDULER,
-                owned_arguments.KUBELET,
+                arguments._API_SERVER,
+                arguments._CONTROLLER_MANAGER,
+                arguments._SCHEDULER,
+                arguments._KUBELET_ARGUMENTS,
             )
             for why in table.values()
             for word in re.findall(r"see (\w+_\w+)", why)

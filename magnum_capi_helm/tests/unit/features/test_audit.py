@@ -17,7 +17,7 @@ from magnum_capi_helm.features import audit
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.resolve import site
+from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.tests.unit.features import specs
 
 ENABLED = {"audit_log_enabled": "true"}
@@ -217,7 +217,7 @@ class PolicyFileTest(base.BaseTestCase):
         path = pathlib.Path(self.create_tempfiles([("policy", text)])[0])
         self.config.config(group="capi_helm", audit_policy_file=str(path))
         found = specs.parsed(ENABLED if given is None else given)
-        return site.site(found).audit_policy
+        return operator_files.site(found).audit_policy
 
     def test_the_operators_policy_is_read_where_there_is_a_log(self) -> None:
         text = (

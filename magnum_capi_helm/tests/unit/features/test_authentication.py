@@ -17,7 +17,7 @@ from magnum_capi_helm.features import authentication
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.resolve import site
+from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.tests.unit.features import specs
 
 CREDENTIAL = {
@@ -86,18 +86,18 @@ class PolicyFileTest(base.BaseTestCase):
         self.config.config(
             group="kubernetes", keystone_auth_default_policy=str(self.path)
         )
-        return site.site(found or self.ON).keystone_policy
+        return operator_files.site(found or self.ON).keystone_policy
 
     def test_its_rules_are_passed_on(self) -> None:
         self.path.write_text(json.dumps(RULES, indent=3))
         self.assertEqual(json.dumps(RULES), self._configured())
 
     def test_magnums_default_path_needs_no_file(self) -> None:
-        self.assertIsNone(site.site(self.ON).keystone_policy)
+        self.assertIsNone(operator_files.site(self.ON).keystone_policy)
 
     def test_an_empty_path_is_no_policy(self) -> None:
         self.config.config(group="kubernetes", keystone_auth_default_policy="")
-        self.assertIsNone(site.site(self.ON).keystone_policy)
+        self.assertIsNone(operator_files.site(self.ON).keystone_policy)
 
     def test_a_chosen_path_without_a_policy_is_the_operators_fault(
         self,

@@ -15,7 +15,7 @@ from magnum_capi_helm.features import nodes
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import groups
-from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -61,7 +61,7 @@ def resolved(
         row,
         cast("catalogue.Cloud", known),
         "demo-1",
-        requested.cluster_labels(cluster),
+        requested_labels.cluster_labels(cluster),
     )
 
 

@@ -9,7 +9,7 @@ import dataclasses
 from oslotest import base
 
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.features import disks
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
@@ -45,17 +45,21 @@ class DisksTest(base.BaseTestCase):
     def test_a_machine_formats_and_mounts_its_volume(self) -> None:
         cluster = specs.cluster(control_plane=specs.group(container_disk=DISK))
         self.assertEqual(
-            {"controlPlane": MACHINE}, disks.TOPIC.cluster(cluster)
+            {"controlPlane": MACHINE}, nodes.CONTAINER_STORAGE.cluster(cluster)
         )
         self.assertEqual(
             MACHINE,
-            disks.TOPIC.group(cluster, specs.group(container_disk=DISK)),
+            nodes.CONTAINER_STORAGE.group(
+                cluster, specs.group(container_disk=DISK)
+            ),
         )
 
     def test_without_a_size_there_is_none(self) -> None:
         cluster = specs.cluster()
-        self.assertEqual({}, disks.TOPIC.cluster(cluster))
-        self.assertEqual({}, disks.TOPIC.group(cluster, specs.group()))
+        self.assertEqual({}, nodes.CONTAINER_STORAGE.cluster(cluster))
+        self.assertEqual(
+            {}, nodes.CONTAINER_STORAGE.group(cluster, specs.group())
+        )
 
     def test_it_is_in_the_zone_of_the_machines_other_volumes(self) -> None:
         group = specs.group(
@@ -70,7 +74,7 @@ class DisksTest(base.BaseTestCase):
                     "availabilityZone": "ssd-zone",
                 }
             },
-            disks.TOPIC.group(specs.cluster(), group)[
+            nodes.CONTAINER_STORAGE.group(specs.cluster(), group)[
                 "additionalBlockDevices"
             ],
         )
@@ -102,7 +106,9 @@ class DisksTest(base.BaseTestCase):
     def refused(self, group: cluster_spec.NodeGroup) -> str:
         cluster = specs.cluster(node_groups=(group,))
         return str(
-            self.assertRaises(errors.InvalidInput, disks.TOPIC.check, cluster)
+            self.assertRaises(
+                errors.InvalidInput, nodes.CONTAINER_STORAGE.check, cluster
+            )
         )
 
     def test_flatcar_can_not_find_it(self) -> None:

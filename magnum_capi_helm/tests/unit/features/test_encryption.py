@@ -9,7 +9,7 @@ from typing import Any
 from oslotest import base
 import testtools
 
-from magnum_capi_helm.features import encryption
+from magnum_capi_helm.features import etcd
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import specs
@@ -19,12 +19,12 @@ ON = {"etcd_encryption_enabled": "true"}
 
 class EncryptionTest(base.BaseTestCase):
     def test_it_is_off_by_default(self) -> None:
-        values = encryption.TOPIC.cluster(specs.cluster())
+        values = etcd.ENCRYPTION_TOPIC.cluster(specs.cluster())
         self.assertEqual({}, values)
-        self.assertFalse(encryption.needs_key(values))
+        self.assertFalse(etcd.needs_key(values))
 
     def test_secrets_are_encrypted_with_secretbox_by_default(self) -> None:
-        values = encryption.TOPIC.cluster(specs.cluster(ON))
+        values = etcd.ENCRYPTION_TOPIC.cluster(specs.cluster(ON))
         self.assertEqual(
             {
                 "etcd": {
@@ -37,7 +37,7 @@ class EncryptionTest(base.BaseTestCase):
             },
             values,
         )
-        self.assertTrue(encryption.needs_key(values))
+        self.assertTrue(etcd.needs_key(values))
 
     def test_provider_and_resources_are_chosen(self) -> None:
         cluster = specs.cluster(
@@ -53,7 +53,7 @@ class EncryptionTest(base.BaseTestCase):
                 "provider": "aesgcm",
                 "resources": ["secrets", "pods", "*.example.org"],
             },
-            encryption.TOPIC.cluster(cluster)["etcd"]["encryption"],
+            etcd.ENCRYPTION_TOPIC.cluster(cluster)["etcd"]["encryption"],
         )
 
     def test_no_key_is_needed_where_values_say_nothing_of_it(self) -> None:
@@ -64,12 +64,12 @@ class EncryptionTest(base.BaseTestCase):
             {"etcd": {"encryption": {"enabled": False}}},
         ]
         for values in rows:
-            self.assertFalse(encryption.needs_key(values), values)
+            self.assertFalse(etcd.needs_key(values), values)
 
     def test_resources_are_named_as_kubernetes_names_them(self) -> None:
         good = "secrets,widgets.example.org,*.apps,*.,*.*"
         found = specs.parsed({"etcd_encryption_resources": good})
-        self.assertEqual(good.split(","), found[encryption.RESOURCES])
+        self.assertEqual(good.split(","), found[etcd.ENCRYPTED_RESOURCES])
         for text in ("*", "Secrets", "a b", "v1/secrets", "*x"):
             with testtools.ExpectedException(errors.LabelError):
                 specs.parsed({"etcd_encryption_resources": text})
@@ -78,7 +78,7 @@ class EncryptionTest(base.BaseTestCase):
         return str(
             self.assertRaises(
                 errors.LabelError,
-                encryption.TOPIC.check,
+                etcd.ENCRYPTION_TOPIC.check,
                 specs.cluster(given),
             )
         )
@@ -109,11 +109,11 @@ class EncryptionTest(base.BaseTestCase):
             "etcd_encryption_enabled": "false",
             "etcd_encryption_provider": "aescbc",
         }
-        encryption.TOPIC.check(specs.cluster(given))
+        etcd.ENCRYPTION_TOPIC.check(specs.cluster(given))
 
     def test_charts_that_would_not_encrypt_refuse_it(self) -> None:
         given = specs.parsed(ON)
-        declared = encryption.TOPIC.labels
+        declared = etcd.ENCRYPTION_TOPIC.labels
         with testtools.ExpectedException(
             errors.LabelError, ".*0.16.0 and later.*this is 0.15.0"
         ):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from oslotest import base
 
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.features import hardware
+from magnum_capi_helm.features import addons
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -19,7 +19,7 @@ NO_DISCOVERY = {"node_feature_discovery_enabled": "false"}
 
 class ValuesTest(base.BaseTestCase):
     def test_nothing_given_leaves_the_charts_choice(self) -> None:
-        self.assertEqual({}, hardware.TOPIC.cluster(specs.cluster()))
+        self.assertEqual({}, addons.HARDWARE.cluster(specs.cluster()))
 
     def test_operators_and_discovery_can_be_switched_off(self) -> None:
         self.assertEqual(
@@ -30,7 +30,7 @@ class ValuesTest(base.BaseTestCase):
                     "nodeFeatureDiscovery": {"enabled": False},
                 }
             },
-            hardware.TOPIC.cluster(
+            addons.HARDWARE.cluster(
                 specs.cluster({**NO_OPERATOR, **NO_DISCOVERY})
             ),
         )
@@ -47,7 +47,7 @@ class ValuesTest(base.BaseTestCase):
             cluster = specs.cluster({"intel_device_plugin_enabled": text})
             self.assertEqual(
                 {"addons": {"intelDevicePlugin": expected}},
-                hardware.TOPIC.cluster(cluster),
+                addons.HARDWARE.cluster(cluster),
             )
 
 
@@ -59,10 +59,10 @@ class RefusedTest(base.BaseTestCase):
         }
         for name, (without, since) in rows.items():
             given = {name: "true"}
-            values.check(specs.cluster(given, chart=specs.chart(since)))
+            values.checked(specs.cluster(given, chart=specs.chart(since)))
             error = self.assertRaises(
                 errors.LabelError,
-                values.check,
+                values.checked,
                 specs.cluster(given, chart=specs.chart(without)),
             )
             self.assertIn(f"label {name}: ", str(error))
@@ -72,7 +72,7 @@ class RefusedTest(base.BaseTestCase):
         # The chart would install it all the same.
         error = self.assertRaises(
             errors.LabelError,
-            hardware.TOPIC.check,
+            addons.HARDWARE.check,
             specs.cluster(NO_DISCOVERY),
         )
         self.assertEqual(
@@ -81,4 +81,4 @@ class RefusedTest(base.BaseTestCase):
             "mellanox_network_operator_enabled as well. It is 'false'",
             str(error),
         )
-        hardware.TOPIC.check(specs.cluster({**NO_OPERATOR, **NO_DISCOVERY}))
+        addons.HARDWARE.check(specs.cluster({**NO_OPERATOR, **NO_DISCOVERY}))

@@ -7,7 +7,6 @@ from __future__ import annotations
 from oslotest import base
 
 from magnum_capi_helm.features import arguments
-from magnum_capi_helm.features import kube_proxy
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -45,7 +44,7 @@ class KubeProxyTest(base.BaseTestCase):
             (
                 "kubeconfig=a",
                 f"it without kubeconfig; kube-proxy takes "
-                f"{', '.join(kube_proxy.ARGUMENTS)}",
+                f"{', '.join(arguments.KUBE_PROXY_ARGUMENTS)}",
             ),
             (
                 "proxy-mode=userspace",

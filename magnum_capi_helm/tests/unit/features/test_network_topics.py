@@ -205,7 +205,7 @@ class NetworksTest(base.BaseTestCase):
         ):
             chart = specs.chart(version)
             try:
-                values.check(specs.cluster(given, chart=chart))
+                values.checked(specs.cluster(given, chart=chart))
             except errors.LabelError:
                 self.assertTrue(refused, version)
             else:

@@ -8,9 +8,9 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.features import authentication
-from magnum_capi_helm.features import chart
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.features import template
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -197,5 +197,5 @@ class AccessTest(base.BaseTestCase):
 
     def test_the_chart_version_is_no_value(self) -> None:
         cluster = specs.cluster({"capi_helm_chart_version": "0.26.0"})
-        self.assertEqual({}, chart.TOPIC.cluster(cluster))
-        self.assertEqual("0.26.0", cluster.labels[chart.VERSION])
+        self.assertEqual({}, template.TOPIC.cluster(cluster))
+        self.assertEqual("0.26.0", cluster.labels[template.VERSION])

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm.features import profiles
+from magnum_capi_helm.features import template
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.tests.unit.features import specs
@@ -14,7 +14,7 @@ from magnum_capi_helm.tests.unit.features import specs
 
 class ProfilesTest(base.BaseTestCase):
     def test_no_profile_says_nothing(self) -> None:
-        self.assertEqual({}, profiles.TOPIC.cluster(specs.cluster()))
+        self.assertEqual({}, template.PROFILES.cluster(specs.cluster()))
 
     def test_the_live_cluster_shows_its_profiles(self) -> None:
         for given in ("gpu,small", "gpu small", " gpu , small,"):
@@ -25,19 +25,19 @@ class ProfilesTest(base.BaseTestCase):
                         "magnum.openstack.org/values-profiles": "gpu,small"
                     }
                 },
-                profiles.TOPIC.cluster(cluster),
+                template.PROFILES.cluster(cluster),
             )
 
     def test_a_name_can_leave_no_folder_and_comes_once(self) -> None:
         for value in ("../gpu", "a/b", "a.yaml", "-a", "GPU", "a,b,a", "a\0"):
             error = self.assertRaises(
-                errors.LabelError, profiles.NAMES.parse, value
+                errors.LabelError, template.PROFILE_NAMES.parse, value
             )
             self.assertIn("give different names", str(error))
 
     def test_only_the_template_has_a_say(self) -> None:
         given = {"capi_helm_values_profiles": "gpu"}
         found = labels.resolve(
-            (profiles.NAMES,), labels.Sources(cluster=given), {}
+            (template.PROFILE_NAMES,), labels.Sources(cluster=given), {}
         )
-        self.assertEqual((), found[profiles.NAMES])
+        self.assertEqual((), found[template.PROFILE_NAMES])

@@ -12,11 +12,10 @@ import testtools
 
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.features import shared_storage
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.resolve import storage as resolve_storage
+from magnum_capi_helm.resolve import cluster as resolve_storage
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -176,7 +175,7 @@ NETWORK = {"manila_csi_share_network_id": SHARE_NETWORK}
 
 class ManilaTest(base.BaseTestCase):
     def _values(self, given: dict[str, str]) -> Any:
-        return shared_storage.TOPIC.cluster(specs.cluster(given))
+        return storage.SHARED_VOLUMES.cluster(specs.cluster(given))
 
     def test_it_is_off_by_default(self) -> None:
         self.assertEqual({}, self._values({}))
@@ -184,11 +183,13 @@ class ManilaTest(base.BaseTestCase):
     def test_the_nfs_driver_comes_from_the_operators_repository(self) -> None:
         given = {"manila_csi_enabled": "true", "manila_csi_share_type": "a"}
         site = cluster_spec.Site(addon_repository="https://charts.example.org")
-        addons = shared_storage.TOPIC.cluster(specs.cluster(given, site=site))
+        addons = storage.SHARED_VOLUMES.cluster(
+            specs.cluster(given, site=site)
+        )
         chart = addons["addons"]["custom"]["csi-driver-nfs"]["spec"]["chart"]
         self.assertEqual("https://charts.example.org", chart["repo"])
         self.assertNotEqual(
-            chart["repo"], shared_storage.NFS_MOUNTER["chart"]["repo"]
+            chart["repo"], storage.NFS_MOUNTER["chart"]["repo"]
         )
 
     def test_nfs_shares_are_mounted_by_a_driver_of_their_own(self) -> None:
@@ -281,7 +282,7 @@ class ManilaTest(base.BaseTestCase):
         ):
             error = self.assertRaises(
                 errors.LabelError,
-                shared_storage.TOPIC.check,
+                storage.SHARED_VOLUMES.check,
                 specs.cluster(given),
             )
             [label, _, value] = name.partition("=")
@@ -291,5 +292,5 @@ class ManilaTest(base.BaseTestCase):
 
     def test_a_cluster_may_switch_off_what_its_template_has(self) -> None:
         given = {**MANILA, "manila_csi_enabled": "false"}
-        shared_storage.TOPIC.check(specs.cluster(given))
+        storage.SHARED_VOLUMES.check(specs.cluster(given))
         self.assertEqual({}, self._values(given))

@@ -11,8 +11,8 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.tests.unit.management import api
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.tests.unit.kubernetes import api
 
 NAMESPACE = "magnum-p1"
 RELEASE = "demo-1"
@@ -58,13 +58,19 @@ class RecordsTestCase(base.BaseTestCase):
         self.management = self.api.client()
 
     def record(
-        self, version: int, status: str, content: bytes = b"", **labels: str
+        self,
+        version: int,
+        status: str,
+        content: bytes = b"",
+        created: str = "",
+        **labels: str,
     ) -> None:
-        """A record; Kubernetes adds the second base64."""
+        """Add a record; Kubernetes adds the second base64."""
         name = f"sh.helm.release.v1.{RELEASE}.v{version}"
         meta = {
             "name": name,
             "namespace": NAMESPACE,
+            "creationTimestamp": created,
             "labels": {
                 "owner": "helm",
                 "name": RELEASE,
@@ -76,5 +82,5 @@ class RecordsTestCase(base.BaseTestCase):
         data = {"release": base64.b64encode(content).decode()}
         self.api.put("secrets", {"metadata": meta, "data": data})
 
-    def read(self, version: int = 3) -> releases.Release | None:
-        return releases.read(self.management, NAMESPACE, RELEASE, version)
+    def read(self, version: int = 3) -> helm_records.Release | None:
+        return helm_records.read(self.management, NAMESPACE, RELEASE, version)

@@ -12,7 +12,6 @@ import threading
 import fixtures
 
 from magnum_capi_helm.helm import charts
-from magnum_capi_helm.helm import checksums
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
@@ -129,7 +128,7 @@ class ChecksumTest(store.StoreTestCase):
 
         def write() -> None:
             together.wait(5)
-            checksums.write(file, "0" * 64)
+            charts.write(file, "0" * 64)
             together.wait(5)
 
         threads = [threading.Thread(target=write) for _ in range(2)]
@@ -208,7 +207,7 @@ class ChecksumTest(store.StoreTestCase):
         self.put(store.OTHER)
         self.useFixture(
             fixtures.MonkeyPatch(
-                "magnum_capi_helm.helm.checksums.write", _read_only
+                "magnum_capi_helm.helm.charts.write", _read_only
             )
         )
         self.assertEqual(str(self.file), self.store.ensure(store.CHART))

@@ -7,7 +7,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.helm import image_names
+from magnum_capi_helm.helm import mirroring
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 
@@ -99,7 +99,7 @@ class FindTest(base.BaseTestCase):
     def test_each_object(self) -> None:
         for found, images in FOUND:
             self.assertEqual(
-                sorted(images), sorted(image_names.find([found])), str(found)
+                sorted(images), sorted(mirroring.find([found])), str(found)
             )
 
 
@@ -113,6 +113,4 @@ class FullTest(base.BaseTestCase):
             "host:5000/b": "host:5000/b:latest",
             "ghcr.io/a/b:1": "ghcr.io/a/b:1",
         }
-        self.assertEqual(
-            names, {name: image_names.full(name) for name in names}
-        )
+        self.assertEqual(names, {name: mirroring.full(name) for name in names})

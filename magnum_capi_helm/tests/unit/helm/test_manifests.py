@@ -7,8 +7,8 @@ from __future__ import annotations
 from oslotest import base
 
 from magnum_capi_helm.helm import manifests
+from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import stranded
 
 #: As chart 0.10.1 writes it, in short: comments, templates' empty lines, and
 #: what YAML 1.1 and 1.2 read in two ways.
@@ -79,11 +79,13 @@ class ManifestsTest(base.BaseTestCase):
 
     def test_objects_alone_are_named_anew(self) -> None:
         moves = {
-            stranded.Api(CAPO, "v1alpha7", "OpenStackCluster"): "v1beta1",
-            stranded.Api(
+            api_versions.Api(CAPO, "v1alpha7", "OpenStackCluster"): "v1beta1",
+            api_versions.Api(
                 CAPO, "v1alpha7", "OpenStackMachineTemplate"
             ): "v1beta1",
-            stranded.Api(PLANE, "v1beta1", "KubeadmControlPlane"): "v1beta2",
+            api_versions.Api(
+                PLANE, "v1beta1", "KubeadmControlPlane"
+            ): "v1beta2",
         }
         old, new = OLD.splitlines(), manifests.moved(OLD, moves).splitlines()
         self.assertEqual(len(old), len(new))
@@ -107,14 +109,16 @@ class ManifestsTest(base.BaseTestCase):
         self.assertEqual("", manifests.moved("", {}))
 
     def test_of_one_group_another_kinds_objects_stay(self) -> None:
-        moves = {stranded.Api(CAPO, "v1alpha7", "OpenStackCluster"): "v1beta1"}
+        moves = {
+            api_versions.Api(CAPO, "v1alpha7", "OpenStackCluster"): "v1beta1"
+        }
         self.assertIn(
             (CAPO, "v1alpha7", "OpenStackMachineTemplate"),
             manifests.apis(manifests.moved(OLD, moves)),
         )
 
     def test_of_one_kind_another_groups_objects_stay(self) -> None:
-        moves = {stranded.Api("other.io", "v1beta1", "Cluster"): "v1"}
+        moves = {api_versions.Api("other.io", "v1beta1", "Cluster"): "v1"}
         self.assertEqual(OLD, manifests.moved(OLD, moves))
 
     def test_what_is_no_object_is_passed_over(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm.features import shared_storage
+from magnum_capi_helm.features import storage
 from magnum_capi_helm.helm import mirroring
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
@@ -178,7 +178,7 @@ class ContentsTest(MirroringTestCase):
 
     def test_everything_is_what_the_defaults_have(self) -> None:
         found = self.contents(everything=True).addons
-        nfs = shared_storage.NFS_MOUNTER["chart"]
+        nfs = storage.NFS_MOUNTER["chart"]
         mounter = mirroring.Addon(nfs["name"], nfs["version"], nfs["repo"])
         self.assertEqual((CERTS, CILIUM, mounter, ETCD, CALICO), found)
         self.assertEqual({"crds": {"enabled": True}}, found[0].values)

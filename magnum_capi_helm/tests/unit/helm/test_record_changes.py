@@ -8,14 +8,14 @@ import base64
 import gzip
 import json
 
-from magnum_capi_helm.helm import releases
+from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.helm import records
 
 
 class GiveUpTest(records.RecordsTestCase):
     def _statuses(self) -> dict[int, tuple[str, bool]]:
-        found = releases.revisions(
+        found = helm_records.revisions(
             self.management, records.NAMESPACE, records.RELEASE
         )
         return {each.version: (each.status, each.repaired) for each in found}
@@ -23,14 +23,14 @@ class GiveUpTest(records.RecordsTestCase):
     def test_a_revision_whose_helm_died_has_failed(self) -> None:
         self.record(3, "deployed")
         self.record(4, "pending-upgrade", records.packed(records.BODY))
-        releases.give_up(
+        helm_records.give_up(
             self.management, records.NAMESPACE, records.RELEASE, 4
         )
         self.assertEqual(
             {3: ("deployed", False), 4: ("failed", False)}, self._statuses()
         )
         # helm looks into the record, and not at its label.
-        found = releases.read(
+        found = helm_records.read(
             self.management, records.NAMESPACE, records.RELEASE, 4
         )
         assert found is not None
@@ -38,7 +38,7 @@ class GiveUpTest(records.RecordsTestCase):
         self.assertEqual(records.BODY["config"], found.values)
 
     def test_one_that_is_gone_is_fine(self) -> None:
-        releases.give_up(
+        helm_records.give_up(
             self.management, records.NAMESPACE, records.RELEASE, 4
         )
         self.assertEqual({}, self._statuses())
@@ -46,14 +46,14 @@ class GiveUpTest(records.RecordsTestCase):
     def test_a_record_that_helm_cannot_read_goes(self) -> None:
         self.record(3, "deployed")
         self.record(4, "pending-upgrade", records.packed([]))
-        releases.give_up(
+        helm_records.give_up(
             self.management, records.NAMESPACE, records.RELEASE, 4
         )
         self.assertEqual({3: ("deployed", False)}, self._statuses())
 
     def test_what_was_repaired_is_marked(self) -> None:
         self.record(4, "failed")
-        releases.mark_repaired(
+        helm_records.mark_repaired(
             self.management, records.NAMESPACE, records.RELEASE, 4
         )
         self.assertEqual({4: ("failed", True)}, self._statuses())
@@ -64,8 +64,8 @@ class RewriteTest(records.RecordsTestCase):
 
     NEW = records.MANIFEST.replace("v1alpha1", "v1alpha2")
 
-    def _manifest(self) -> releases.Manifest:
-        found = releases.manifest(
+    def _manifest(self) -> helm_records.Manifest:
+        found = helm_records.manifest(
             self.management, records.NAMESPACE, records.RELEASE, 3
         )
         assert found is not None
@@ -75,7 +75,7 @@ class RewriteTest(records.RecordsTestCase):
         self.record(3, "deployed", records.packed(records.BODY))
         found = self._manifest()
         self.assertEqual(records.MANIFEST, found.text)
-        releases.rewrite(self.management, found, self.NEW, "a/v1 to v2")
+        helm_records.rewrite(self.management, found, self.NEW, "a/v1 to v2")
         name = f"sh.helm.release.v1.{records.RELEASE}.v3"
         stored = self.api.find("secrets", records.NAMESPACE, name) or {}
         text = base64.b64decode(stored["data"]["release"])
@@ -93,7 +93,7 @@ class RewriteTest(records.RecordsTestCase):
         before = self.read()
         assert before is not None
         self.assertFalse(before.rewritten)
-        releases.rewrite(self.management, self._manifest(), self.NEW, "so")
+        helm_records.rewrite(self.management, self._manifest(), self.NEW, "so")
         after = self.read()
         assert after is not None
         self.assertTrue(after.rewritten)
@@ -108,7 +108,7 @@ class RewriteTest(records.RecordsTestCase):
         self.record(3, "uninstalling", records.packed(records.BODY))
         self.assertRaises(
             errors.Conflict,
-            releases.rewrite,
+            helm_records.rewrite,
             self.management,
             found,
             self.NEW,
@@ -120,7 +120,7 @@ class RewriteTest(records.RecordsTestCase):
         self.record(
             3, "deployed", records.packed({**records.BODY, "info": info})
         )
-        releases.rewrite(self.management, self._manifest(), self.NEW, "so")
+        helm_records.rewrite(self.management, self._manifest(), self.NEW, "so")
         name = f"sh.helm.release.v1.{records.RELEASE}.v3"
         stored = self.api.find("secrets", records.NAMESPACE, name) or {}
         text = base64.b64decode(stored["data"]["release"])
@@ -131,7 +131,7 @@ class RewriteTest(records.RecordsTestCase):
 
     def test_one_that_is_gone_and_one_that_is_damaged(self) -> None:
         self.assertIsNone(
-            releases.manifest(
+            helm_records.manifest(
                 self.management, records.NAMESPACE, records.RELEASE, 3
             )
         )

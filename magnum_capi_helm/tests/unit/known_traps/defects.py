@@ -8,6 +8,7 @@ B are those in what it does, P those in how long it takes.
 from __future__ import annotations
 
 _LIFECYCLE = "unit.lifecycle"
+_CREDENTIALS = "unit.credentials"
 _FEATURES = "unit.features"
 
 DEFECTS: dict[str, tuple[str, ...]] = {
@@ -40,11 +41,11 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     "B4 complete before the controllers have looked": (
         f"{_LIFECYCLE}.test_polling.ProgressTest."
         "test_a_spec_that_no_controller_has_seen_is_not_complete",
-        "unit.status.test_cluster_conditions.StaleClusterTest."
+        "unit.status.test_cluster.StaleClusterTest."
         "test_a_cluster_of_a_stale_generation_is_not_available",
     ),
     "B4 complete in the middle of a rollout": (
-        "unit.status.test_cluster_conditions.NewConditionsTest."
+        "unit.status.test_cluster.NewConditionsTest."
         "test_a_group_that_moves_is_not_done_whatever_it_counts",
         f"{_LIFECYCLE}.test_upgrade.WholeTest."
         "test_it_is_not_complete_while_status_is_that_of_before",
@@ -98,15 +99,15 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         f"{_LIFECYCLE}.test_deletion.DeleteTest.test_things_go_in_order",
     ),
     "B11 a credential is looked for at the wrong user": (
-        f"{_LIFECYCLE}.test_rotation.RotateTest."
+        f"{_CREDENTIALS}.test_rotation.RotateTest."
         "test_another_user_becomes_the_owner",
-        f"{_LIFECYCLE}.test_rotation.RotateTest."
+        f"{_CREDENTIALS}.test_rotation.RotateTest."
         "test_delete_leaves_none_of_any_user",
     ),
     "B11 controllers keep a credential that is gone": (
-        f"{_LIFECYCLE}.test_rotation_handover.HandOverTest."
+        f"{_CREDENTIALS}.test_validity_cleanup.HandOverTest."
         "test_not_before_its_copy_in_the_cluster_is_deployed_again",
-        f"{_LIFECYCLE}.test_rotation_handover.HandOverTest."
+        f"{_CREDENTIALS}.test_validity_cleanup.HandOverTest."
         "test_without_a_reloader_people_need_longer",
     ),
     "B11 a credential has the role admin": (
@@ -178,11 +179,11 @@ DEFECTS: dict[str, tuple[str, ...]] = {
 
 PACE: dict[str, tuple[str, ...]] = {
     "P1 a management cluster that hangs hangs every poll": (
-        "unit.management.test_connection.DeadlineTest."
+        "unit.kubernetes.test_connection.DeadlineTest."
         "test_a_server_that_does_not_answer_is_a_time_out",
-        "unit.management.test_insistence.CountTest."
+        "unit.kubernetes.test_client_retries.CountTest."
         "test_one_request_where_the_server_is_slow",
-        "unit.management.test_insistence.CountTest."
+        "unit.kubernetes.test_client_retries.CountTest."
         "test_the_second_answer_counts",
     ),
     "P2 a helm that hangs hangs for ever": (
@@ -200,19 +201,19 @@ PACE: dict[str, tuple[str, ...]] = {
     "P3 each poll connects anew, and asks for each object": (
         f"{_LIFECYCLE}.test_polling.CostTest."
         "test_a_poll_takes_at_most_eight_requests_and_saves_nothing",
-        "unit.management.test_client_threads.ThreadsTest."
+        "unit.kubernetes.test_client_threads.ThreadsTest."
         "test_all_threads_share_one_connection",
-        "unit.management.test_snapshot.ThreadsTest."
+        "unit.kubernetes.test_shared_reads.ThreadsTest."
         "test_all_who_ask_at_once_share_one_reading",
     ),
     "P4 one kind that is not served hides another": (
-        "unit.management.test_discovery.DiscoveryTest."
+        "unit.kubernetes.test_client_discovery.DiscoveryTest."
         "test_an_optional_kind_that_is_not_served_has_no_objects",
-        "unit.management.test_discovery.DiscoveryTest."
+        "unit.kubernetes.test_client_discovery.DiscoveryTest."
         "test_any_other_kind_that_is_not_served_is_no_absence",
     ),
     "P4 the second page of a list is a crash": (
-        "unit.management.test_client_lists.ListTest.test_all_pages_are_read",
+        "unit.kubernetes.test_client_lists.ListTest.test_all_pages_are_read",
     ),
     "P5 OpenStack is asked the same thing again and again": (
         f"{_LIFECYCLE}.test_cloud.CloudTest.test_flavors_are_asked_for_once",

@@ -66,7 +66,7 @@ CHART: dict[str, tuple[str, ...]] = {
     "C13 status is read in one version of Cluster API alone": (
         "unit.status.test_recorded.CompleteTest."
         "test_it_is_complete_by_either_version",
-        "unit.management.test_discovery.DiscoveryTest."
+        "unit.kubernetes.test_client_discovery.DiscoveryTest."
         "test_an_older_cluster_api_serves_v1beta1",
     ),
 }
@@ -125,7 +125,7 @@ MAGNUM: dict[str, tuple[str, ...]] = {
     ),
     "M13 users read texts of exceptions": (
         f"{_LIFECYCLE}.test_driver.FaultTest.test_no_secret_is_told_or_logged",
-        "unit.operations.test_faults.TranslatedTest."
+        "unit.operations.test_magnum_errors.TranslatedTest."
         "test_users_see_no_trace_of_what_was_behind_it",
     ),
     "M14 another driver serves the same images": (

@@ -24,8 +24,8 @@ from magnum_capi_helm import driver
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.credentials import making
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.credentials import application_credential
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
@@ -56,7 +56,9 @@ def configure(case: Any) -> openstack.FakeOpenStack:
             rsa, "generate_private_key", shortcuts.private_key
         )
     )
-    case.useFixture(fixtures.MockPatchObject(making, "PAUSES", (0.0, 0.0)))
+    case.useFixture(
+        fixtures.MockPatchObject(application_credential, "PAUSES", (0.0, 0.0))
+    )
     store = case.useFixture(fixtures.TempDir()).path
     overrides: dict[str, dict[str, Any]] = {
         "keystone_auth": {
@@ -231,7 +233,9 @@ class FlowTestCase(conductor.ConductorTestCase):
 
     def intent_keys(self) -> set[str]:
         """Keys of the Secret of the intent."""
-        found = self.server.get(kinds.SECRET, NAMESPACE, names.intent(RELEASE))
+        found = self.server.get(
+            kinds.SECRET, NAMESPACE, names.desired_state(RELEASE)
+        )
         return set((found or {}).get("data") or {})
 
     def replicas(self, group: str = "default-worker") -> int:
@@ -242,7 +246,7 @@ class FlowTestCase(conductor.ConductorTestCase):
         return int(found["spec"]["replicas"])
 
 
-#: Keys of the Secret of an intent when nothing is parked there.
+#: Keys of the Secret of a desired state when nothing is parked there.
 INTENT_KEYS = {"intent.json", "keypair.json", "values.json.gz"}
 
 

@@ -16,8 +16,8 @@ import requests_mock
 import yaml
 
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.delivery import record
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import delivery_record
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.delivery import endpoint
 from magnum_capi_helm.tests.unit.delivery import pki
@@ -43,6 +43,14 @@ class DeliveryCase(base.FlowTestCase):
         self.option("delivery_url", self.receiver.url)
         self.option("delivery_key_file", self.file("key", KEY))
         self.option("delivery_ca_file", self.file("ca", pki.trusted().pem))
+        self.ca = pki.Authority("cluster")
+        self.credential = self.ca.signed("first")
+
+    def create(self, *args: Any, **fields: Any) -> Any:
+        """Create a cluster; Cluster API makes its kubeconfig."""
+        row = super().create(*args, **fields)
+        self.administrator(*self.credential, self.ca.pem)
+        return row
 
     def complete(
         self, template: dict[str, Any] | None = None, **fields: Any
@@ -51,6 +59,7 @@ class DeliveryCase(base.FlowTestCase):
         url = conf.CONF.capi_helm.delivery_url
         self.option("delivery_url", "")
         row = super().complete(template, **fields)
+        self.administrator(*self.credential, self.ca.pem)
         self.option("delivery_url", url)
         return row
 
@@ -86,11 +95,11 @@ class DeliveryCase(base.FlowTestCase):
         assert found is not None
         return set(found["data"])
 
-    def record(self) -> record.Record:
+    def record(self) -> delivery_record.Record:
         """What it says."""
         found = self.secret()
         assert found is not None
-        return record.from_secret(SECRET, found["data"])
+        return delivery_record.read(found)
 
     def move(self, address: str) -> None:
         """The Kubernetes API has another address."""
@@ -102,16 +111,6 @@ class DeliveryCase(base.FlowTestCase):
             base.NAMESPACE,
             base.RELEASE,
             {"spec": {"controlPlaneEndpoint": {"host": host, "port": port}}},
-        )
-
-    def authority(self, made: pki.Authority) -> None:
-        """The cluster has another CA."""
-        data = {"tls.crt": _encoded(made.pem), "tls.key": _encoded(made.key)}
-        self.server.patch(
-            kinds.SECRET,
-            base.NAMESPACE,
-            names.certificate(base.RELEASE, "ca"),
-            {"data": data},
         )
 
     def administrator(self, certificate: str, key: str, ca: str) -> None:

@@ -21,13 +21,15 @@ class FrozenTestCase(base.FlowTestCase):
     def freeze(self, minutes: float = 0.0) -> None:
         """It has been frozen for so long; the conductors know by now."""
         rt = self.plane.runtime("operator")
-        rt.anchor.freeze("etcd moves", "op@host", time.time() - minutes * 60)
+        rt.maintenance.freeze(
+            "etcd moves", "op@host", time.time() - minutes * 60
+        )
         self.plane.clock.advance(6)
         self.management.requests.clear()
 
     def thaw(self) -> None:
         """It is over, and the conductors know by now."""
-        self.plane.runtime("operator").anchor.thaw(time.time())
+        self.plane.runtime("operator").maintenance.thaw(time.time())
         self.plane.clock.advance(6)
 
     def assert_quiet(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from magnum.common import exception
 
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.lifecycle import base
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.config import options
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.planes import home_options
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
-class PlacesTestCase(base.FlowTestCase):
+class LocationTestCase(base.FlowTestCase):
     """Two management clusters: a for zone az1, b for zone az2."""
 
     def setUp(self) -> None:
@@ -34,7 +34,9 @@ class PlacesTestCase(base.FlowTestCase):
 
     def option(self, name: str, option: str, value: Any) -> None:
         group = f"capi_helm_management_{name}"
-        conf.CONF.register_opts(home_options.OPTIONS, group=group)
+        conf.CONF.register_opts(
+            options.MANAGEMENT_CLUSTER_OPTIONS, group=group
+        )
         conf.CONF.set_override(option, value, group)
 
     def configure(self, *names: str) -> None:
@@ -56,7 +58,7 @@ class PlacesTestCase(base.FlowTestCase):
         """
         self.start()
         for name, key in (planes or {"a": "a", "b": "b"}).items():
-            self.planes[key].home = runtime.home_of(name)
+            self.planes[key].home = runtime.settings_of(name)
             runtime.use(self.planes[key].runtime())
 
     def make(self, zone: str = "az2", **fields: Any) -> Any:
@@ -102,7 +104,7 @@ class PlacesTestCase(base.FlowTestCase):
 
     def forget_silence(self) -> None:
         """The time for which one that was silent is not asked is over."""
-        runtime.places().clock = lambda: time.monotonic() + 10
+        runtime.cache().clock = lambda: time.monotonic() + 10
 
     def requests(self, name: str) -> int:
         return len(self.planes[name].management.requests)

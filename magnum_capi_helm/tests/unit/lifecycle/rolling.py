@@ -13,12 +13,13 @@ import fixtures
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
-from magnum_capi_helm.lifecycle import rollout_spec as orders
-from magnum_capi_helm.management import kinds
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import state_secret
+from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -53,19 +54,18 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
             }
         )
 
-    def order(self, **fields: Any) -> orders.Order:
+    def order(self, **fields: Any) -> rollout.Order:
         """What the operator orders; by default the files."""
-        return orders.Order(**(fields or {"files": True}))
+        return rollout.Order(**(fields or {"files": True}))
 
-    def look(self, **fields: Any) -> rollout.Found:
+    def look(self, **fields: Any) -> rollout.Plan:
         """What there is to do."""
-        return rollout.look(runtime.get(), self.row(), self.order(**fields))
+        return rollout.plan(runtime.get(), self.row(), self.order(**fields))
 
     def roll_out(self, **fields: Any) -> str:
         """Do it; what is left to the polls."""
-        return rollout.apply(
-            runtime.get(), self.admin, self.row(), self.order(**fields)
-        )
+        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        return rollout.apply(operation, self.order(**fields))
 
     def rolled_out(self, **fields: Any) -> None:
         """It is complete."""
@@ -88,10 +88,10 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
         """Rows, what is wanted, and the runs of helm."""
         return self.snapshot(), self.kept(), len(self.helm.upgrades)
 
-    def kept(self) -> desired_state.Intent:
+    def kept(self) -> desired_state.DesiredState:
         """What is wanted of the release."""
         scope = (base.NAMESPACE, base.RELEASE)
-        found = state_secret.read(runtime.get(), scope).wanted
+        found = stored_state.read(runtime.get(), scope).desired
         assert found is not None
         return found
 
@@ -101,7 +101,11 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
         found["clusterAnnotations"] = {
             key: value
             for key, value in found["clusterAnnotations"].items()
-            if key not in (values.INTENT_ANNOTATION, values.UPGRADE_ANNOTATION)
+            if key
+            not in (
+                requested_groups.FINGERPRINT_ANNOTATION,
+                values.UPGRADE_ANNOTATION,
+            )
         }
         return found
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import base64
 
 from magnum_capi_helm.helm import manifests
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.lifecycle import base

@@ -13,7 +13,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import assembly
+from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -50,7 +50,7 @@ class AddonRepositoryTest(base.FlowTestCase):
         chart = cluster_spec.Chart(
             "openstack-cluster", "0.28.0", "https://charts"
         )
-        found = assembly.mirrored(runtime.get(), chart, values)["addons"]
+        found = operator_files.mirrored(runtime.get(), chart, values)["addons"]
         self.assertEqual("old", found["cni"]["calico"]["chart"]["repo"])
         self.assertEqual(URL, found["etcdDefrag"]["chart"]["repo"])
 

@@ -17,15 +17,15 @@ from magnum.common import exception
 import requests
 
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import magnum_client
+from magnum_capi_helm.tests.unit.credentials import rotating
+from magnum_capi_helm.tests.unit.kubernetes import api
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import rotating
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
-from magnum_capi_helm.tests.unit.management import api
 
 #: Fields of a template that a cluster is to be upgraded to -> what the client
 #: prints, and the rest of the text.

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import types
 from typing import Any
 
-from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 GROUP = "default-worker"
@@ -46,9 +46,9 @@ class ScaledTestCase(base.FlowTestCase):
         return int(self.groups()[GROUP].node_count)
 
     def fingerprints(self) -> set[str]:
-        """Those of the rows, of the intent and of the live Cluster."""
+        """Those of the rows, of the desired state and of the live Cluster."""
         secret: Any = self.server.get(
-            kinds.SECRET, base.NAMESPACE, names.intent(base.RELEASE)
+            kinds.SECRET, base.NAMESPACE, names.desired_state(base.RELEASE)
         )
         live: Any = self.server.get(
             kinds.CLUSTER, base.NAMESPACE, base.RELEASE
@@ -56,7 +56,9 @@ class ScaledTestCase(base.FlowTestCase):
         return {
             rows.read(self.row())[0].fingerprint(),
             desired_state.from_secret(secret["data"]).fingerprint,
-            live["metadata"]["annotations"][values.INTENT_ANNOTATION],
+            live["metadata"]["annotations"][
+                requested_groups.FINGERPRINT_ANNOTATION
+            ],
         }
 
 
@@ -175,13 +177,19 @@ class OfOthersTest(ScaledTestCase):
 class AdoptedTest(ScaledTestCase):
     def test_a_cluster_of_1_4_0_without_fingerprints_is_followed(self) -> None:
         self.server.delete(
-            kinds.SECRET, base.NAMESPACE, names.intent(base.RELEASE)
+            kinds.SECRET, base.NAMESPACE, names.desired_state(base.RELEASE)
         )
         self.server.patch(
             kinds.CLUSTER,
             base.NAMESPACE,
             base.RELEASE,
-            {"metadata": {"annotations": {values.INTENT_ANNOTATION: None}}},
+            {
+                "metadata": {
+                    "annotations": {
+                        requested_groups.FINGERPRINT_ANNOTATION: None
+                    }
+                }
+            },
         )
         self.scale(5)
         self.health_poll()

@@ -21,10 +21,10 @@ from sqlalchemy import exc
 
 from magnum_capi_helm.cloud import networks as neutron
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import faults
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import bad_inputs
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -101,7 +101,7 @@ class RefusedTestCase(base.FlowTestCase):
         self.assertEqual(credentials, self.openstack.credentials, title)
         self.assertEqual(1, len(text.splitlines()), title)
         # Its first sentence is one that Magnum's API does not cut.
-        self.assertEqual(text, faults.to_client("create", text), title)
+        self.assertEqual(text, magnum_errors.to_client("create", text), title)
         self.assertEqual(text, self.reason(), title)
         return text
 

@@ -21,7 +21,7 @@ from openstack import exceptions as openstack_exceptions
 from oslo_config import fixture as oslo_fixture
 
 from magnum_capi_helm.cloud import certificates
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rows

@@ -12,7 +12,7 @@ from typing import Any
 import testtools
 import yaml
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
@@ -74,7 +74,6 @@ class CreateTest(base.FlowTestCase):
                 ("patch", "Secret", base.INTENT): 1,
                 ("create", "Secret", base.INTENT): 1,
                 ("apply", "Secret", base.INTENT): 1,
-                ("get", "Secret", base.INTENT): 1,
                 ("list", "Secret", ""): 1,
             },
             asked,

@@ -9,7 +9,7 @@ from typing import Any
 from magnum.common import exception
 import testtools
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management

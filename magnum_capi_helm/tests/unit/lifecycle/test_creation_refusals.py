@@ -10,9 +10,9 @@ from magnum.common import exception
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import connection
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import connection
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 

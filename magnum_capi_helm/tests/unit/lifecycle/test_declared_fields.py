@@ -14,7 +14,7 @@ from typing import Any
 
 from magnum.common import exception
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.lifecycle import base
 

@@ -12,8 +12,8 @@ from magnum import objects
 import testtools
 
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.management import answers
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack
@@ -253,7 +253,7 @@ class DeleteTest(deleting.DeletionTestCase):
         self.complete()
         self.delete()
         self.management.fail(
-            answers.ForbiddenError("openstackservers: forbidden (403)"),
+            responses.ForbiddenError("openstackservers: forbidden (403)"),
             kind=kinds.OPENSTACK_SERVER,
         )
         for _ in range(3):
@@ -264,7 +264,7 @@ class DeleteTest(deleting.DeletionTestCase):
         [line] = self.warnings()
         for phrase in (
             "OpenStackServers can't be read",
-            "`magnum-capi-helm permissions`",
+            "`magnum-capi-helm management-cluster permissions`",
             "forbidden (403)",
         ):
             self.assertIn(phrase, line)

@@ -9,11 +9,12 @@ from unittest import mock
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import poll_status
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.planes import origin
+from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import deleting
 
@@ -37,24 +38,27 @@ class LateDeleteTest(deleting.DeletionTestCase):
         self.management.requests.clear()
         return found
 
+    def operation(self, row: Any) -> operations.Operation:
+        return operations.Operation(self.admin, row, runtime.get())
+
     def test_it_finds_no_row_and_does_nothing(self) -> None:
         late = self.row()
         self.poll()
         self.management.requests.clear()
-        self.assertIsNone(delete.step(runtime.get(), self.admin, late))
+        self.assertIsNone(delete.step(self.operation(late)))
         self.assertEqual([], self.management.requests)
 
     def test_it_makes_no_lease_anew(self) -> None:
-        ascertain = origin.ascertain
+        ascertain = identity.verify
 
         def slow(*given: Any) -> bool:
             found = ascertain(*given)
-            with mock.patch.object(origin, "ascertain", ascertain):
+            with mock.patch.object(identity, "verify", ascertain):
                 self.poll()
             self.made()
             return found
 
-        with mock.patch.object(origin, "ascertain", slow):
+        with mock.patch.object(identity, "verify", slow):
             self.poll()
         self.assertEqual([], self.made())
         self.assertTrue(self.gone())
@@ -85,10 +89,10 @@ class LateDeleteTest(deleting.DeletionTestCase):
 
     def test_before_the_row_goes_it_makes_no_lease_either(self) -> None:
         row = self.row()
-        self.assertIsNone(delete.step(runtime.get(), self.admin, row))
+        self.assertIsNone(delete.step(self.operation(row)))
         self.assertEqual({}, self.remains())
         self.made()
-        self.assertIsNone(delete.step(runtime.get(), self.admin, row))
+        self.assertIsNone(delete.step(self.operation(row)))
         self.assertEqual([], self.made())
         self.poll()
         self.assertTrue(self.gone())
@@ -96,7 +100,9 @@ class LateDeleteTest(deleting.DeletionTestCase):
     def test_a_health_poll_of_it_does_nothing(self) -> None:
         late = self.row()
         self.poll()
-        poll_status.resume(runtime.get(), self.admin, late)
+        poll_status.resume_deletion(
+            operations.Operation(self.admin, late, runtime.get())
+        )
         self.assertEqual({}, self.remains())
 
     def poll_of(self, step: Any) -> None:

@@ -10,8 +10,8 @@ from magnum.common import exception
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base

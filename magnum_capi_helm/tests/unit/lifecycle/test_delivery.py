@@ -4,17 +4,15 @@
 
 from __future__ import annotations
 
-import base64
+import dataclasses
 
-from cryptography import x509
-from cryptography.x509 import oid
 import yaml
 
-from magnum_capi_helm.delivery import notice
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm import delivery
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import operation
 from magnum_capi_helm.tests.fakes import management
-from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import delivering
 
@@ -36,11 +34,11 @@ class ReadyTest(delivering.DeliveryCase):
                 "cluster_uuid": base.UUID,
                 "project_id": "fake_project",
                 "user_id": "fake_user",
-                "kubeconfig_user": "limited",
+                "kubeconfig_user": "admin",
             },
             body,
         )
-        self.assertEqual("limited@web", config["current-context"])
+        self.assertEqual("admin@web", config["current-context"])
         [cluster] = config["clusters"]
         self.assertEqual(delivering.ADDRESS, cluster["cluster"]["server"])
         self.assertEqual("/hook", found.path)
@@ -66,34 +64,16 @@ class ReadyTest(delivering.DeliveryCase):
         self.assertEqual([], self.receiver.received)
         self.assertIsNone(self.secret())
 
-    def test_the_limited_user_is_who_the_options_say(self) -> None:
-        self.option("delivery_user_name", "portal")
-        self.option("delivery_user_groups", ["view", "tools"])
+    def test_the_administrator_s_credential_is_sent_and_not_kept(
+        self,
+    ) -> None:
         self.created()
-        found = delivering.certificate_of(self.receiver.received[0].json)
+        certificate, key = self.credential
         self.assertEqual(
-            [
-                (oid.NameOID.ORGANIZATION_NAME, "view"),
-                (oid.NameOID.ORGANIZATION_NAME, "tools"),
-                (oid.NameOID.COMMON_NAME, "portal"),
-            ],
-            [(each.oid, each.value) for each in found.subject],
+            {"client-certificate-data": certificate, "client-key-data": key},
+            delivering.user_of(self.receiver.received[0].json),
         )
-        ca = self.server.get(
-            kinds.SECRET, base.NAMESPACE, names.certificate(base.RELEASE, "ca")
-        )
-        assert ca is not None
-        pem = base64.b64decode(ca["data"]["tls.crt"])
-        found.verify_directly_issued_by(x509.load_pem_x509_certificate(pem))
-
-    def test_the_key_is_kept_until_it_is_delivered_and_no_longer(self) -> None:
-        self.receiver.answers = [500]
-        self.created()
-        sent = delivering.user_of(self.receiver.received[0].json)
-        self.assertEqual(sent["client-key-data"], self.record().key)
-        self.later(60)
-        self.assertEqual("", self.record().key)
-        self.assertEqual({"delivery.json", "tls.crt"}, self.keys())
+        self.assertEqual({"delivery.json"}, self.keys())
 
     def test_the_record_goes_with_the_cluster(self) -> None:
         self.created()
@@ -167,7 +147,9 @@ class OnceTest(delivering.DeliveryCase):
 
         def poll_elsewhere() -> None:
             self.receiver.meanwhile = lambda: None
-            notice.seen(other, self.admin, row, now=True)
+            delivery.notice(
+                operation.Operation(self.admin, row, other), now=True
+            )
 
         self.receiver.meanwhile = poll_elsewhere
         self.health_poll()
@@ -182,7 +164,9 @@ class OnceTest(delivering.DeliveryCase):
 
         def just_before_the_write() -> None:
             self.management.before = before
-            notice.seen(other, self.admin, row, now=True)
+            delivery.notice(
+                operation.Operation(self.admin, row, other), now=True
+            )
 
         def on_write() -> None:
             # The look has read the record; its claim comes next.
@@ -204,46 +188,40 @@ class OnceTest(delivering.DeliveryCase):
 
 
 class AdministratorTest(delivering.DeliveryCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.option("delivery_user", "admin")
-        self.complete()
-        self.ca = pki.Authority("cluster")
-
     def test_it_waits_until_cluster_api_has_made_a_kubeconfig(self) -> None:
+        name = names.kubeconfig(base.RELEASE)
+        self.complete()
+        self.server.delete(kinds.SECRET, base.NAMESPACE, name)
         self.health_poll()
         self.assertEqual([], self.receiver.received)
-        certificate, key = self.ca.signed("kubernetes-admin")
-        self.administrator(certificate, key, self.ca.pem)
+        self.administrator(*self.ca.signed("late"), self.ca.pem)
         self.later(61)
-        [found] = self.receiver.received
-        self.assertEqual("admin", found.json["kubeconfig_user"])
-        self.assertEqual(
-            {"client-certificate-data": certificate, "client-key-data": key},
-            delivering.user_of(found.json),
-        )
+        self.assertEqual(1, len(self.receiver.received))
+
+    def test_a_record_of_a_limited_user_is_followed(self) -> None:
+        """Earlier commits of 2.0 sent a user with fewer rights by default."""
+        self.created()
+        found = self.secret()
+        assert found is not None
+        sent = dataclasses.replace(self.record(), looks="of another user")
+        found["data"] = {**sent.to_secret(), "tls.crt": "YQ=="}
+        self.server.apply(kinds.SECRET, found)
+        self.restart()
+        self.later()
+        first, second = self.receiver.received
+        self.assertNotEqual(first.id, second.id)
+        self.assertEqual("cluster.credentials_changed", second.json["event"])
         self.assertEqual({"delivery.json"}, self.keys())
 
-    def test_one_that_cluster_api_renewed_is_delivered(self) -> None:
-        self.administrator(*self.ca.signed("one"), self.ca.pem)
-        self.later()
-        self.administrator(*self.ca.signed("two"), self.ca.pem)
-        self.later()
-        self.assertEqual(2, len(set(self.receiver.ids)))
-        found = delivering.certificate_of(self.receiver.received[1].json)
-        self.assertEqual("CN=two", found.subject.rfc4514_string())
-
     def test_there_and_back_are_three_ids(self) -> None:
-        self.administrator(*self.ca.signed("one"), self.ca.pem)
-        self.later()
+        self.created()
         for address in ("https://203.0.113.99:6443", delivering.ADDRESS):
             self.move(address)
             self.health_poll()
         self.assertEqual(3, len(set(self.receiver.ids)))
 
     def test_a_lost_record_makes_the_same_id_for_the_same_change(self) -> None:
-        self.administrator(*self.ca.signed("one"), self.ca.pem)
-        self.later()
+        self.created()
         self.server.delete(kinds.SECRET, base.NAMESPACE, delivering.SECRET)
         self.restart()
         self.later()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import yaml
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import delivering
@@ -62,28 +62,19 @@ class ChangesTest(delivering.DeliveryCase):
         self.assertEqual(3, len(set(self.receiver.ids)))
 
     def test_another_ca_is_delivered_when_it_is_looked_at_again(self) -> None:
-        self.authority(pki.Authority("another"))
+        other = pki.Authority("another")
+        self.administrator(*other.signed("admin"), other.pem)
         self.later()
         self.assertEqual(2, len(set(self.receiver.ids)))
         found = delivering.certificate_of(self.receiver.received[1].json)
         self.assertIn("another", found.issuer.rfc4514_string())
 
-    def test_a_certificate_is_renewed_with_a_third_of_it_left(self) -> None:
-        day = 86400.0
-        self.later(59 * day)
-        self.assertEqual(1, len(self.receiver.received))
-        self.later(2 * day)
-        first, second = (
-            delivering.certificate_of(each.json)
-            for each in self.receiver.received
-        )
-        self.assertLess(first.not_valid_after_utc, second.not_valid_after_utc)
-        self.assertNotEqual(*self.receiver.ids)
-
-    def test_another_user_is_delivered(self) -> None:
-        self.option("delivery_user_groups", ["view"])
+    def test_a_credential_that_cluster_api_renewed_is_delivered(self) -> None:
+        self.administrator(*self.ca.signed("second"), self.ca.pem)
         self.later()
         self.assertEqual(2, len(set(self.receiver.ids)))
+        found = delivering.certificate_of(self.receiver.received[1].json)
+        self.assertEqual("CN=second", found.subject.rfc4514_string())
 
     def test_a_rotated_application_credential_is_none_of_it(self) -> None:
         self.rotate()
@@ -94,3 +85,4 @@ class ChangesTest(delivering.DeliveryCase):
         self.server.delete(kinds.SECRET, base.NAMESPACE, delivering.SECRET)
         self.later()
         self.assertEqual(["cluster.ready"] * 2, self.events())
+        self.assertEqual(1, len(set(self.receiver.ids)))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm.delivery import courier
+from magnum_capi_helm import schedules
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import delivering
 
@@ -43,7 +43,9 @@ class CostTest(delivering.DeliveryCase):
         self.complete()
         begun: list[Any] = []
         rt = self.plane.runtime()
-        slow = courier.Courier(self.plane.clock, lambda: 0.0, begun.append)
+        slow = schedules.BackgroundJobs(
+            self.plane.clock, lambda: 0.0, begun.append
+        )
         object.__setattr__(rt, "deliveries", slow)
         base.install(self, rt)
         self.health_poll()

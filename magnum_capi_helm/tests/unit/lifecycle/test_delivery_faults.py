@@ -9,11 +9,12 @@ import time
 
 import fixtures
 
+from magnum_capi_helm import delivery
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.delivery import notice
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import operation
 from magnum_capi_helm.tests.unit.delivery import endpoint
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -87,7 +88,7 @@ class RefusedTest(delivering.DeliveryCase):
         first = self.record().attempts
         rt = self.plane.runtime()
         base.install(self, rt)
-        rt.deliveries.receiver.failed(("", ""))
+        rt.deliveries.server.record_failure(("", ""))
         self.management.requests.clear()
         self.health_poll()
         asked = {each.name for each in self.management.requests}
@@ -150,7 +151,7 @@ class HinderedTest(delivering.DeliveryCase):
 
     def test_nothing_is_written_while_it_is_frozen(self) -> None:
         self.complete()
-        anchor = self.plane.runtime().anchor
+        anchor = self.plane.runtime().maintenance
         anchor.freeze("etcd moves", "op@host", time.time())
         self.restart()
         self.health_poll()
@@ -162,7 +163,7 @@ class HinderedTest(delivering.DeliveryCase):
     def test_a_retry_waits_for_the_end_of_a_maintenance_too(self) -> None:
         self.receiver.answers = [500]
         self.created()
-        self.plane.runtime().anchor.freeze("x", "op@host", time.time())
+        self.plane.runtime().maintenance.freeze("x", "op@host", time.time())
         self.later(60)
         self.assertEqual(1, len(self.receiver.received))
 
@@ -190,10 +191,16 @@ class HinderedTest(delivering.DeliveryCase):
         self.complete()
         late = self.row()
         self.delete()
-        notice.seen(self.plane.runtime(), self.admin, late, now=True)
+        delivery.notice(
+            operation.Operation(self.admin, late, self.plane.runtime()),
+            now=True,
+        )
         self.capi.finish()
         self.poll()
-        notice.seen(self.plane.runtime(), self.admin, late, now=True)
+        delivery.notice(
+            operation.Operation(self.admin, late, self.plane.runtime()),
+            now=True,
+        )
         self.assertIsNone(self.secret())
         self.assertIsNone(
             self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
@@ -204,7 +211,9 @@ class HinderedTest(delivering.DeliveryCase):
         self.complete()
         rt = self.plane.runtime()
         rt.leases.mark_deleted(base.NAMESPACE, base.RELEASE)
-        notice.seen(rt, self.admin, self.row(), now=True)
+        delivery.notice(
+            operation.Operation(self.admin, self.row(), rt), now=True
+        )
         self.assertIsNone(self.secret())
         self.assertEqual([], self.receiver.received)
 
@@ -213,13 +222,16 @@ class HinderedTest(delivering.DeliveryCase):
         late = self.row()
         self.move("https://203.0.113.99:6443")
         self.health_poll()
-        notice.seen(self.plane.runtime(), self.admin, late, now=True)
+        delivery.notice(
+            operation.Operation(self.admin, late, self.plane.runtime()),
+            now=True,
+        )
         self.assertEqual(2, len(self.receiver.received))
 
     def test_damaged_secrets_are_told_without_what_is_in_them(self) -> None:
         self.complete()
         for name, key in (
-            (names.certificate(base.RELEASE, "ca"), "tls.key"),
+            (names.kubeconfig(base.RELEASE), "value"),
             (delivering.SECRET, "delivery.json"),
         ):
             meta = {"name": name, "namespace": base.NAMESPACE}
@@ -246,13 +258,12 @@ class CanaryTest(delivering.DeliveryCase):
         self.option("delivery_url", f"{self.receiver.url}/path-canary")
         self.receiver.answers = [500, 302]
         self.created()
-        secrets = [delivering.KEY, self.record().key]
+        secrets = [delivering.KEY, self.credential[1]]
         self.later()
         self.later()
         self.option("delivery_url", "https://127.0.0.1:1/path-canary")
         self.move("https://203.0.113.99:6443")
         self.later()
-        secrets.append(self.record().key)
         self.option("delivery_ca_file", self.file("ca", pki.Authority().pem))
         self.option("delivery_url", f"{self.receiver.url}/path-canary")
         self.later(4000)

@@ -15,7 +15,7 @@ from magnum.drivers.common import driver as magnum_driver
 from magnum_capi_helm import driver
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import faults
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
@@ -114,14 +114,16 @@ class FaultTest(base.FlowTestCase):
             (errors.HelmError, exception.MagnumException),
             (errors.ManagementError, exception.MagnumException),
         ):
-            found = faults.as_magnum(ours("a text of 100% and {braces}"))
+            found = magnum_errors.as_magnum(
+                ours("a text of 100% and {braces}")
+            )
             self.assertIs(theirs, type(found))
             self.assertIn("a text of 100% and {braces}", str(found))
 
     def test_other_exceptions_pass_as_they_are(self) -> None:
         with (
             self.assertRaisesRegex(ValueError, "a bug"),
-            faults.translated("create", base.UUID),
+            magnum_errors.translated("create", base.UUID),
         ):
             raise ValueError("a bug")
 

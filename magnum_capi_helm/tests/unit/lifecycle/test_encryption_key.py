@@ -9,10 +9,10 @@ from typing import Any
 
 import fixtures
 
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import encryption_key
-from magnum_capi_helm.management import kinds
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = f"{base.RELEASE}-etcd-key"
@@ -39,11 +39,11 @@ class EncryptionKeyTest(base.FlowTestCase):
         self.assertIsNone(self.secret())
 
     def test_it_is_there_before_the_intent(self) -> None:
-        # The polls go on from the intent, and make no key.
+        # The polls go on from the desired state, and make no key.
         refused = errors.ManagementError("no room")
         self.useFixture(
             fixtures.MockPatchObject(
-                operation, "write_intent", side_effect=refused
+                stored_state, "write", side_effect=refused
             )
         )
         self.create(ON)

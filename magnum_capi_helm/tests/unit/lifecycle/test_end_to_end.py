@@ -18,7 +18,7 @@ from magnum.conductor.handlers import nodegroup_conductor
 import magnum.conf
 from magnum.tests.unit.api import base as api_base
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base

@@ -16,7 +16,7 @@ class FailuresToldTest(base.FlowTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.complete()
-        runtime.use(dataclasses.replace(runtime.get(), telling=30.0))
+        runtime.use(dataclasses.replace(runtime.get(), failure_display=30.0))
         self.refuse("node_count is at most 1, not 2")
 
     def refuse(self, why: str) -> None:

@@ -11,9 +11,9 @@ from oslotest import base
 
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.helm import client as helm_client
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
@@ -164,12 +164,12 @@ class FakeHelmTest(base.BaseTestCase):
         self.upgrade(1)
         self.upgrade(2)
         found: Any = self.client
-        history = releases.revisions(found, SPACE, "r")
+        history = helm_records.revisions(found, SPACE, "r")
         self.assertEqual(
             [(1, "superseded"), (2, "deployed")],
             [(each.version, each.status) for each in history],
         )
-        whole = releases.read(found, SPACE, "r", 2)
+        whole = helm_records.read(found, SPACE, "r", 2)
         assert whole is not None
         self.assertEqual("0.27.0", whole.chart_version)
         self.assertEqual(2, whole.values["nodeGroups"][0]["machineCount"])

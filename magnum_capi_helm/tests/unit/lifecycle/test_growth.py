@@ -11,7 +11,7 @@ from oslotest import base as oslotest_base
 
 from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import openstack

@@ -18,19 +18,19 @@ from oslotest import base
 import yaml
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import assembly
 from magnum_capi_helm.resolve import cluster as resolve_cluster
-from magnum_capi_helm.resolve import requested
-from magnum_capi_helm.resolve import sketch
+from magnum_capi_helm.resolve import offline
+from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.tests import data
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.fakes import sample_cloud
-from magnum_capi_helm.tests.hostile import inputs
-from magnum_capi_helm.tests.hostile import invariants
 from magnum_capi_helm.tests.unit.lifecycle import base as flows
+from magnum_capi_helm.tests.unit.lifecycle import hostile_inputs
+from magnum_capi_helm.tests.unit.lifecycle import hostile_invariants
 
 _INPUTS = int(os.environ.get("FUZZ_INPUTS") or 120)
 _SEED = int(os.environ.get("FUZZ_SEED") or 1)
@@ -53,16 +53,17 @@ class HostileTenantsTest(base.BaseTestCase):
     def _values(self, request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The release's name, and the values that helm would get."""
         self.file.write_text(yaml.safe_dump(request))
-        row = sketch.read(str(self.file), "p1")
-        requested.check_unknown(row)
+        row = offline.read(str(self.file), "p1")
         release = names.release(row.name, row.uuid)
         found = resolve_cluster.resolve(row, self.cloud, release)
-        return release, assembly.values_of(runtime.get(), found)
+        return release, operator_files.complete(
+            runtime.get(), found, values.checked(found)
+        )
 
     def test_no_request_reaches_beyond_its_own_values(self) -> None:
         outcomes: collections.Counter[str] = collections.Counter()
         wrong = []
-        for request in inputs.requests(_INPUTS, _SEED):
+        for request in hostile_inputs.requests(_INPUTS, _SEED):
             try:
                 release, values = self._values(request.hostile)
             except errors.InvalidInput as error:
@@ -74,7 +75,7 @@ class HostileTenantsTest(base.BaseTestCase):
             _, harmless = self._values(request.harmless)
             wrong += [
                 (request.where, problem)
-                for problem in invariants.problems(
+                for problem in hostile_invariants.problems(
                     release, values, harmless, request.where
                 )
             ]

@@ -11,8 +11,8 @@ import threading
 import fixtures
 
 from magnum_capi_helm.helm import turns
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import upgrade
-from magnum_capi_helm.management import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading

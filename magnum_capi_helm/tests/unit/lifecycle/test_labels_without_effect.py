@@ -8,8 +8,8 @@ import io
 
 from magnum.common import exception
 
-from magnum_capi_helm.cmd import main
-from magnum_capi_helm.cmd import values
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.cli import preview
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -98,7 +98,7 @@ class ValuesTest(base.FlowTestCase):
     def values(self, *argv: str) -> None:
         app = main.Application()
         app.stdout = io.StringIO()
-        command = values.Values(app, None)
+        command = preview.Values(app, None)
         command.run(command.get_parser("values").parse_args(list(argv)))
         self.assertIn("kubernetesVersion", app.stdout.getvalue())
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from keystoneauth1 import exceptions as ka_exceptions
 
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import leftovers

@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.cmd import checks
+from magnum_capi_helm.cli import checks
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import leftovers
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
@@ -22,7 +22,7 @@ CHART = "0.16.0"
 
 
 class LegacyTestCase(base.FlowTestCase):
-    """No intent, no fingerprint, no annotation: a release and Secrets."""
+    """A cluster of 1.4.0: a release and Secrets, and nothing of version 2."""
 
     def setUp(self) -> None:
         super().setUp()

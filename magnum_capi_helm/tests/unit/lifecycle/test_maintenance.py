@@ -11,9 +11,9 @@ from magnum.common import exception
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
-from magnum_capi_helm.planes import maintenance
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.management_clusters import maintenance
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import freezing
@@ -126,7 +126,7 @@ class RefusedTest(freezing.FrozenTestCase):
 
     def test_while_it_is_away_too(self) -> None:
         self.health_poll()
-        runtime.get().anchor.read()
+        runtime.get().maintenance.read()
         self.management.unreachable()
         self.plane.clock.advance(60)
         self.refused(self.resize, 5)
@@ -259,11 +259,11 @@ class AtWorkTest(freezing.FrozenTestCase):
     def test_who_holds_a_lease_and_lives(self) -> None:
         self.complete()
         rt = runtime.get()
-        self.assertEqual([], maintenance.at_work(rt))
+        self.assertEqual([], maintenance.holders(rt))
         with self.busy():
-            self.assertEqual([base.RELEASE], maintenance.at_work(rt))
+            self.assertEqual([base.RELEASE], maintenance.holders(rt))
             self.plane.clock.advance(lease.DURATION + 1)
-            self.assertEqual([], maintenance.at_work(rt))
+            self.assertEqual([], maintenance.holders(rt))
 
     def test_leases_of_others_are_not_asked(self) -> None:
         self.server.create(
@@ -272,4 +272,4 @@ class AtWorkTest(freezing.FrozenTestCase):
         spec = {"holderIdentity": "leader", "renewTime": "now"}
         meta = {"name": "leader", "namespace": "elsewhere"}
         self.server.create(kinds.LEASE, {"metadata": meta, "spec": spec})
-        self.assertEqual([], maintenance.at_work(runtime.get()))
+        self.assertEqual([], maintenance.holders(runtime.get()))

@@ -8,8 +8,8 @@ import time
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import freezing
@@ -26,8 +26,8 @@ class ClockTest(freezing.FrozenTestCase):
     def away(self, minutes: float) -> None:
         """This conductor could not read for so long, until now."""
         rt = runtime.get()
-        rt.outages.began(time.time() - minutes * 60)
-        rt.outages.ended()
+        rt.downtime.begin(time.time() - minutes * 60)
+        rt.downtime.end()
 
     def test_a_create(self) -> None:
         rows: tuple[tuple[float, float, float, str], ...] = (

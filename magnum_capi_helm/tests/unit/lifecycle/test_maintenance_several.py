@@ -12,12 +12,12 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
-class SeveralTest(placing.PlacesTestCase):
+class SeveralTest(placing.LocationTestCase):
     """Of two management clusters one is frozen."""
 
     def freeze(self, name: str) -> None:
         rt = self.planes[name].runtime("operator")
-        rt.anchor.freeze("etcd moves", "op@host", time.time())
+        rt.maintenance.freeze("etcd moves", "op@host", time.time())
         for each in self.planes.values():
             each.clock.advance(6)
 
@@ -29,7 +29,9 @@ class SeveralTest(placing.PlacesTestCase):
             self.make()
             self.assertTrue(self.there(other))
             self.assertFalse(self.there(frozen))
-            self.planes[frozen].runtime("operator").anchor.thaw(time.time())
+            self.planes[frozen].runtime("operator").maintenance.thaw(
+                time.time()
+            )
             self.settle(other)
             self.poll()
             self.delete()

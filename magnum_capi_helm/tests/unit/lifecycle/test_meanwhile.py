@@ -11,12 +11,12 @@ from unittest import mock
 
 from magnum.common import exception
 
-from magnum_capi_helm.credentials import rotation
+from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import operation
+from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.tests.unit.credentials import rotating
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import rotating
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
 
@@ -72,12 +72,12 @@ class RotationTest(rotating.RotationTestCase):
     """Keystone has made a credential, and its owner is written."""
 
     def test_a_deletion_meanwhile_goes_on(self) -> None:
-        with amid(rotation, "_prove", self.delete):
+        with amid(application_credential, "prove", self.delete):
             self.rotate()
         self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
 
     def test_a_resize_meanwhile_goes_on(self) -> None:
-        with amid(rotation, "_prove", lambda: self.resize(5)):
+        with amid(application_credential, "prove", lambda: self.resize(5)):
             self.rotate()
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
         self.poll()
@@ -96,7 +96,7 @@ class UpgradeTest(upgrading.UpgradeTestCase):
             raise errors.InvalidInput("too large")
 
         template = self.template(image_id="ubuntu-1.35")
-        with mock.patch.object(operation, "write_intent", refuse):
+        with mock.patch.object(stored_state, "write", refuse):
             self.assertRaises(exception.NotSupported, self.upgrade, template)
 
     def test_a_deletion_meanwhile_goes_on(self) -> None:

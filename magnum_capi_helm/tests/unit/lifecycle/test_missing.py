@@ -10,10 +10,10 @@ from __future__ import annotations
 from magnum.common import exception
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.planes import origin
-from magnum_capi_helm.planes import traces
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -34,8 +34,8 @@ class MissingTestCase(base.FlowTestCase):
         self.helm.upgrades.clear()
 
     def confirm(self) -> None:
-        """``management accept --gone``."""
-        origin.bury(base.RELEASE, list(self.groups().values()))
+        """``management-cluster accept --gone``."""
+        identity.record_gone(base.RELEASE, list(self.groups().values()))
 
     def gone(self) -> bool:
         """Whether Magnum has removed the cluster's row."""
@@ -68,7 +68,7 @@ class MissingTest(MissingTestCase):
         self.assertEqual("UNKNOWN", row.health_status)
         self.assertIn(NEITHER, row.health_status_reason["api"])
         self.assertIn(
-            "magnum-capi-helm management accept",
+            "magnum-capi-helm management-cluster accept",
             row.health_status_reason["api"],
         )
         self.assert_untouched()
@@ -121,7 +121,7 @@ class MissingTest(MissingTestCase):
         }
         self.server.create(kinds.CONFIG_TEMPLATE, {"metadata": meta})
         self.confirm()
-        self.plane.runtime("operator").anchor.freeze("x", "op", 1000.0)
+        self.plane.runtime("operator").maintenance.freeze("x", "op", 1000.0)
         self.management.requests.clear()
         self.delete()
         self.poll()
@@ -188,7 +188,7 @@ class MissingTest(MissingTestCase):
         leases = runtime.get().leases
         for _ in range(2):
             hold = leases.hold(base.NAMESPACE, base.RELEASE, {})
-            self.assertRaises(traces.MissingError, hold.__enter__)
+            self.assertRaises(helm_records.MissingError, hold.__enter__)
         self.assertEqual([], self.server.names(kinds.LEASE))
 
     def test_confirmed_too_early_it_is_forgotten_when_it_is_back(self) -> None:
@@ -213,11 +213,13 @@ class SomethingIsLeftTest(MissingTestCase):
         rt = runtime.get()
         scope = (base.NAMESPACE, base.RELEASE)
         self.server.delete(kinds.LEASE, *scope)
-        origin.check_there(rt, scope)
+        identity.check_present(rt, scope)
         self.helm.uninstall(base.RELEASE, base.NAMESPACE)
-        origin.check_there(rt, scope)
+        identity.check_present(rt, scope)
         self.lose()
-        self.assertRaises(traces.MissingError, origin.check_there, rt, scope)
+        self.assertRaises(
+            helm_records.MissingError, identity.check_present, rt, scope
+        )
 
     def test_what_can_not_be_read_is_not_missing(self) -> None:
         self.complete()
@@ -227,7 +229,7 @@ class SomethingIsLeftTest(MissingTestCase):
         )
         error = self.assertRaises(
             errors.ManagementUnreachable,
-            origin.check_there,
+            identity.check_present,
             runtime.get(),
             (base.NAMESPACE, base.RELEASE),
         )

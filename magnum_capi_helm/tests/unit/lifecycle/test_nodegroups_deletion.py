@@ -12,7 +12,7 @@ from magnum.conductor.handlers import nodegroup_conductor
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 

@@ -11,9 +11,9 @@ from unittest import mock
 from magnum.common import exception
 
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import state_secret
+from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -97,7 +97,7 @@ class UnfinishedAddTest(base.NodegroupTestCase):
         self.server.patch(
             kinds.SECRET,
             base.NAMESPACE,
-            names.intent(base.RELEASE),
+            names.desired_state(base.RELEASE),
             {"data": {f"group-{lost.uuid}": None}},
         )
         self.poll()
@@ -113,7 +113,7 @@ class UnfinishedAddTest(base.NodegroupTestCase):
     def test_a_resize_before_it_is_decided_about_does_not_refuse_it(
         self,
     ) -> None:
-        park = state_secret.park
+        park = stored_state.patch
 
         def slow(*given: Any) -> None:
             patched.stop()
@@ -122,10 +122,10 @@ class UnfinishedAddTest(base.NodegroupTestCase):
             self.assertEqual("CREATE_IN_PROGRESS", self.groups()["gpu"].status)
             park(*given)
 
-        patched = mock.patch.object(state_secret, "park", slow)
+        patched = mock.patch.object(stored_state, "patch", slow)
         patched.start()
         self.add("gpu")
-        self.assertIs(park, state_secret.park)
+        self.assertIs(park, stored_state.patch)
         self.assertEqual([], self.warnings())
         self.poll()
         self.settle()
@@ -157,7 +157,7 @@ class AdoptedTest(base.NodegroupTestCase):
         values = {**self.helm.upgrades[-1].values, "nodeGroups": groups}
         del values["clusterAnnotations"]
         self.server.delete(
-            kinds.SECRET, base.NAMESPACE, names.intent(base.RELEASE)
+            kinds.SECRET, base.NAMESPACE, names.desired_state(base.RELEASE)
         )
         self.helm.upgrade(
             base.RELEASE,

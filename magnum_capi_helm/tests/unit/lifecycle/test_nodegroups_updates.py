@@ -11,7 +11,7 @@ from typing import Any
 from magnum.common import exception
 from magnum.conductor.handlers import nodegroup_conductor
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}

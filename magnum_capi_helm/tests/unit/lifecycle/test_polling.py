@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
@@ -81,7 +81,7 @@ class ReadingTest(PollTestCase):
     def test_what_a_newer_version_goes_on_with_is_said(self) -> None:
         self.create()
         self.capi.settle()
-        name = names.intent(base.RELEASE)
+        name = names.desired_state(base.RELEASE)
         where = (kinds.SECRET, base.NAMESPACE, name)
         found = self.server.get(*where)
         assert found is not None

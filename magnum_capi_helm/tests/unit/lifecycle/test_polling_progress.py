@@ -12,8 +12,8 @@ from unittest import mock
 
 import fixtures
 
-from magnum_capi_helm.lifecycle import observed
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import progress
 from magnum_capi_helm.tests.fakes import cluster_api
@@ -32,8 +32,8 @@ class ProgressTestCase(upgrading.UpgradeTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        wall = mock.Mock(time=self.plane.clock.wall)
-        for module in (observed, records):
+        wall = mock.Mock(wraps=time, time=self.plane.clock.wall)
+        for module in (observed_state, records):
             self.useFixture(fixtures.MockPatchObject(module, "time", wall))
         self.after(0)
 
@@ -99,6 +99,13 @@ class MovingTest(ProgressTestCase):
         self.capi.settle()
         self.after(LIMIT - 5)
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
+
+    def test_an_old_cluster_has_the_same_time(self) -> None:
+        # helm copies the time of the first revision to the next record.
+        self.after(24 * LIMIT)
+        self.begin_upgrade()
+        self.after(LIMIT - 5)
+        self.assertEqual("UPDATE_IN_PROGRESS", self.status())
 
     def test_so_may_a_resize_to_more(self) -> None:
         self.after(1)

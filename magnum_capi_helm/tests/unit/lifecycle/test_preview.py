@@ -10,10 +10,8 @@ from typing import Any
 
 import yaml
 
-from magnum_capi_helm.cmd import diff
-from magnum_capi_helm.cmd import main
-from magnum_capi_helm.cmd import render
-from magnum_capi_helm.cmd import values
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.cli import preview as command
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -53,13 +51,13 @@ class PreviewTest(base.FlowTestCase):
     def diff(self, *argv: str) -> list[dict[str, Any]]:
         """The rows of ``diff``."""
         found: list[dict[str, Any]] = json.loads(
-            self.run_command(diff.Diff, *argv, "-f", "json")
+            self.run_command(command.Diff, *argv, "-f", "json")
         )
         return found
 
     def test_values_are_those_that_helm_got(self) -> None:
         self.complete()
-        printed = self.run_command(values.Values, "web")
+        printed = self.run_command(command.Values, "web")
         self.assertEqual(
             self.helm.upgrades[-1].values, yaml.safe_load(printed)
         )
@@ -67,7 +65,7 @@ class PreviewTest(base.FlowTestCase):
     def test_render_prints_objects_without_the_data_of_secrets(self) -> None:
         self.complete()
         objects = list(
-            yaml.safe_load_all(self.run_command(render.Render, base.UUID))
+            yaml.safe_load_all(self.run_command(command.Render, base.UUID))
         )
         self.assertIn("Cluster", [each["kind"] for each in objects])
 
@@ -119,7 +117,7 @@ class PreviewTest(base.FlowTestCase):
     def test_a_cluster_without_a_release(self) -> None:
         self.saved(status="CREATE_FAILED")
         error = self.assertRaises(
-            errors.InvalidInput, self.run_command, values.Values, "web"
+            errors.InvalidInput, self.run_command, command.Values, "web"
         )
         self.assertEqual(
             "cluster web has no release: nothing was made for it", str(error)

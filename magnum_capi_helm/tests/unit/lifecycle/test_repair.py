@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import repair

@@ -19,17 +19,18 @@ from magnum.common import exception
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.helm import releases
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
-from magnum_capi_helm.management import kinds
 from magnum_capi_helm.model import desired_state
-from magnum_capi_helm.operations import manifest
-from magnum_capi_helm.operations import state_secret
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import records
+from magnum_capi_helm.tests.unit.credentials import rotating
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
-from magnum_capi_helm.tests.unit.lifecycle import rotating
 from magnum_capi_helm.tests.unit.lifecycle import test_in_line
 from magnum_capi_helm.tests.unit.lifecycle import test_legacy
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -118,7 +119,7 @@ class RequestTest(BuildTestCase):
         text = self.refused(self.resize, 3)
         for each in (
             "put the former build back into the chart store",
-            "magnum-capi-helm rollout --chart-version 0.27.0 "
+            "magnum-capi-helm cluster apply --chart-version 0.27.0 "
             "--allow-replacement",
             "upgrade",
         ):
@@ -278,7 +279,9 @@ class MeantTest(upgrading.UpgradeTestCase):
         self.upgrade(self.template(image_id="ubuntu-1.35"))
         self.poll()
         put_build(self.helm, PATCHED)
-        rollback.apply(runtime.get(), self.admin, self.row())
+        rollback.rollback(
+            operations.Operation(self.admin, self.row(), runtime.get())
+        )
         self.settle()
         self.assertEqual({"UPDATE_COMPLETE"}, self.statuses())
 
@@ -301,7 +304,7 @@ class RolloutTest(rolling.RolloutTestCase):
 
     def test_it_replaces_them_and_the_next_resize_works(self) -> None:
         self.rolled_out(chart=rolling.OLD, replacing=True)
-        self.assertIsNone(self.look(chart=rolling.OLD).wanted)
+        self.assertIsNone(self.look(chart=rolling.OLD).desired)
         self.resize(3)
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
@@ -312,7 +315,7 @@ class RolloutTest(rolling.RolloutTestCase):
         self.assertTrue(self.look(chart=rolling.OLD, replacing=True).going_on)
 
     def test_values_files_do_not_bring_the_other_build(self) -> None:
-        self.assertIsNone(self.look().wanted)
+        self.assertIsNone(self.look().desired)
         self.all.write_text(rolling.ADDON)
         self.assertIn("would be replaced", self.no())
 
@@ -435,10 +438,10 @@ class DigestTest(base.FlowTestCase):
         super().setUp()
         self.created()
 
-    def kept(self) -> desired_state.Intent:
+    def kept(self) -> desired_state.DesiredState:
         """What is wanted of the release."""
         scope = (base.NAMESPACE, base.RELEASE)
-        found = state_secret.read(runtime.get(), scope).wanted
+        found = stored_state.read(runtime.get(), scope).desired
         assert found is not None
         return found
 
@@ -492,13 +495,13 @@ class LegacyTest(test_legacy.LegacyTestCase):
     def test_the_same_chart(self) -> None:
         # Its helm wrote the same objects in another way and order.
         record = (self.management, base.NAMESPACE, test_legacy.RELEASE)
-        found = releases.manifest(*record, 1)  # type: ignore[arg-type]
+        found = helm_records.manifest(*record, 1)  # type: ignore[arg-type]
         assert found is not None
         text = records.SEPARATOR.join(
             json.dumps(each, sort_keys=True, indent=3)
-            for each in reversed(manifest.parsed(found.text))
+            for each in reversed(template_guard.parse_manifest(found.text))
         )
-        releases.rewrite(record[0], found, text, "")  # type: ignore[arg-type]
+        helm_records.rewrite(record[0], found, text, "")  # type: ignore[arg-type]
         self.resize(3)
         self.assertEqual(3, self.replicas())
 

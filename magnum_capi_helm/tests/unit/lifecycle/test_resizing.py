@@ -9,7 +9,7 @@ from typing import Any
 from magnum.common import exception
 
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.lifecycle import base
 

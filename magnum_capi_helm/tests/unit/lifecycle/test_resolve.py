@@ -18,7 +18,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.resolve import cluster as resolve_cluster
-from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -95,7 +95,7 @@ class ResolveTest(ResolveTestCase):
                     cluster_spec.StorageClass("fast-ssd", "Fast_SSD"),
                 ),
                 labels=labels_of_none(),
-                chart=requested.configured_chart(),
+                chart=requested_labels.configured_chart(),
                 uuid=base.UUID,
                 name="web",
                 template="clustermodel1",
@@ -276,7 +276,9 @@ class ObjectLabelsTest(base.FlowTestCase):
             {"labels": {"capi_helm_chart_version": "0.26.1"}},
             labels={"capi_helm_chart_version": "0.1.0"},
         )
-        chart = requested.wanted_chart(requested.cluster_labels(row))
+        chart = requested_labels.wanted_chart(
+            requested_labels.cluster_labels(row)
+        )
         self.assertEqual("0.26.1", chart.version)
         self.assertEqual("openstack-cluster", chart.name)
 
@@ -288,8 +290,8 @@ class ObjectLabelsTest(base.FlowTestCase):
             ("helm_chart_repo", ""),
         ):
             conf.CONF.set_override(name, value, "capi_helm")
-        self.assertEqual("0.23.0", requested.default_chart().version)
+        self.assertEqual("0.23.0", requested_labels.default_chart().version)
         conf.CONF.set_override(
             "helm_chart_name", str(folder / "gone"), "capi_helm"
         )
-        self.assertEqual("0.27.0", requested.default_chart().version)
+        self.assertEqual("0.27.0", requested_labels.default_chart().version)

@@ -13,7 +13,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import groups
-from magnum_capi_helm.resolve import requested
+from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -55,7 +55,7 @@ class GroupsTestCase(base.FlowTestCase):
         row = self.saved(uuid=str(uuid.uuid4()), **(cluster or {}))
         group = self.nodegroup(row, **{"name": "more", **fields})
         found = cast("catalogue.Cloud", self.known)
-        asked = requested.cluster_labels(row)
+        asked = requested_labels.cluster_labels(row)
         return groups.resolve(row, group, found, base.RELEASE, asked)
 
     def refused(
@@ -196,7 +196,7 @@ class NodesTest(GroupsTestCase):
     def nodes(self, row: Any) -> cluster_spec.NodeGroup:
         cluster = self.saved(uuid=str(uuid.uuid4()))
         found = cast("catalogue.Cloud", self.known)
-        asked = requested.cluster_labels(cluster)
+        asked = requested_labels.cluster_labels(cluster)
         return groups.resolve(cluster, row, found, base.RELEASE, asked)
 
     def test_the_fields_of_the_group_beat_its_labels(self) -> None:

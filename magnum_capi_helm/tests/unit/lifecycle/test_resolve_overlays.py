@@ -11,11 +11,11 @@ import fixtures
 from magnum.common import exception
 
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.resolve import overlays
+from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import test_resolve_site
 
@@ -27,7 +27,9 @@ class OverlayFilesTest(test_resolve_site.FilesTestCase):
         self, values: dict[str, Any], profiles: str = ""
     ) -> dict[str, Any]:
         given = {"capi_helm_values_profiles": profiles} if profiles else {}
-        return overlays.apply(values, test_resolve_site.parsed(given))
+        return operator_files.apply_overlays(
+            values, test_resolve_site.parsed(given)
+        )
 
     def _refused(self, content: str) -> str:
         path = self.file("values.yaml", content)
@@ -84,7 +86,7 @@ class OverlayFilesTest(test_resolve_site.FilesTestCase):
             ("a: !!binary aGk=", "has a bytes, which helm can't use"),
             ("a: &a [*a]", "is nested too deep"),
             ("a: " + "[" * 5000, "is no YAML"),
-            ("a: " + "x" * overlays.LIMIT, "is larger than 256 KiB"),
+            ("a: " + "x" * operator_files.LIMIT, "is larger than 256 KiB"),
         ):
             self.assertEqual(text, self._refused(content), content[:40])
 
@@ -166,7 +168,7 @@ class OverlaidClusterTest(base.FlowTestCase):
         conf.CONF.set_override("values_profile_dir", str(folder), "capi_helm")
 
     def _stored(self) -> Any:
-        name = names.intent(base.RELEASE)
+        name = names.desired_state(base.RELEASE)
         found = self.server.get(kinds.SECRET, base.NAMESPACE, name)
         assert found is not None
         return desired_state.from_secret(found["data"]).values
@@ -193,6 +195,6 @@ class OverlaidClusterTest(base.FlowTestCase):
         self.assertEqual([], self.helm.upgrades)
         self.assertIsNone(
             self.server.get(
-                kinds.SECRET, base.NAMESPACE, names.intent(base.RELEASE)
+                kinds.SECRET, base.NAMESPACE, names.desired_state(base.RELEASE)
             )
         )

@@ -23,7 +23,7 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.resolve import site
+from magnum_capi_helm.resolve import operator_files
 
 
 def certificate(name: str) -> str:
@@ -66,7 +66,7 @@ class FilesTestCase(base.TestCase):
             conf.CONF.set_override(name, value, group)
 
     def site(self) -> cluster_spec.Site:
-        return site.site(parsed({"keystone_auth_enabled": "false"}))
+        return operator_files.site(parsed({"keystone_auth_enabled": "false"}))
 
     def refused(self) -> str:
         return str(self.assertRaises(errors.NotConfigured, self.site))

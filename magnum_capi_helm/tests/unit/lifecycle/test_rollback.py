@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
-from magnum_capi_helm.management import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -29,8 +30,10 @@ class RollbackTest(upgrading.UpgradeTestCase):
         assert self.row().status == "UPDATE_FAILED"
 
     def back(self) -> None:
-        """``magnum-capi-helm rollback``."""
-        left = rollback.apply(runtime.get(), self.admin, self.row())
+        """``magnum-capi-helm cluster rollback``."""
+        left = rollback.rollback(
+            operations.Operation(self.admin, self.row(), runtime.get())
+        )
         self.assertEqual("", left)
 
     def no_way(self) -> str:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollout
-from magnum_capi_helm.management import kinds
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -56,11 +56,11 @@ class ValuesTest(rolling.RolloutTestCase):
         )
 
     def test_the_second_time_there_is_nothing_to_do(self) -> None:
-        self.assertEqual(rollout.Found(rolling.OLD), self.look())
+        self.assertEqual(rollout.Plan(rolling.OLD), self.look())
         self.all.write_text(rolling.ADDON + _COMMANDS % "a, a")
         self.profile.write_text(_COMMANDS % "b")
         self.rolled_out(files=True, replacing=True)
-        self.assertEqual(rollout.Found(rolling.OLD), self.look())
+        self.assertEqual(rollout.Plan(rolling.OLD), self.look())
         upgrades = len(self.helm.upgrades)
         self.assertEqual("", self.roll_out())
         self.assertEqual(upgrades, len(self.helm.upgrades))
@@ -89,7 +89,7 @@ class ValuesTest(rolling.RolloutTestCase):
 
     def test_what_is_frozen_is_left_as_it_is(self) -> None:
         self.all.write_text("kubeNetwork: {serviceDomain: other}\n")
-        self.assertEqual(rollout.Found(rolling.OLD), self.look())
+        self.assertEqual(rollout.Plan(rolling.OLD), self.look())
 
     def test_files_that_can_not_be_used(self) -> None:
         for content, text in (

@@ -7,7 +7,7 @@ from __future__ import annotations
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.lifecycle import rollout
-from magnum_capi_helm.lifecycle import rollout_spec as orders
+from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
 from magnum_capi_helm.tests.unit.lifecycle import test_legacy
@@ -22,7 +22,7 @@ class ChartTest(rolling.RolloutTestCase):
         self.rolled_out(chart=rolling.NEW)
         self.assertEqual(rolling.NEW, self.helm.upgrades[-1].chart_version)
         self.assertEqual(before, self.told())
-        self.assertEqual(rollout.Found("0.27.0"), self.look(chart="v0.27.0"))
+        self.assertEqual(rollout.Plan("0.27.0"), self.look(chart="v0.27.0"))
         self.resize(3)
         self.assertEqual(rolling.NEW, self.helm.upgrades[-1].chart_version)
 
@@ -36,7 +36,7 @@ class ChartTest(rolling.RolloutTestCase):
         url = "https://charts.mirror.test"
         conf.CONF.set_override("addon_repository", url, "capi_helm")
         # The files say nothing of it.
-        self.assertIsNone(self.look().wanted)
+        self.assertIsNone(self.look().desired)
         self.rolled_out(chart=rolling.NEW)
         self.assertEqual(
             {"repo": url}, self.told()["addons"]["cni"]["calico"]["chart"]
@@ -89,15 +89,16 @@ class OldChartTest(rolling.RolloutTestCase):
         self.complete({"image_id": "ubuntu-1.32", "labels": labels})
         # As 1.4.0, which took any label, may have left it.
         self.of_template({**labels, "api_server_log_level": "5"})
-        self.assertIsNotNone(self.look(chart="0.15.0").wanted)
+        self.assertIsNotNone(self.look(chart="0.15.0").desired)
 
 
 class LegacyTest(test_legacy.LegacyTestCase):
     """A cluster of 1.4.0, of which nothing but its release is known."""
 
     def test_its_values_stay(self) -> None:
-        order = orders.Order(chart="0.16.1")
-        left = rollout.apply(runtime.get(), self.admin, self.row(), order)
+        order = rollout.Order(chart="0.16.1")
+        operation = operations.Operation(self.admin, self.row(), runtime.get())
+        left = rollout.apply(operation, order)
         self.assertEqual("", left)
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)

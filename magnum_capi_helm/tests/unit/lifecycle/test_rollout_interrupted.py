@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.lifecycle import rollout
-from magnum_capi_helm.management import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
@@ -37,9 +38,7 @@ class InterruptedTest(rolling.RolloutTestCase):
         self.helm.outcomes = [fake_helm.Outcome.KILLED]
         with self.dies():
             self.roll_out()
-        self.assertEqual(
-            rollout.Found(rolling.OLD, going_on=True), self.look()
-        )
+        self.assertEqual(rollout.Plan(rolling.OLD, going_on=True), self.look())
         self.assertEqual("UPDATE_IN_PROGRESS", self._left())
         self.poll()
         self.assertIn("is pending-upgrade", self._left())
@@ -49,7 +48,7 @@ class InterruptedTest(rolling.RolloutTestCase):
         self.settle()
         self.assertEqual("", self._left())
         self.assertIn("ccm", self.told()["addons"]["openstack"])
-        self.assertEqual(rollout.Found(rolling.OLD), self.look())
+        self.assertEqual(rollout.Plan(rolling.OLD), self.look())
 
     def test_a_helm_that_could_not_is_run_by_a_poll(self) -> None:
         self.helm.outcomes = [fake_helm.Outcome.UNREACHABLE]
@@ -88,7 +87,9 @@ class InterruptedTest(rolling.RolloutTestCase):
         self.roll_out(chart=rolling.NEW, files=True)
         self.poll()
         self.assertEqual("UPDATE_FAILED", self.row().status)
-        left = rollback.apply(runtime.get(), self.admin, self.row())
+        left = rollback.rollback(
+            operations.Operation(self.admin, self.row(), runtime.get())
+        )
         self.assertEqual("", left)
         self.settle()
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
@@ -112,4 +113,4 @@ class InterruptedTest(rolling.RolloutTestCase):
         self.assertEqual("the cluster was deleted meanwhile", str(error))
 
     def _left(self) -> str:
-        return rollout.going_on(self.admin, self.row())
+        return rollout.pending(self.admin, self.row())

@@ -9,10 +9,11 @@ import dataclasses
 import fixtures
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.lifecycle import rollout
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import rolling
 
@@ -64,9 +65,7 @@ class RefusedTest(rolling.RolloutTestCase):
         self.assertRaises(
             errors.NotSupported,
             rollout.apply,
-            runtime.get(),
-            self.admin,
-            row,
+            operations.Operation(self.admin, row, runtime.get()),
             self.order(),
         )
         self.assertIsNone(
@@ -82,7 +81,7 @@ class RefusedTest(rolling.RolloutTestCase):
     def test_a_command_that_was_killed_is_waited_for(self) -> None:
         """Its Lease lives half a minute longer than it."""
         self.take_lease("killed")
-        rt = dataclasses.replace(runtime.get(), long_patience=60.0)
+        rt = dataclasses.replace(runtime.get(), command_lease_wait=60.0)
         pauses: list[float] = []
 
         def sleep(seconds: float) -> None:
@@ -90,7 +89,8 @@ class RefusedTest(rolling.RolloutTestCase):
             self.plane.clock.advance(lease.DURATION)
 
         self.useFixture(fixtures.MockPatch("time.sleep", sleep))
-        rollout.apply(rt, self.admin, self.row(), self.order())
+        operation = operations.Operation(self.admin, self.row(), rt)
+        rollout.apply(operation, self.order())
         self.assertEqual(1, len(pauses))
         self.assertEqual("UPDATE_IN_PROGRESS", self.row().status)
 

@@ -9,8 +9,9 @@ import dataclasses
 import fixtures
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import resize
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.operations import operation
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 _WORKERS = (
@@ -40,7 +41,7 @@ class SameCountTest(base.FlowTestCase):
 
     def test_a_poll_that_has_the_lease_is_waited_for(self) -> None:
         """To the next poll the same count is nothing to apply."""
-        rt = dataclasses.replace(runtime.get(), patience=60.0)
+        rt = dataclasses.replace(runtime.get(), lease_wait=60.0)
         lease = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
         held = {"holderIdentity": "other", "renewTime": "now"}
         self.server.patch(*lease, {"spec": held})
@@ -51,5 +52,6 @@ class SameCountTest(base.FlowTestCase):
         self.useFixture(fixtures.MockPatch("time.sleep", sleep))
         row = self.row()
         workers = row.default_ng_worker
-        resize.resize(lambda: rt, self.context, row, workers, None)
+        current = operation.Operation(self.context, row, rt)
+        resize.resize(current, workers, ())
         self.assertEqual("v1.34.2", self.version())

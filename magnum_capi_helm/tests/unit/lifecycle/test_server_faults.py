@@ -7,8 +7,8 @@ from __future__ import annotations
 import requests_mock
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.tests.unit.cmd import described
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.tests.unit.cli import described
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import deleting
 

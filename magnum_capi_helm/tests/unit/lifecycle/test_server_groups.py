@@ -8,7 +8,7 @@ from typing import Any
 
 from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import openstack

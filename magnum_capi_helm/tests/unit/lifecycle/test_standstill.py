@@ -14,9 +14,9 @@ import functools
 
 from magnum.common import exception
 
-from magnum_capi_helm.management import anchor
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.tests.fakes import faults
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -138,4 +138,4 @@ class StandstillTest(base.FlowTestCase):
         self.capi.settle()
         self.poll()
         # As in the beginning, nobody knows whether it is frozen.
-        self.plane.clock.advance(anchor.AGE)
+        self.plane.clock.advance(maintenance.AGE)

@@ -19,9 +19,9 @@ from magnum_capi_helm.cloud import compute
 from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.credentials import making
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import lease
+from magnum_capi_helm.credentials import application_credential
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import lease_guard
@@ -126,10 +126,17 @@ class LeaseLostTest(base.FlowTestCase):
         cloud = compute.Compute(self.session)
         keypair = cluster_spec.Keypair("new", "ssh-ed25519 CCCC")
         entry = credential_secret.Entry("fake_user", "magnum-x")
+
+        def create() -> None:
+            owner = application_credential.Owner("fake_user", ("member",))
+            application_credential.create(
+                self.session, entry, owner, self.saved()
+            )
+
         # How many writes come before.
         for before, ask in (
             (0, lambda: cloud.import_keypair(keypair)),
-            (0, lambda: making.make(self.session, entry)),
+            (0, create),
             (1, self._ensure),
         ):
             self.left = before

@@ -12,12 +12,11 @@ from unittest import mock
 
 from magnum import objects
 
-from magnum_capi_helm import equipment
 from magnum_capi_helm import runtime
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.management import observation
-from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.status import conditions
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.kubernetes import shared_reads
+from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
@@ -106,8 +105,9 @@ class HealthTest(_SteadyTest):
         machine: Any = self.server.list(kinds.MACHINE, base.NAMESPACE)[0]
         machine["status"]["conditions"] = []
         self.server.replace(kinds.MACHINE, machine)
-        made = conditions.moment(machine["metadata"]["creationTimestamp"])
+        made = view.timestamp(machine["metadata"]["creationTimestamp"])
         for seconds, expected in ((10, "HEALTHY"), (3600, "UNKNOWN")):
+            self.plane.clock.advance(seconds)
             with mock.patch("time.time", lambda: made + seconds):  # noqa: B023
                 row = self.health_poll()
             self.assertEqual(expected, row.health_status)
@@ -179,8 +179,8 @@ class FreshTest(base.FlowTestCase):
         super().setUp()
         self.complete()
         made = self.plane.runtime("conductor-2")
-        observer = observation.Observer(made.management, whole=True)
-        shared: equipment.Snapshots = snapshot.Snapshots(
+        observer = reads.Reader(made.management, whole=True)
+        shared: runtime.Snapshots = shared_reads.SharedReads(
             observer.read, self.plane.clock, max_age=3600.0
         )
         self.second = dataclasses.replace(made, snapshots=shared)

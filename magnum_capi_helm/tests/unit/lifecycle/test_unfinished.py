@@ -8,11 +8,11 @@ import dataclasses
 from typing import Any, cast
 
 from magnum_capi_helm import runtime
+from magnum_capi_helm import schedules
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.helm import releases
-from magnum_capi_helm.management import client
-from magnum_capi_helm.management import kinds
-from magnum_capi_helm.memory import waits
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import unfinished_revision
@@ -32,7 +32,7 @@ class UnfinishedTest(base.FlowTestCase):
         conf.CONF.set_override("helm_timeout", seconds, "capi_helm")
         built = runtime.build(cast("client.Client", self.management))
         return dataclasses.replace(
-            built, pending=waits.FirstSeen(self.plane.clock)
+            built, pending_revisions=schedules.AgeTracker(self.plane.clock)
         )
 
     def begun(
@@ -59,10 +59,10 @@ class UnfinishedTest(base.FlowTestCase):
 
     def patience(self, rt: runtime.Runtime) -> float:
         """For how many seconds the newest revision is left to somebody."""
-        found = releases.revisions(rt.management, *SCOPE)
+        found = helm_records.revisions(rt.management, *SCOPE)
         for seconds in range(0, 1000, 10):
             try:
-                unfinished_revision.settled(rt, SCOPE, found)
+                unfinished_revision.give_up_dead(rt, SCOPE, found)
             except errors.HelmBusy:
                 self.plane.clock.advance(10)
                 continue
@@ -97,7 +97,7 @@ class UnfinishedTest(base.FlowTestCase):
         self.server.patch(
             kinds.SECRET,
             base.NAMESPACE,
-            names.intent(base.RELEASE),
+            names.desired_state(base.RELEASE),
             {"data": {"intent.json": "!"}},
         )
         self.assertEqual(330, self.patience(self.conductor(60)))

@@ -10,7 +10,7 @@ from unittest import mock
 
 from magnum import objects
 
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -103,7 +103,7 @@ class CrashTest(upgrading.UpgradeTestCase):
         self.assert_ends(new, happens=True)
 
     def test_labels_alone_are_applied_after_a_kill(self) -> None:
-        # Nothing that the rows show is different: the intent says it.
+        # Nothing that the rows show is different: the desired state says it.
         new = self.template(labels={"api_server_log_level": "5"})
         with self.rows_refuse():
             self.killed(new)

@@ -9,8 +9,8 @@ from typing import Any
 from magnum.common import exception
 
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.management import answers
-from magnum_capi_helm.management import kinds
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -94,8 +94,8 @@ class RefusalTest(upgrading.UpgradeTestCase):
 
     def test_a_driver_that_is_not_let_in_blames_no_template(self) -> None:
         for error in (
-            answers.UnauthorizedError("Unauthorized (401); check the user"),
-            answers.ForbiddenError("User magnum cannot patch (403)"),
+            responses.UnauthorizedError("Unauthorized (401); check the user"),
+            responses.ForbiddenError("User magnum cannot patch (403)"),
         ):
             text = self._refused_with(error)
             self.assertIn(str(error), text)
@@ -106,7 +106,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
             'admission webhook "w" denied the request: not now (403)',
             "ValidatingAdmissionPolicy 'p' denied request: not now (403)",
         ):
-            error = answers.ForbiddenError(text)
+            error = responses.ForbiddenError(text)
             self.assertEqual(
                 f"the template does not fit this cluster: {text}",
                 self._refused_with(error),
@@ -198,7 +198,7 @@ class RefusalTest(upgrading.UpgradeTestCase):
             self.groups()["default-worker"],
             rollback=True,
         )
-        self.assertIn("magnum-capi-helm rollback", str(error))
+        self.assertIn("magnum-capi-helm cluster rollback", str(error))
         self.assertEqual({"CREATE_COMPLETE"}, self.statuses())
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from magnum.common import exception
 
 from magnum_capi_helm.model import cluster_spec
-from magnum_capi_helm.operations import faults
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -69,7 +69,7 @@ class UpgradeTestCase(base.NodegroupTestCase):
         self.assertEqual(before, self.snapshot())
         self.assertEqual(upgrades, len(self.helm.upgrades))
         text = str(self.log.output).rsplit(" refused: ", 1)[1].rstrip("\n")
-        self.assertEqual(faults.to_client("upgrade", text), str(error))
+        self.assertEqual(magnum_errors.to_client("upgrade", text), str(error))
         return text
 
     def snapshot(self) -> list[dict[str, Any]]:

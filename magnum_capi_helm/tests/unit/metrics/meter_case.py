@@ -10,9 +10,7 @@ import pathlib
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm.metrics import exposition
-from magnum_capi_helm.metrics import families
-from magnum_capi_helm.metrics import meter
+from magnum_capi_helm import metrics
 
 
 class MeterCase(base.BaseTestCase):
@@ -36,9 +34,9 @@ class MeterCase(base.BaseTestCase):
         )
         self.meter = self.made(str(self.directory))
 
-    def made(self, directory: str) -> meter.Meter:
+    def made(self, directory: str) -> metrics.Meter:
         """A meter that writes there."""
-        return meter.Meter(directory, lambda: self.now, self.begun.append)
+        return metrics.Meter(directory, lambda: self.now, self.begun.append)
 
     def poll(self, name: str, seconds: float) -> None:
         """A poll that takes so long."""
@@ -47,12 +45,35 @@ class MeterCase(base.BaseTestCase):
 
     def text(self) -> str:
         """What there is now."""
-        return exposition.text(self.meter.samples())
+        return metrics.text(self.meter)
 
     def outcomes(self) -> list[str]:
-        """Of all that was counted: what, and how it ended."""
-        return [
-            " ".join(each.labels[1:])
-            for each in self.meter.samples()
-            if each.family.kind == families.SUMMARY
-        ]
+        """Return what was counted, and how it ended."""
+        return [" ".join(labels) for labels in counts(self.meter)]
+
+
+def counts(meter: metrics.Meter) -> dict[tuple[str, ...], float]:
+    """Return the counts of events by their labels without the process."""
+    return {
+        labels[1:]: value
+        for labels, value in samples(meter).items()
+        if labels[0].endswith("_count")
+    }
+
+
+def samples(meter: metrics.Meter) -> dict[tuple[str, ...], float]:
+    """Return values by name and labels, without prefix and process."""
+    return {
+        (
+            sample.name.removeprefix("magnum_capi_helm_"),
+            *(
+                sample.labels[name]
+                for name in declared.labels
+                if name != "process"
+            ),
+        ): sample.value
+        for family in meter.collect()
+        for declared in metrics.OF_PROCESS
+        if declared.name == family.name
+        for sample in family.samples
+    }

@@ -9,13 +9,13 @@ from typing import cast
 
 import fixtures
 
+from magnum_capi_helm import metrics
 from magnum_capi_helm import runtime
-from magnum_capi_helm.management import client
-from magnum_capi_helm.metrics import families
-from magnum_capi_helm.metrics import meter
+from magnum_capi_helm.config import options
+from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.planes import homes
 from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.metrics import meter_case
 
 
 class ConductorTest(base.FlowTestCase):
@@ -25,26 +25,20 @@ class ConductorTest(base.FlowTestCase):
         super().setUp()
         self.begun: list[Callable[[], None]] = []
         directory = self.useFixture(fixtures.TempDir()).path
-        self.meter = meter.Meter(directory, begin=self.begun.append)
+        self.meter = metrics.Meter(directory, begin=self.begun.append)
         runtime.measure(self.meter)
 
-    def counted(self) -> dict[str, int]:
-        """How many of what there was so far."""
-        return {
-            " ".join(each.labels[1:]): each.count
-            for each in self.meter.samples()
-            if each.family.kind == families.SUMMARY
-        }
+    def counted(self) -> dict[str, float]:
+        """Return how many events there were by their labels."""
+        counts = meter_case.counts(self.meter)
+        return {" ".join(labels): count for labels, count in counts.items()}
 
     def gauges(self) -> set[tuple[str, ...]]:
-        """Names of gauges that have a value, and their labels."""
+        """Return names and labels of the gauges that have a value."""
         return {
-            (
-                each.family.name.removeprefix("magnum_capi_helm_"),
-                *each.labels[1:],
-            )
-            for each in self.meter.samples()
-            if each.family.kind == families.GAUGE
+            key
+            for key in meter_case.samples(self.meter)
+            if not key[0].endswith(("_sum", "_count"))
         }
 
     def test_polls_that_come_to_a_verdict_and_polls_that_do_not(self) -> None:
@@ -82,7 +76,7 @@ class ConductorTest(base.FlowTestCase):
         """What a conductor has, but for the management cluster."""
         return runtime.build(
             cast("client.Client", self.management),
-            homes.Home("a", "/nowhere", "option"),
+            options.ManagementCluster("a", "/nowhere", "option"),
         )
 
     def test_readings_are_looked_at_once_there_was_one(self) -> None:

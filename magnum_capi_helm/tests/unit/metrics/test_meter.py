@@ -6,72 +6,32 @@ from __future__ import annotations
 
 import threading
 
+from magnum_capi_helm import metrics
 from magnum_capi_helm.helm import turns
-from magnum_capi_helm.management import snapshot
-from magnum_capi_helm.metrics import families
-from magnum_capi_helm.metrics import meter
+from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.metrics import meter_case
 from magnum_capi_helm.tests.unit.metrics import promtool
 
-TEXT = """\
-# HELP magnum_capi_helm_poll_seconds Polls of clusters, status or health, and \
-whether they came to a verdict (ok) or not (failed).
-# TYPE magnum_capi_helm_poll_seconds summary
-magnum_capi_helm_poll_seconds_count\
-{outcome="failed",poll="health",process="c1/7"} 1.0
-magnum_capi_helm_poll_seconds_sum\
-{outcome="failed",poll="health",process="c1/7"} 0.5
-magnum_capi_helm_poll_seconds_count\
-{outcome="ok",poll="status",process="c1/7"} 2.0
-magnum_capi_helm_poll_seconds_sum\
-{outcome="ok",poll="status",process="c1/7"} 4.0
-# HELP magnum_capi_helm_helm_seconds Runs of helm, and how they ended: ok, \
-busy, unreachable, refused; stopped, before it began; absent, with nothing to \
-uninstall.
-# TYPE magnum_capi_helm_helm_seconds summary
-magnum_capi_helm_helm_seconds_count\
-{command="upgrade",outcome="ok",process="c1/7"} 1.0
-magnum_capi_helm_helm_seconds_sum\
-{command="upgrade",outcome="ok",process="c1/7"} 3.0
-# HELP magnum_capi_helm_helm_running How many turns with helm are taken.
-# TYPE magnum_capi_helm_helm_running gauge
-magnum_capi_helm_helm_running{process="c1/7"} 1.0
-# HELP magnum_capi_helm_helm_turns How many turns with helm there are.
-# TYPE magnum_capi_helm_helm_turns gauge
-magnum_capi_helm_helm_turns{process="c1/7"} 1.0
-# HELP magnum_capi_helm_helm_waiting How many clusters are in line for helm.
-# TYPE magnum_capi_helm_helm_waiting gauge
-magnum_capi_helm_helm_waiting{process="c1/7"} 2.0
-# HELP magnum_capi_helm_snapshot_timestamp_seconds When the last reading of a \
-management cluster began that did not fail; until the first one, when the \
-process began to use it.
-# TYPE magnum_capi_helm_snapshot_timestamp_seconds gauge
-magnum_capi_helm_snapshot_timestamp_seconds\
-{management_cluster="a",poll="health",process="c1/7"} 1005.0
-# HELP magnum_capi_helm_snapshot_attempt_timestamp_seconds When the last \
-reading of a management cluster began, failed or not.
-# TYPE magnum_capi_helm_snapshot_attempt_timestamp_seconds gauge
-magnum_capi_helm_snapshot_attempt_timestamp_seconds\
-{management_cluster="a",poll="health",process="c1/7"} 1700.0
-# HELP magnum_capi_helm_delivery_seconds Kubeconfigs that were sent, and \
-whether the receiver accepted them (ok) or not (failed).
-# TYPE magnum_capi_helm_delivery_seconds summary
-magnum_capi_helm_delivery_seconds_count\
-{outcome="failed",process="c1/7"} 1.0
-magnum_capi_helm_delivery_seconds_sum\
-{outcome="failed",process="c1/7"} 2.0
-magnum_capi_helm_delivery_seconds_count\
-{outcome="ok",process="c1/7"} 1.0
-magnum_capi_helm_delivery_seconds_sum\
-{outcome="ok",process="c1/7"} 0.25
-# HELP magnum_capi_helm_deliveries_pending How many clusters have a \
-kubeconfig that is still to be delivered, as far as the process knows; \
-missing where none is delivered.
-# TYPE magnum_capi_helm_deliveries_pending gauge
-magnum_capi_helm_deliveries_pending\
-{management_cluster="a",process="c1/7"} 3.0
-"""
+#: Values by name and labels, without prefix and process.
+SAMPLES = {
+    ("poll_seconds_count", "health", "failed"): 1.0,
+    ("poll_seconds_sum", "health", "failed"): 0.5,
+    ("poll_seconds_count", "status", "ok"): 2.0,
+    ("poll_seconds_sum", "status", "ok"): 4.0,
+    ("helm_seconds_count", "upgrade", "ok"): 1.0,
+    ("helm_seconds_sum", "upgrade", "ok"): 3.0,
+    ("helm_running",): 1.0,
+    ("helm_turns",): 1.0,
+    ("helm_waiting",): 2.0,
+    ("snapshot_timestamp_seconds", "a", "health"): 1005.0,
+    ("snapshot_attempt_timestamp_seconds", "a", "health"): 1700.0,
+    ("delivery_seconds_count", "failed"): 1.0,
+    ("delivery_seconds_sum", "failed"): 2.0,
+    ("delivery_seconds_count", "ok"): 1.0,
+    ("delivery_seconds_sum", "ok"): 0.25,
+    ("deliveries_pending", "a"): 3.0,
+}
 
 
 class MeasuresTest(meter_case.MeterCase):
@@ -81,7 +41,7 @@ class MeasuresTest(meter_case.MeterCase):
         self.poll("status", 3.0)
         with self.meter.polling("health") as poll:
             self.now += 0.5
-            poll.outcome = meter.FAILED
+            poll.outcome = metrics.FAILED
         with self.meter.helm("upgrade"):
             self.now += 3.0
         with self.meter.delivering():
@@ -89,7 +49,7 @@ class MeasuresTest(meter_case.MeterCase):
         with self.assertRaises(KeyError), self.meter.delivering():
             self.now += 2.0
             raise KeyError
-        self.meter.gauge(families.DELIVERIES_PENDING, ("a",), lambda: 3)
+        self.meter.gauge(metrics.DELIVERIES_PENDING, ("a",), lambda: 3)
         line = turns.Turns(1, self.begun.append)
         for key in ("one", "two", "three"):
             line.later(key, lambda: None)
@@ -112,13 +72,13 @@ class MeasuresTest(meter_case.MeterCase):
                 raise error
             return {("n", "r"): "look"}
 
-        health: snapshot.Snapshots[str] = snapshot.Snapshots(
-            read, lambda: clock[0], max_age=0, gathering=0
+        health: shared_reads.SharedReads[str] = shared_reads.SharedReads(
+            read, lambda: clock[0], max_age=0
         )
-        status: snapshot.Snapshots[str] = snapshot.Snapshots(
+        status: shared_reads.SharedReads[str] = shared_reads.SharedReads(
             read, lambda: clock[0]
         )
-        self.meter.readings("a", status=status, health=health)
+        self.meter.reads("a", status=status, health=health)
         clock[0] = 5.0
         health.get(("n", "r"))
         clock[0] = 700.0
@@ -126,15 +86,24 @@ class MeasuresTest(meter_case.MeterCase):
 
     def test_one_of_everything(self) -> None:
         self.measured()
-        self.assertEqual(TEXT, self.text())
+        self.assertEqual(SAMPLES, meter_case.samples(self.meter))
+
+    def test_each_sample_names_the_process(self) -> None:
+        self.measured()
+        for family in self.meter.collect():
+            for sample in family.samples:
+                self.assertEqual("c1/7", sample.labels["process"])
 
     def test_promtool_has_nothing_to_say(self) -> None:
-        self.assertEqual("", promtool.run(self, "check", "metrics", text=TEXT))
+        self.measured()
+        said = promtool.run(self, "check", "metrics", text=self.text())
+        self.assertEqual("", said)
 
     def test_prometheus_parser_understands_it(self) -> None:
+        self.measured()
         self.assertEqual(
-            [each.name for each in families.OF_PROCESS],
-            list(promtool.parsed(TEXT)),
+            [each.name for each in metrics.OF_PROCESS],
+            list(promtool.parsed(self.text())),
         )
 
     def test_how_helm_ends(self) -> None:
@@ -169,5 +138,5 @@ class MeasuresTest(meter_case.MeterCase):
             each.start()
         for each in threads:
             each.join()
-        (found,) = self.meter.samples()
-        self.assertEqual(4000, found.count)
+        counts = meter_case.counts(self.meter)
+        self.assertEqual({("status", "ok"): 4000}, counts)

@@ -10,7 +10,7 @@ from typing import Any
 from oslotest import base
 import yaml
 
-from magnum_capi_helm.metrics import families
+from magnum_capi_helm import metrics
 from magnum_capi_helm.tests.unit.metrics import promtool
 
 DIRECTORY = promtool.root() / "etc" / "prometheus"
@@ -39,11 +39,11 @@ ALERTS = [
 
 #: What an operator runs of this driver's own, where that is the cure.
 COMMANDS = {
-    "MagnumClusterFailed": "rollback",
+    "MagnumClusterFailed": "cluster rollback",
     "MagnumClusterDrift": "list",
     "MagnumOrphans": "list",
-    "MagnumCertificateExpiring": "renew",
-    "MagnumCredentialDead": "credentials replace",
+    "MagnumCertificateExpiring": "cluster apply",
+    "MagnumCredentialDead": "cluster credentials",
 }
 
 
@@ -82,10 +82,8 @@ class RulesTest(base.BaseTestCase):
     def test_rules_ask_for_nothing_but_what_is_declared(self) -> None:
         declared = {
             f"{each.name}{end}"
-            for each in (*families.OF_CLOUD, *families.OF_PROCESS)
-            for end in (
-                ("_sum", "_count") if each.kind == families.SUMMARY else ("",)
-            )
+            for each in (*metrics.OF_CLOUD, *metrics.OF_PROCESS)
+            for end in (("_sum", "_count") if each.summary else ("",))
         }
         asked = set()
         for rule in rules().values():

@@ -4,15 +4,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import os
 import pathlib
 import subprocess
 import sys
+from typing import Any
 
 import fixtures
 from oslotest import base
 
-from magnum_capi_helm.metrics import textfile
+from magnum_capi_helm import metrics
+
+
+class Text(metrics.Collector):
+    """A metric whose help is a text."""
+
+    def __init__(self, text: str) -> None:
+        self._metric = metrics.Metric("m", text).gauge()
+
+    def collect(self) -> Iterator[Any]:
+        """Yield the metric."""
+        yield self._metric
 
 
 class WriteTest(base.BaseTestCase):
@@ -23,25 +36,25 @@ class WriteTest(base.BaseTestCase):
 
     def test_everybody_may_read_it_whatever_the_umask(self) -> None:
         self.addCleanup(os.umask, os.umask(0o077))
-        textfile.write(self.path, "one\n")
+        metrics.write(self.path, Text("one"))
         self.assertEqual(0o644, self.path.stat().st_mode & 0o777)
 
     def test_who_reads_the_old_one_reads_all_of_it(self) -> None:
-        textfile.write(self.path, "old\n")
+        metrics.write(self.path, Text("old"))
         with self.path.open() as stream:
-            textfile.write(self.path, "new\n")
-            self.assertEqual("old\n", stream.read())
-        self.assertEqual("new\n", self.path.read_text())
+            metrics.write(self.path, Text("new"))
+            self.assertIn("HELP m old\n", stream.read())
+        self.assertIn("HELP m new\n", self.path.read_text())
         self.assertEqual([self.path], list(self.directory.iterdir()))
 
     def test_a_write_that_fails_leaves_the_old_one_and_nothing_else(
         self,
     ) -> None:
-        textfile.write(self.path, "old\n")
+        metrics.write(self.path, Text("old"))
         self.assertRaises(
-            UnicodeEncodeError, textfile.write, self.path, "\ud800"
+            UnicodeEncodeError, metrics.write, self.path, Text("\ud800")
         )
-        self.assertEqual("old\n", self.path.read_text())
+        self.assertIn("HELP m old\n", self.path.read_text())
         self.assertEqual([self.path], list(self.directory.iterdir()))
 
 
@@ -57,7 +70,7 @@ class DeadTest(base.BaseTestCase):
 
     def file(self, host: str, pid: int, age: float) -> pathlib.Path:
         """A file of a process that was written that long ago."""
-        path = textfile.of_process(self.directory, host, pid)
+        path = metrics.process_file(self.directory, host, pid)
         path.write_text("")
         then = path.stat().st_mtime - age
         os.utime(path, (then, then))
@@ -65,7 +78,7 @@ class DeadTest(base.BaseTestCase):
 
     def left(self) -> set[pathlib.Path]:
         """What is left of all files."""
-        textfile.remove_dead(self.directory, "c1")
+        metrics.remove_files_of_ended(self.directory, "c1")
         return set(self.directory.iterdir())
 
     def test_the_file_of_a_dead_process_goes(self) -> None:

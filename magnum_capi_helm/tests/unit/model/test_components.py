@@ -9,14 +9,13 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.model import components
-from magnum_capi_helm.model import supported
-from magnum_capi_helm.model import tested_versions
+from magnum_capi_helm.model import versions
 from magnum_capi_helm.tests.unit import deployments
 
 
-def release(chart: str = "0.27.0") -> tested_versions.Release:
+def release(chart: str = "0.27.0") -> versions.Release:
     """What that version of the chart was tested with."""
-    found = supported.find(chart)
+    found = versions.find_tested(chart)
     assert found is not None
     return found
 

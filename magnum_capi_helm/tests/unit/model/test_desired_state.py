@@ -17,7 +17,7 @@ from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 
-INTENT = desired_state.Intent(
+STATE = desired_state.DesiredState(
     chart=cluster_spec.Chart(
         name="openstack-cluster",
         version="0.27.0",
@@ -37,21 +37,21 @@ def encoded(content: bytes) -> str:
 
 
 def head(**changes: object) -> str:
-    found = json.loads(base64.b64decode(INTENT.to_secret()["intent.json"]))
+    found = json.loads(base64.b64decode(STATE.to_secret()["intent.json"]))
     return encoded(json.dumps({**found, **changes}).encode())
 
 
 class RoundTripTest(base.BaseTestCase):
     def test_what_was_written_is_read_again(self) -> None:
-        self.assertEqual(INTENT, desired_state.from_secret(INTENT.to_secret()))
+        self.assertEqual(STATE, desired_state.from_secret(STATE.to_secret()))
 
     def test_the_digest_of_the_chart_is_read_again(self) -> None:
-        known = dataclasses.replace(INTENT, digest="ab12")
+        known = dataclasses.replace(STATE, digest="ab12")
         self.assertEqual(known, desired_state.from_secret(known.to_secret()))
 
     def test_the_same_intent_is_the_same_secret(self) -> None:
-        twin = dataclasses.replace(INTENT)
-        self.assertEqual(INTENT.to_secret(), twin.to_secret())
+        twin = dataclasses.replace(STATE)
+        self.assertEqual(STATE.to_secret(), twin.to_secret())
 
     def test_people_can_read_the_head(self) -> None:
         self.assertEqual(
@@ -65,19 +65,19 @@ class RoundTripTest(base.BaseTestCase):
                 "fingerprint": "v1-abc",
                 "since": 1764000000.25,
             },
-            json.loads(base64.b64decode(INTENT.to_secret()["intent.json"])),
+            json.loads(base64.b64decode(STATE.to_secret()["intent.json"])),
         )
 
     def test_other_keys_of_the_secret_are_no_harm(self) -> None:
-        secret = {**INTENT.to_secret(), "ssh.pub": encoded(b"key")}
-        self.assertEqual(INTENT, desired_state.from_secret(secret))
+        secret = {**STATE.to_secret(), "ssh.pub": encoded(b"key")}
+        self.assertEqual(STATE, desired_state.from_secret(secret))
 
 
 class DamagedTest(base.BaseTestCase):
     def _refused(self, **changes: str) -> None:
         secret = {
             key: value
-            for key, value in {**INTENT.to_secret(), **changes}.items()
+            for key, value in {**STATE.to_secret(), **changes}.items()
             if value != "absent"
         }
         error = self.assertRaises(
@@ -114,11 +114,11 @@ class DamagedTest(base.BaseTestCase):
         self._refused(**{"values.json.gz": encoded(b"{}")})
 
     def test_values_that_are_cut_short(self) -> None:
-        whole = base64.b64decode(INTENT.to_secret()["values.json.gz"])
+        whole = base64.b64decode(STATE.to_secret()["values.json.gz"])
         self._refused(**{"values.json.gz": encoded(whole[:-12])})
 
     def test_any_damaged_byte_of_the_values_is_noticed(self) -> None:
-        whole = base64.b64decode(INTENT.to_secret()["values.json.gz"])
+        whole = base64.b64decode(STATE.to_secret()["values.json.gz"])
         header = 10  # of gzip: time, flags and the like
         for position in range(header, len(whole)):
             damaged = bytearray(whole)
@@ -130,7 +130,7 @@ class DamagedTest(base.BaseTestCase):
 
     def test_the_message_quotes_nothing_of_the_values(self) -> None:
         secret = {
-            **INTENT.to_secret(),
+            **STATE.to_secret(),
             "values.json.gz": encoded(gzip.compress(b'{"password": "hunter2')),
         }
         error = self.assertRaises(
@@ -141,10 +141,10 @@ class DamagedTest(base.BaseTestCase):
 
 MOVES = desired_state.Moves("t2", {"u1": {"image_id": "new"}})
 WHOLE = dataclasses.replace(
-    INTENT,
+    STATE,
     labels={"a": "b"},
     moves=MOVES,
-    before=desired_state.Before(INTENT.chart, {"osDistro": "x"}, None, MOVES),
+    before=desired_state.Before(STATE.chart, {"osDistro": "x"}, None, MOVES),
 )
 
 
@@ -198,7 +198,7 @@ class NewerTest(base.BaseTestCase):
         self.assertEqual(
             {
                 "format": "1",
-                "chart": dataclasses.asdict(INTENT.chart),
+                "chart": dataclasses.asdict(STATE.chart),
                 "fingerprint": "v1-abc",
                 "since": 2.0,
                 "newer": {"a": ["b"]},
@@ -214,7 +214,7 @@ GROUP = requested_groups.Group(GPU, "gpu", "gpu", False, 1, maximum=5)
 
 class ParkedTest(base.BaseTestCase):
     DATA: ClassVar[dict[str, str]] = {
-        **INTENT.to_secret(),
+        **STATE.to_secret(),
         "ssh.pub": encoded(b"key"),
         desired_state.item_key(GPU): encoding.plain({"name": "gpu"}),
         desired_state.change_key(GROUP): encoding.plain(
@@ -228,7 +228,7 @@ class ParkedTest(base.BaseTestCase):
             self.assertRegex(key, r"^[-._a-zA-Z0-9]{1,253}$")
 
     def test_what_was_parked_is_found(self) -> None:
-        found = desired_state.parked(self.DATA)
+        found = desired_state.pending_requests(self.DATA)
         self.assertEqual({GPU: {"name": "gpu"}}, found.items)
         self.assertEqual({"machineCountMax": 5}, found.change_of(GROUP))
         self.assertEqual({BIG}, found.deleted)
@@ -239,20 +239,22 @@ class ParkedTest(base.BaseTestCase):
 
     def test_a_change_is_for_the_settings_it_was_made_for(self) -> None:
         other = dataclasses.replace(GROUP, maximum=6)
-        self.assertEqual({}, desired_state.parked(self.DATA).change_of(other))
+        self.assertEqual(
+            {}, desired_state.pending_requests(self.DATA).change_of(other)
+        )
 
     def test_it_does_not_disturb_the_intent(self) -> None:
-        self.assertEqual(INTENT, desired_state.from_secret(self.DATA))
+        self.assertEqual(STATE, desired_state.from_secret(self.DATA))
 
     def test_a_secret_may_hold_nothing_else(self) -> None:
         key = desired_state.item_key(GPU)
-        self.assertFalse(desired_state.has_intent({key: self.DATA[key]}))
-        self.assertTrue(desired_state.has_intent(self.DATA))
+        self.assertFalse(desired_state.is_stored({key: self.DATA[key]}))
+        self.assertTrue(desired_state.is_stored(self.DATA))
 
     def test_what_is_damaged_is_one_clear_exception(self) -> None:
         error = self.assertRaises(
             errors.ManagementError,
-            desired_state.parked,
+            desired_state.pending_requests,
             {desired_state.item_key(GPU): "!"},
         )
         self.assertIn("a nodegroup in the Secret", str(error))

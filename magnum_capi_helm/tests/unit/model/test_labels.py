@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from oslo_config import types
 from oslotest import base
 
-from magnum_capi_helm.model import argument_types
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
 SIZE = labels.Label(
@@ -147,7 +147,7 @@ class ValuesTest(base.BaseTestCase):
     ) -> None:
         hosts = labels.Label(
             name="hosts",
-            type=argument_types.HOSTS,
+            type=label_types.HOSTS,
             default=(),
             allowed="hosts",
             help="Hosts.",

@@ -171,7 +171,7 @@ class ObjectsTest(base.BaseTestCase):
                 names.control_plane("demo"),
                 names.machine_deployment("demo", "default-worker"),
                 names.credentials("demo"),
-                names.intent("demo"),
+                names.desired_state("demo"),
                 names.lease("demo"),
                 names.certificate("demo", "etcd"),
             ],

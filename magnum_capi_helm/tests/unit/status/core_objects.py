@@ -167,6 +167,7 @@ def workers(
     old: shapes.Conditions | None = None,
     new: shapes.Conditions | None = None,
     deleting: bool = False,
+    autoscaled: bool = False,
 ) -> view.Object:
     """A MachineDeployment, settled unless told otherwise."""
     existing = count if existing is None else existing
@@ -175,7 +176,11 @@ def workers(
         count if up_to_date is None else up_to_date,
         count if ready is None else ready,
     )
-    gone = {"deletionTimestamp": "2026-11-21T12:00:00Z"} if deleting else {}
+    metadata: dict[str, Any] = {}
+    if deleting:
+        metadata["deletionTimestamp"] = "2026-11-21T12:00:00Z"
+    if autoscaled:
+        metadata["annotations"] = {view.AUTOSCALER_ANNOTATION: "9"}
     return shapes.shown(
         shape,
         f"{shapes.RELEASE}-{group}",
@@ -186,7 +191,7 @@ def workers(
         old_counters=old_counters,
         new_counters=new_counters,
         observed=observed,
-        metadata=gone,
+        metadata=metadata,
     )
 
 

@@ -200,9 +200,8 @@ def in_every_shape(objects: list[Object]) -> dict[str, view.View]:
 
 def told(seen: view.View, workers: int, now: float) -> dict[str, Any]:
     """All that is said of what is seen, as the files have it."""
-    verdict = cluster_status.verdict(
-        seen, rows(workers), now=now, required=REQUIRED
-    )
+    expected = cluster_status.Expected(rows(workers), REQUIRED)
+    verdict = cluster_status.verdict(seen, expected, now=now)
     found = health.health(seen, now)
     return {
         "complete": verdict.complete,

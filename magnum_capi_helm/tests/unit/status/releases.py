@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm.chart import values
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
@@ -64,9 +63,15 @@ def verdict(
     The Cluster has their fingerprint, whatever they are.
     """
     annotations = view.annotations_of(seen.cluster or {})
-    if values.INTENT_ANNOTATION in annotations and rows is not shapes.ROWS:
-        annotations[values.INTENT_ANNOTATION] = rows.fingerprint()
-    options.setdefault("now", shapes.NOW)
+    if (
+        requested_groups.FINGERPRINT_ANNOTATION in annotations
+        and rows is not shapes.ROWS
+    ):
+        annotations[requested_groups.FINGERPRINT_ANNOTATION] = (
+            rows.fingerprint()
+        )
+    now = options.pop("now", shapes.NOW)
     options.setdefault("required", REQUIRED)
-    options.setdefault("expected", shapes.ADDONS)
-    return cluster_status.verdict(seen, rows, **options)
+    options.setdefault("addons", shapes.ADDONS)
+    expected = cluster_status.Expected(rows, **options)
+    return cluster_status.verdict(seen, expected, now=now)

@@ -9,10 +9,9 @@ from typing import Any
 from oslotest import base
 
 from magnum_capi_helm.status import certificates
-from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
-NOW = conditions.moment("2026-06-15T00:00:00Z")
+NOW = view.timestamp("2026-06-15T00:00:00Z")
 
 
 def machine(
@@ -39,7 +38,7 @@ def seen(*machines: dict[str, Any], **spec: Any) -> view.View:
 
 
 def day(text: str) -> float:
-    return conditions.moment(f"{text}T00:00:00Z")
+    return view.timestamp(f"{text}T00:00:00Z")
 
 
 class ExpiryTest(base.BaseTestCase):
@@ -76,7 +75,9 @@ class ExpiryTest(base.BaseTestCase):
             ((machine("a", "2026-01-01"),), day("2027-01-01")),
             ((machine("a", "2026-01-01", "2026-09-01"),), day("2026-09-01")),
         ):
-            self.assertEqual(expected, certificates.due(seen(*machines)))
+            self.assertEqual(
+                expected, certificates.estimated_expiry(seen(*machines))
+            )
 
     def test_people_are_told_a_month_ahead(self) -> None:
         after = ": an upgrade, or the operator, renews them"
@@ -112,7 +113,9 @@ class ExpiryTest(base.BaseTestCase):
             (day("2026-07-15"), True),
             (day("2026-07-16"), False),
         ):
-            self.assertEqual(expected, certificates.near(expires, 30, NOW))
+            self.assertEqual(
+                expected, certificates.expires_within(expires, 30, NOW)
+            )
 
 
 class RolloutTest(base.BaseTestCase):
@@ -143,7 +146,9 @@ class RolloutTest(base.BaseTestCase):
             # Planned for later.
             ({"rollout": {"after": "2026-06-16T00:00:00Z"}}, []),
         ):
-            found = certificates.outdated(seen(*machines, **spec), NOW)
+            found = certificates.outdated(
+                seen(*machines, **spec), view.Clock(NOW)
+            )
             self.assertEqual(expected, found, str(spec))
 
     def test_it_is_asked_for_in_the_version_that_was_read(self) -> None:
@@ -154,5 +159,5 @@ class RolloutTest(base.BaseTestCase):
         )
         for version, expected in rows:
             plane = {"apiVersion": f"{group}/{version}"}
-            found = certificates.rollout(plane, "T")
+            found = certificates.renewal_patch(plane, "T")
             self.assertEqual({"spec": expected}, found)

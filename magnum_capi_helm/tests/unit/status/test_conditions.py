@@ -16,7 +16,8 @@ from magnum_capi_helm.tests.unit.status import shapes
 class ReadersTest(base.BaseTestCase):
     def test_the_new_set_is_found_in_each_generation_that_has_it(self) -> None:
         found = {
-            shape: "RollingOut" in conditions.new(core_objects.workers(shape))
+            shape: "RollingOut"
+            in conditions.v1beta2(core_objects.workers(shape))
             for shape in shapes.GENERATIONS
         }
         self.assertEqual(
@@ -26,7 +27,7 @@ class ReadersTest(base.BaseTestCase):
 
     def test_the_old_set_is_found_in_each_generation(self) -> None:
         for shape in shapes.GENERATIONS:
-            known = conditions.old(core_objects.workers(shape))
+            known = conditions.v1beta1(core_objects.workers(shape))
             self.assertEqual(
                 {"Ready", "Available", "MachineSetReady"}, set(known)
             )
@@ -34,18 +35,18 @@ class ReadersTest(base.BaseTestCase):
     def test_without_deprecated_v1beta2_has_no_old_set(self) -> None:
         plane = core_objects.control_plane(shapes.V1BETA2)
         del plane["status"]["deprecated"]
-        self.assertEqual({}, conditions.old(plane))
-        self.assertIn("RollingOut", conditions.new(plane))
+        self.assertEqual({}, conditions.v1beta1(plane))
+        self.assertIn("RollingOut", conditions.v1beta2(plane))
 
     def test_what_is_absent_has_no_conditions(self) -> None:
         nothing: list[Any] = [None, {}, {"status": {}}, {"status": None}]
         for absent in nothing:
-            self.assertEqual({}, conditions.of(absent))
+            self.assertEqual({}, conditions.preferred(absent))
 
     def test_an_empty_new_set_leaves_the_old_one(self) -> None:
         workers = core_objects.workers(shapes.BOTH)
         workers["status"]["v1beta2"]["conditions"] = []
-        self.assertIn("MachineSetReady", conditions.of(workers))
+        self.assertIn("MachineSetReady", conditions.preferred(workers))
 
     def test_what_sums_up_an_object_is_another_in_each_set(self) -> None:
         found = {}
@@ -66,7 +67,7 @@ class ReadersTest(base.BaseTestCase):
         obj = {"status": {"conditions": [{"type": "Ready"}]}}
         self.assertEqual(
             {"Ready": conditions.Condition("Ready", "Unknown")},
-            conditions.of(obj),
+            conditions.preferred(obj),
         )
 
 
@@ -113,4 +114,4 @@ class GenerationTest(base.BaseTestCase):
                 obj["metadata"]["generation"] = generation
             if observed is not None:
                 obj["status"]["observedGeneration"] = observed
-            self.assertEqual(current, conditions.current(obj))
+            self.assertEqual(current, conditions.is_current(obj))

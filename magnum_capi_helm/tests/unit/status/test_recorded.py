@@ -55,10 +55,12 @@ def verdict(view_: view.View) -> cluster_status.Verdict:
     )
     return cluster_status.verdict(
         view_,
-        rows,
+        cluster_status.Expected(
+            rows,
+            documents.REQUIRED,
+            frozenset(map(view.name_of, view_.addons)),
+        ),
         now=NOW,
-        required=documents.REQUIRED,
-        expected=frozenset(map(view.name_of, view_.addons)),
     )
 
 

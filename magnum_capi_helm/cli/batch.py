@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Commands that change many clusters, one after the other or a few at once.
+
+Without ``--apply`` they only show what they would change. After the first
+failure no further cluster is begun. Run an interrupted command again: a
+cluster that it has changed already has nothing to do.
+"""
+
+from __future__ import annotations
+
+import abc
+import argparse
+from collections.abc import Callable, Sequence
+from concurrent import futures
+import dataclasses
+import threading
+import time
+from typing import Any
+
+from magnum_capi_helm.cli import base
+from magnum_capi_helm.model import errors
+
+HEADER = ("Cluster", "UUID", "Project", "Result", "Detail")
+
+NOTHING = "nothing to do"
+WOULD = "would change"
+CHANGED = "changed"
+REFUSED = "refused"
+FAILED = "failed"
+NOT_TRIED = "not tried"
+
+#: Seconds between two looks at a change that goes on.
+_PAUSE = 5.0
+
+#: Errors that pass by themselves and say nothing of a change that was made.
+#: A freeze, or a management cluster that is another one, needs an operator.
+_PASSING = (
+    errors.CloudUnreachable,
+    errors.ManagementUnreachable,
+    errors.Conflict,
+    errors.LeaseHeld,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """The change that a command would make to one cluster.
+
+    :param detail: the change in words; empty: there is nothing to do
+    :param make: makes the change, under the Lease where that is needed;
+        returns when the change can't get lost any more
+    :param unfinished: returns the work that is left, as one line; empty: the
+        change is complete. Raises when it failed
+    :param note: a hint about the cluster, whether or not it is changed
+    """
+
+    detail: str = ""
+    make: Callable[[], None] = lambda: None
+    unfinished: Callable[[], str] = lambda: ""
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the change and the hint."""
+        return "; ".join(filter(None, (self.detail, self.note)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """The result for one cluster."""
+
+    name: str
+    uuid: str
+    project: str
+    result: str
+    detail: str = ""
+
+
+class Batch(base.Lister, abc.ABC):
+    """A command that changes many clusters."""
+
+    #: The name of the command in logs and in helm's history.
+    action: str
+    #: Seconds between two looks; tests don't wait.
+    pause = _PAUSE
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the clusters, --apply, --at-a-time and --patience."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        self.add_subjects(parser)
+        base.add_apply(parser, "make the changes (default: only show them)")
+        parser.add_argument(
+            "--at-a-time",
+            type=base.positive,
+            default=1,
+            metavar="N",
+            help="change so many clusters at a time (default: 1)",
+        )
+        parser.add_argument(
+            "--patience",
+            type=base.positive,
+            default=60,
+            metavar="MINUTES",
+            help="how long one may take before it counts as failed "
+            "(default: 60)",
+        )
+        return parser
+
+    def add_subjects(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments that choose clusters."""
+        add_clusters(parser)
+
+    def subjects(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
+        """Return the rows of the chosen clusters."""
+        return choose_clusters(parsed_args)
+
+    @abc.abstractmethod
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> Change:
+        """Return the change of one cluster; nothing is written.
+
+        :raises CapiHelmError: the change is refused
+        """
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Show, or make, all changes."""
+        rows = self.subjects(parsed_args)
+        if parsed_args.apply:
+            lines = self._change_all(rows, parsed_args)
+        else:
+            lines = [self._show(row, parsed_args) for row in rows]
+        results = [each.result for each in lines]
+        self.say(count_results(results))
+        if WOULD in results:
+            self.say("nothing was written: --apply makes these changes")
+        good = {NOTHING, WOULD, CHANGED}
+        self.exit_code = int(not good.issuperset(results))
+        return HEADER, [dataclasses.astuple(each) for each in lines]
+
+    def _show(self, row: Any, parsed_args: argparse.Namespace) -> Line:
+        try:
+            change = self.plan(row, parsed_args)
+        except errors.CapiHelmError as error:
+            return _line(row, REFUSED, str(error))
+        return _line(row, WOULD if change.detail else NOTHING, change.text)
+
+    def _change_all(
+        self, rows: Sequence[Any], parsed_args: argparse.Namespace
+    ) -> list[Line]:
+        """Change the clusters, until one fails."""
+        stopped = threading.Event()
+
+        def change(row: Any) -> Line:
+            if stopped.is_set():
+                return _line(row, NOT_TRIED, "another one failed before")
+            try:
+                line = self._change(row, parsed_args)
+            except BaseException:
+                stopped.set()
+                raise
+            if line.result == FAILED:
+                stopped.set()
+            self.say(f"{line.name}: {line.result} {line.detail}".strip())
+            return line
+
+        with futures.ThreadPoolExecutor(parsed_args.at_a_time) as pool:
+            return list(pool.map(change, rows))
+
+    def _change(self, row: Any, parsed_args: argparse.Namespace) -> Line:
+        """Change one cluster, and wait until the change is complete."""
+        from magnum_capi_helm.model import audit
+
+        with audit.acting(base.operator(self.action)):
+            try:
+                change = self.plan(row, parsed_args)
+            except errors.CapiHelmError as error:
+                return _line(row, REFUSED, str(error))
+            if not change.detail:
+                return _line(row, NOTHING, change.text)
+            try:
+                with audit.noted(row.uuid):
+                    change.make()
+                self._wait(change, parsed_args.patience * 60)
+            except errors.CapiHelmError as error:
+                return _line(row, FAILED, str(error))
+        return _line(row, CHANGED, change.text)
+
+    def _wait(self, change: Change, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while left := _unfinished(change):
+            if time.monotonic() > deadline:
+                raise errors.CapiHelmError(
+                    f"not done within {seconds / 60:.0f} minutes: {left}"
+                )
+            time.sleep(self.pause)
+
+
+def _unfinished(change: Change) -> str:
+    """Return the work that is left, or why it can't be read now."""
+    try:
+        return change.unfinished()
+    except _PASSING as error:
+        return str(error)
+
+
+def _line(row: Any, result: str, detail: str = "") -> Line:
+    return Line(row.name or "", row.uuid, row.project_id, result, detail)
+
+
+def count_results(results: Sequence[str]) -> str:
+    """Return how often each result occurs, as one line."""
+    counts = [
+        f"{results.count(each)} {each}" for each in dict.fromkeys(results)
+    ]
+    return ", ".join(counts) or "no cluster was chosen"
+
+
+def add_clusters(parser: argparse.ArgumentParser) -> None:
+    """Add CLUSTER..., --project and --all; the operator gives one of them.
+
+    :func:`choose_clusters` refuses more than one of the three.
+    """
+    parser.add_argument(
+        "clusters", metavar="CLUSTER", nargs="*", help="name or UUID"
+    )
+    parser.add_argument(
+        "--project", metavar="ID", help="all clusters of that project"
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        dest="every",
+        help="all clusters of this driver",
+    )
+
+
+def choose_clusters(parsed_args: argparse.Namespace) -> list[Any]:
+    """Return the rows of the chosen clusters, each once, in a stable order.
+
+    A cluster that is being deleted is left out, unless it was named.
+
+    :raises InvalidInput: none was chosen, or in more than one way, or one
+        that does not exist or is of another driver
+    """
+    from magnum_capi_helm.database import queries
+    from magnum_capi_helm.database import rows
+
+    named = list(dict.fromkeys(parsed_args.clusters))
+    if [bool(named), bool(parsed_args.project), parsed_args.every].count(
+        True
+    ) != 1:
+        raise errors.InvalidInput(
+            "give names or UUIDs of clusters, or --project ID, or --all: "
+            "exactly one of the three"
+        )
+    if named:
+        by_uuid = {row.uuid: row for row in map(base.find_cluster, named)}
+        return list(by_uuid.values())
+    clusters = queries.read(parsed_args.project, base.of_this_driver)
+    staying = [
+        row for row, _ in clusters if rows.action(row.status or "") != "DELETE"
+    ]
+    return sorted(staying, key=lambda row: (row.name or "", row.uuid))

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm chart``: the chart store, and a mirror of addons."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+import dataclasses
+import pathlib
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from magnum_capi_helm.cli import base
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import label_types
+
+if TYPE_CHECKING:
+    from magnum_capi_helm import runtime
+    from magnum_capi_helm.helm import mirroring
+    from magnum_capi_helm.model import cluster_spec
+
+
+def add_version(parser: argparse.ArgumentParser) -> None:
+    """Add the argument VERSION."""
+    parser.add_argument(
+        "version",
+        nargs="?",
+        type=label_types.Version(),
+        help="chart version (default: the configured one)",
+    )
+
+
+def _chart(version: str | None) -> cluster_spec.Chart:
+    """Return the configured chart, in a version or the configured one."""
+    from magnum_capi_helm.resolve import requested_labels
+
+    chart = requested_labels.default_chart()
+    return dataclasses.replace(chart, version=version or chart.version)
+
+
+class Fetch(base.Command):
+    """Put a version of the chart into the chart store.
+
+    Run it where the repository can be reached and copy the file into the
+    store of conductors that can't, or give a chart of your own with --from.
+    A version that is in the store already stays as it is.
+    """
+
+    configuration = base.Configuration.OPTIONAL
+
+    examples = ("chart fetch 0.27.0",)
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the version and its source."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        add_version(parser)
+        parser.add_argument(
+            "--from",
+            dest="source",
+            metavar="DIR|TGZ|URL",
+            help="a chart's directory or archive on this host, a helm "
+            "repository, or an oci:// reference (default: where the "
+            "configuration says)",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Fetch the chart unless it is in the store, and print its path."""
+        from magnum_capi_helm import runtime
+
+        chart = _chart(parsed_args.version)
+        store = runtime.any_one().charts
+        source = None
+        if parsed_args.source:
+            source = _source(chart, parsed_args.source)
+            if store.has(chart):
+                raise errors.InvalidInput(
+                    f"{chart.name} {chart.version} is in the chart store "
+                    f"already: to take {parsed_args.source}, give it a "
+                    "version of its own, or remove the one in the store"
+                )
+        self.app.stdout.write(f"{store.keep(chart, source)}\n")
+
+
+def _source(chart: cluster_spec.Chart, place: str) -> cluster_spec.Chart:
+    """Return the chart as ``--from`` locates it."""
+    from magnum_capi_helm.helm import charts
+
+    if place.startswith(("http://", "https://")):
+        if not place.endswith(".tgz"):
+            return dataclasses.replace(
+                chart, name=charts.name_of(chart), repository=place
+            )
+    elif not place.startswith("oci://"):
+        place = str(pathlib.Path(place).expanduser().resolve())
+    return dataclasses.replace(chart, name=place, repository="")
+
+
+class List(base.Lister):
+    """List the charts in the chart store, and the versions that each needs.
+
+    The driver knows the supported versions; others may well work. The makers
+    of the chart tested it with the versions that it needs.
+    """
+
+    configuration = base.Configuration.OPTIONAL
+
+    examples = ("chart list --long -f json",)
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the options for more lines and more columns."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            help="also list the supported versions that are not in the store",
+        )
+        parser.add_argument(
+            "--long",
+            action="store_true",
+            help="also list the checksum, and what to know of each version",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """List each file of the store."""
+        lines = [*_stored_charts()]
+        if parsed_args.all:
+            lines += _missing_charts({line["Version"] for line in lines})
+        columns = ["Name", "Version", "State", "Size", "Supported", "Needs"]
+        if parsed_args.long:
+            columns += ["SHA-256", "Notes"]
+        return (
+            tuple(columns),
+            [tuple(line[each] for each in columns) for line in lines],
+        )
+
+
+def _stored_charts() -> Iterator[dict[str, object]]:
+    from magnum_capi_helm import runtime
+
+    for each in runtime.any_one().charts.entries():
+        yield {
+            "Name": each.name or each.file,
+            "Version": each.version,
+            "State": each.problem or "ok",
+            "Size": each.size,
+            "SHA-256": each.checksum,
+            **_support(each.version),
+        }
+
+
+def _missing_charts(stored: set[object]) -> Iterator[dict[str, object]]:
+    """Yield the supported versions that the store does not have."""
+    from magnum_capi_helm.helm import charts
+    from magnum_capi_helm.model import versions
+
+    for version in versions.known_charts():
+        if version not in stored:
+            yield {
+                "Name": charts.name_of(_chart(None)),
+                "Version": version,
+                "State": "not in the store",
+                "Size": "",
+                "SHA-256": "",
+                **_support(version),
+            }
+
+
+def _support(version: str) -> dict[str, object]:
+    from magnum_capi_helm.model import versions
+
+    release = versions.find_tested(version)
+    return {
+        "Supported": "yes" if release else "unknown",
+        "Needs": release.needs if release else "",
+        "Notes": "; ".join(versions.traps(version)) if release else "",
+    }
+
+
+class Mirror(base.Lister):
+    """Fetch the charts of all addons, and list the images, for an air gap.
+
+    The addon provider downloads the charts of a cluster's addons from about
+    twenty repositories. This makes a helm repository of them: serve the
+    directory, and name its URL in [capi_helm] addon_repository. images.txt
+    in it names each image that the charts name, one per line; copying them
+    into a registry is left to skopeo or crane. Operators start images that
+    their charts do not name: see their documentation. A chart that was
+    fetched stays, so the command can be run again after a failure; the exit
+    code is 1 until all charts are there.
+    """
+
+    configuration = base.Configuration.OPTIONAL
+
+    examples = ("chart mirror 0.27.0 --to /srv/charts",)
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the version, the directory, and the choice of addons."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        add_version(parser)
+        place = parser.add_mutually_exclusive_group(required=True)
+        place.add_argument(
+            "--to",
+            metavar="DIR",
+            type=pathlib.Path,
+            help="directory of the repository, made when missing",
+        )
+        place.add_argument(
+            "--list",
+            action="store_true",
+            help="fetch nothing, only list the charts",
+        )
+        parser.add_argument(
+            "--values",
+            metavar="FILE",
+            type=pathlib.Path,
+            action="append",
+            default=[],
+            help="YAML file with chart values that switch addons on and off, "
+            "may be given more than once (default: the chart's defaults)",
+        )
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            help="also the addons that are switched off",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Fetch each chart, even if others fail."""
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.helm import mirroring
+
+        rt = runtime.any_one()
+        path = rt.charts.ensure(_chart(parsed_args.version))
+        contents = mirroring.contents(
+            rt.helm,
+            path,
+            _values(parsed_args.values),
+            everything=parsed_args.all,
+        )
+        if parsed_args.list:
+            states = ["listed"] * len(contents.addons)
+        else:
+            states = self._mirror(rt, path, contents, parsed_args.to)
+        return (
+            ("Chart", "Version", "Repository", "State"),
+            [
+                (each.name, each.version, each.repository, state)
+                for each, state in zip(contents.addons, states, strict=True)
+            ],
+        )
+
+    def _mirror(
+        self,
+        rt: runtime.Runtime,
+        path: str,
+        contents: mirroring.Contents,
+        directory: pathlib.Path,
+    ) -> list[str]:
+        """Fetch the charts of addons, and return the state of each."""
+        from magnum_capi_helm.helm import mirroring
+
+        images = set(contents.images)
+        states = []
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, directory)
+            for addon in contents.addons:
+                self.say(f"{addon.name} {addon.version}")
+                state = "fetched"
+                try:
+                    file = mirroring.fetch(rt.helm, addon, directory)
+                    images |= mirroring.images_of(rt.helm, addon, file)
+                except errors.HelmError as error:
+                    self.exit_code = 1
+                    state = f"failed: {error}"
+                states.append(state)
+            mirroring.finish(rt.helm, images, directory)
+        except OSError as error:
+            raise errors.InvalidInput(
+                f"{directory} can't be written: {error.strerror}"
+            ) from error
+        return states
+
+
+def _values(files: Sequence[pathlib.Path]) -> dict[str, Any]:
+    """Return the merged values of files; the last file wins.
+
+    :raises InvalidInput: a file can't be read
+    """
+    from magnum_capi_helm.helm import packages
+    from magnum_capi_helm.resolve import operator_files
+
+    merged: dict[str, Any] = {}
+    for file in files:
+        try:
+            values = yaml.safe_load(file.read_text()) or {}
+        except (OSError, *operator_files.YAML_ERRORS) as error:
+            raise errors.InvalidInput(
+                f"{file} can't be read as YAML: {error}"
+            ) from error
+        if not isinstance(values, dict):
+            raise errors.InvalidInput(f"{file} holds no mapping")
+        merged = packages.merged(merged, values, keep_nulls=True)
+    return merged

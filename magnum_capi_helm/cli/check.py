@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm check``: would a create work on this host?"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import dataclasses
+
+from magnum_capi_helm.cli import base
+from magnum_capi_helm.model import errors
+
+_HEADER = ("Check", "State", "Detail")
+
+_TARGET_HEADER = (
+    "Name",
+    "UUID",
+    "Project",
+    "Management cluster",
+    "Release",
+    "Chart",
+    "State",
+    "First",
+)
+
+
+class Check(base.Lister):
+    """Check configuration, management cluster, helm, chart and cloud.
+
+    One line each; for what fails, what to do; and the versions that run
+    beside those that the configured chart was tested with. Where there are
+    several management clusters, a column says which one. With --target,
+    before one is upgraded: releases that need something first.
+    """
+
+    configuration = base.Configuration.OPTIONAL
+
+    examples = (
+        "check",
+        "check -f json",
+        "check --target capi=1.14,capo=0.14",
+        "check --from-1-4-0",
+    )
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Which management clusters."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--management-cluster",
+            action="append",
+            metavar="NAME",
+            help="look at that management cluster alone, may be given more "
+            "than once (default: at all)",
+        )
+        modes = parser.add_mutually_exclusive_group()
+        modes.add_argument(
+            "--target",
+            metavar="VERSIONS",
+            help="list the releases that a management cluster of these "
+            "versions would strand: capi=1.14,capo=0.14, or API versions "
+            "such as cluster.x-k8s.io/v1beta2, or 'now'",
+        )
+        modes.add_argument(
+            "--from-1-4-0",
+            action="store_true",
+            dest="from_1_4_0",
+            help="list what to do before magnum-capi-helm 1.4.0 is replaced "
+            "by this version: options, labels, clusters without a release",
+        )
+        parser.add_argument(
+            "--project",
+            metavar="ID",
+            help="with --from-1-4-0: report the clusters of that project "
+            "alone",
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
+        """Look at everything."""
+        from magnum_capi_helm import runtime
+
+        if parsed_args.from_1_4_0:
+            return self._from_1_4_0(parsed_args.project)
+        if parsed_args.project:
+            raise errors.InvalidInput(
+                "--project is for --from-1-4-0: give both, or neither"
+            )
+        if parsed_args.target is not None:
+            chosen = parsed_args.management_cluster or runtime.names()
+            return self._target(parsed_args.target, chosen)
+        return self._checked(parsed_args)
+
+    def _from_1_4_0(
+        self, project: str | None
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """List what to do before 1.4.0 is replaced."""
+        from magnum_capi_helm.cli import checks
+        from magnum_capi_helm.cli import from_1_4_0
+
+        results = list(from_1_4_0.run(project))
+        self.exit_code = checks.code(results)
+        return _HEADER, [dataclasses.astuple(each) for each in results]
+
+    def _checked(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """The checks of this host."""
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.cli import checks
+
+        chosen = parsed_args.management_cluster
+        if runtime.names() == ("",) and not chosen:
+            results = list(checks.run_here())
+            self.exit_code = checks.code(results)
+            return _HEADER, [dataclasses.astuple(each) for each in results]
+        found = list(checks.run_on(chosen or runtime.names()))
+        self.exit_code = checks.code(each for _, each in found)
+        return (
+            ("Management cluster", *_HEADER),
+            [(name, *dataclasses.astuple(each)) for name, each in found],
+        )
+
+    def _target(
+        self, versions: str, chosen: Sequence[str]
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """What an upgrade of management clusters would strand."""
+        from magnum_capi_helm.cli import check_management_cluster
+        from magnum_capi_helm.model import api_versions
+
+        releases, count = check_management_cluster.stranded_releases(
+            versions, chosen
+        )
+        self.say(f"releases read: {count}, listed: {len(releases)}")
+        self.exit_code = int(
+            any(each.state != api_versions.REPAIRED for each in releases)
+        )
+        return _TARGET_HEADER, [dataclasses.astuple(each) for each in releases]

@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Checks of a management cluster, and of its upgrade (``--target``).
+
+Each check returns the text of its line, or raises an error that says what to
+do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+import dataclasses
+import datetime
+import time
+from typing import TypeAlias
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import inventory
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.database import inventory as comparison
+from magnum_capi_helm.helm import manifests
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import kubeconfig as kubeconfigs
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.kubernetes import permissions
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.lifecycle import leftovers
+from magnum_capi_helm.model import api_versions
+from magnum_capi_helm.model import components
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import versions
+from magnum_capi_helm.operations import api_migration
+from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.resolve import requested_labels
+
+#: Seconds by which two clocks may differ. A certificate is not valid before
+#: the time at which it was signed, by the clock of its signer.
+CLOCKS = 60.0
+#: Permissions that a line names; the others are counted.
+_LISTED = 8
+
+_PROVIDERS = {
+    "cluster.x-k8s.io": "Cluster API",
+    "bootstrap.cluster.x-k8s.io": "its kubeadm bootstrap provider",
+    "controlplane.cluster.x-k8s.io": "its kubeadm control plane provider",
+    "infrastructure.cluster.x-k8s.io": "its OpenStack provider (CAPO)",
+    "addons.stackhpc.com": "cluster-api-addon-provider",
+}
+
+
+class NoWayInError(errors.CapiHelmError):
+    """The management cluster can't be asked, so other checks are skipped."""
+
+
+def check_kubeconfig(rt: runtime.Runtime) -> str:
+    """Check that the kubeconfig can be used and has not expired."""
+    path = _path(rt)
+    try:
+        expiries = rt.management.expiries()
+    except errors.NotConfigured as error:
+        raise NoWayInError(str(error)) from error
+    return ", ".join([path, *map(_until, expiries)])
+
+
+def _path(rt: runtime.Runtime) -> str:
+    return rt.management_cluster.kubeconfig or conf.kubeconfig_path()
+
+
+def _until(expiry: kubeconfigs.Expiry) -> str:
+    return f"{expiry.credential} until {_date(expiry.time)}"
+
+
+def _date(seconds: float) -> str:
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+    return moment.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def check_identity(rt: runtime.Runtime) -> str:
+    """Check that it answers, and that no other name is configured for it."""
+    try:
+        uid = rt.management.identity()
+    except responses.UnauthorizedError as error:
+        raise NoWayInError(_unauthorized(rt)) from error
+    except responses.ForbiddenError:
+        # It answers; the check of permissions names those that are missing.
+        raise
+    except responses.UntrustedError as error:
+        raise NoWayInError(str(error)) from error
+    except errors.ManagementUnreachable as error:
+        raise NoWayInError(
+            f"{error}: see what 'kubectl --kubeconfig {_path(rt)} get --raw "
+            "/readyz' says here"
+        ) from error
+    except errors.ManagementError as error:
+        raise NoWayInError(str(error)) from error
+    for name, identity in runtime.cache().identities.items():
+        if identity == uid and name != rt.management_cluster.name:
+            raise errors.NotConfigured(
+                f"cluster {uid}, which is {name} as well: leave one of "
+                "these names in [capi_helm] management_clusters"
+            )
+    runtime.cache().set_identity(rt.management_cluster.name, uid)
+    return f"cluster {uid}"
+
+
+def _unauthorized(rt: runtime.Runtime) -> str:
+    """Return the cause of a 401, which is the same for every cause."""
+    now = time.time()
+    causes = [
+        f"its {each.credential} ended at {_date(each.time)}"
+        for each in rt.management.expiries()
+        if each.time < now
+    ]
+    cause = " and ".join(causes) or (
+        "its credential is of another cluster, or was revoked"
+    )
+    return (
+        "the kubeconfig's user is not let in (401 Unauthorized): "
+        f"{cause}: make a new kubeconfig, and put it into {_path(rt)}"
+    )
+
+
+def check_clock(rt: runtime.Runtime) -> str:
+    """Check that this host and the management cluster agree on the time."""
+    before = time.time()
+    date = rt.management.date()
+    if date is None:
+        return "not known: the management cluster sends no date"
+    ahead = seconds_ahead(before, date, time.time())
+    if not ahead:
+        return "the same as the management cluster's"
+    way = "ahead of" if ahead > 0 else "behind"
+    text = f"this host is {_duration(abs(ahead))} {way} the management cluster"
+    if abs(ahead) <= CLOCKS:
+        return text
+    raise errors.NotConfigured(
+        f"{text}, more than {CLOCKS:.0f} s: certificates that one of them "
+        "signs are not valid for the other; set the clocks of both by NTP"
+    )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def seconds_ahead(before: float, date: float, after: float) -> float:
+    """Return the least difference by which this host's clock is ahead.
+
+    :param before: time of the request, by this host's clock
+    :param date: the server's time, in whole seconds
+    :param after: time of the response, by this host's clock
+    :returns: 0: the clocks may be the same
+    """
+    least, most = before - (date + 1), after - date
+    if least <= 0 <= most:
+        return 0.0
+    return least if least > 0 else most
+
+
+def check_maintenance(rt: runtime.Runtime) -> str:
+    """Check that the management cluster is not frozen."""
+    freeze = rt.maintenance.read().freeze
+    if freeze is not None:
+        operator = f" by {freeze.by}" if freeze.by else ""
+        raise errors.NotConfigured(
+            f"it is frozen{operator}: {freeze.reason}; 'magnum-capi-helm "
+            "management-cluster thaw --apply' ends that"
+        )
+    return "none"
+
+
+def describe_placement(rt: runtime.Runtime) -> str:
+    """Return which new clusters one of several management clusters gets."""
+    options = rt.management_cluster
+    if not options.weight:
+        return "none"
+    limits = []
+    if options.projects:
+        limits.append(f"of projects {', '.join(options.projects)}")
+    if options.zones:
+        limits.append(f"in zones {', '.join(options.zones)}")
+    if options.only_labelled:
+        limits.append("of templates that name it")
+    return f"{' '.join(limits) or 'any'} (weight {options.weight})"
+
+
+def check_permissions(rt: runtime.Runtime) -> str:
+    """Check that the kubeconfig's user has the driver's permissions."""
+    missing = [str(each) for each in permissions.missing(rt.management)]
+    if not missing:
+        return "all that the driver needs"
+    more = len(missing) - _LISTED
+    parts = missing[:_LISTED] + ([f"and {more} more"] if more > 0 else [])
+    raise errors.NotConfigured(
+        f"the kubeconfig's user may not {', '.join(parts)}: "
+        "apply what 'magnum-capi-helm management-cluster permissions' "
+        "prints, or give it these"
+    )
+
+
+def check_api_versions(rt: runtime.Runtime) -> str:
+    """Check that each kind is served in a version that the driver knows.
+
+    Each kind is checked, because one of a group may be missing.
+    """
+    served: dict[str, dict[str, frozenset[str]]] = {}
+    good: list[str] = []
+    missing: list[tuple[kinds.Kind, frozenset[str]]] = []
+    for kind in kinds.ALL:
+        if kind.fixed:
+            continue
+        group, _, version = rt.management.api_version(kind).rpartition("/")
+        group = group or kind.group
+        if group not in served:
+            served[group] = rt.management.served(group)
+        others = served[group].get(kind.name, frozenset())
+        if version in others:
+            good.append(f"{kind.name} {version}")
+        elif kind is not kinds.OPENSTACK_SERVER:
+            # CAPO before 0.11 has none, and says all on OpenStackMachine.
+            missing.append((kind, others))
+    if missing:
+        raise errors.NotConfigured("; ".join(_missing_kinds(missing)))
+    return ", ".join(good)
+
+
+def _missing_kinds(
+    missing: Iterable[tuple[kinds.Kind, frozenset[str]]],
+) -> Iterator[str]:
+    """Yield a sentence for each provider whose kinds are missing."""
+    by_group: dict[str, list[str]] = {}
+    for kind, others in missing:
+        known = " or ".join(kind.versions)
+        served = f", but {', '.join(sorted(others))}" if others else ""
+        by_group.setdefault(kind.group, []).append(
+            f"no {kind.name} in {known}{served}"
+        )
+    for group, parts in by_group.items():
+        yield (
+            f"the management cluster serves {', '.join(parts)} of {group}: "
+            f"install or upgrade {_PROVIDERS[group]}, with all of its CRDs"
+        )
+
+
+def describe_cleanup(rt: runtime.Runtime) -> str:
+    """Return who deletes the OpenStack resources that workloads leave."""
+    configured = conf.CONF.capi_helm.cleanup
+    if configured != leftovers.AUTO:
+        who = "nobody" if configured == leftovers.NOBODY else "the driver"
+        return f"{who} ([capi_helm] cleanup = {configured})"
+    clusters = rt.management.list(
+        kinds.OPENSTACK_CLUSTER, None, metadata_only=True
+    )
+    watched = sum(map(leftovers.has_janitor, clusters))
+    if not clusters:
+        return "unknown: there is no cluster yet that would show a janitor"
+    if watched == len(clusters):
+        return "cluster-api-janitor-openstack"
+    if not watched:
+        return "the driver: no cluster has a janitor"
+    return (
+        f"cluster-api-janitor-openstack for {watched} clusters, the driver "
+        f"for {len(clusters) - watched}"
+    )
+
+
+def component_versions(rt: runtime.Runtime) -> Iterator[components.Line]:
+    """Compare each component's version with the tested one."""
+    chart, release, problem = _tested_versions()
+    if release is None:
+        yield components.Line("versions", components.UNKNOWN, problem)
+        return
+    try:
+        deployments = rt.management.list(
+            kinds.DEPLOYMENT, None, components.SELECTOR
+        )
+    except responses.ForbiddenError as error:
+        yield components.Line("versions", components.UNKNOWN, str(error))
+    except errors.CapiHelmError as error:
+        yield components.Line("versions", components.FAILED, str(error))
+    else:
+        for each in components.compare(deployments, release, chart):
+            yield _version_line(each)
+
+
+def helm_version(rt: runtime.Runtime) -> Iterator[components.Line]:
+    """Compare this host's helm with the tested one.
+
+    Another check reports a helm that does not run.
+    """
+    chart, release, _ = _tested_versions()
+    if release is None:
+        return
+    try:
+        version = rt.helm.version()
+    except errors.CapiHelmError:
+        return
+    yield _version_line(components.helm(version, release.helm, chart))
+
+
+def _tested_versions() -> tuple[str, versions.Release | None, str]:
+    """Return the chart's version, its tested versions, or why not known."""
+    try:
+        chart = requested_labels.default_chart().version
+    except errors.CapiHelmError as error:
+        return "", None, str(error)
+    problem = f"what chart {chart} was tested with is not known"
+    return chart, versions.find_tested(chart), problem
+
+
+def _version_line(line: components.Line) -> components.Line:
+    return dataclasses.replace(line, name=f"{line.name} version")
+
+
+#: Instead of versions: the API versions that are served at this moment.
+NOW = "now"
+
+UNREADABLE = "unreadable"
+
+#: API versions by group.
+Target: TypeAlias = Mapping[str, frozenset[str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Release:
+    """A release, and what to do about it before the upgrade."""
+
+    name: str
+    uuid: str
+    project: str
+    plane: str
+    release: str
+    chart: str
+    state: str
+    detail: str
+
+
+def stranded_releases(
+    text: str, planes: Sequence[str]
+) -> tuple[list[Release], int]:
+    """Find releases with API versions that would not be served any more.
+
+    The manifest of each release is read, and the chart that its next
+    operation would have: two requests for each release.
+
+    :param text: versions as :func:`api_versions.target` reads them, or
+        :data:`NOW`
+    :param planes: names of the management clusters to be upgraded
+    :returns: those releases, and how many were read
+    :raises InvalidInput: no versions are given
+    """
+    target = None if text == NOW else api_versions.target(text)
+    for name in planes:
+        runtime.settings_of(name)
+    everything = inventory.read(None)
+    lines = [each for each in everything.lines if each.plane in planes]
+    asked = [each for each in everything.planes if each.name in planes]
+    releases = [_release(each, target) for each in lines if each.release]
+    releases += [
+        _unreadable(each, each.state)
+        for each in comparison.silent(asked, lines)
+    ]
+    count = sum(each.state != UNREADABLE for each in releases)
+    return [
+        each for each in releases if each.state != api_versions.UNAFFECTED
+    ], count
+
+
+def _release(line: comparison.Line, target: Target | None) -> Release:
+    if line.state.startswith(comparison.UNREACHABLE):
+        return _unreadable(line, line.state)
+    try:
+        outlook = _outlook(line, target)
+    except errors.CapiHelmError as error:
+        return _unreadable(line, str(error))
+    release = _unreadable(line, outlook.detail)
+    return dataclasses.replace(release, state=outlook.state)
+
+
+def _unreadable(line: comparison.Line, why: str) -> Release:
+    return Release(
+        line.name,
+        line.uuid,
+        line.project,
+        line.plane,
+        line.release,
+        line.chart,
+        UNREADABLE,
+        why,
+    )
+
+
+def _outlook(
+    line: comparison.Line, target: Target | None
+) -> api_versions.Outlook:
+    """Judge the newest deployed manifest by the served API versions."""
+    rt = runtime.get(line.plane)
+    scope = (location.namespace(line.project), line.release)
+    revisions = helm_records.revisions(rt.management, *scope)
+    if not revisions:
+        # helm has nothing to read.
+        return api_versions.Outlook(api_versions.UNAFFECTED)
+    deployed = api_migration.last_deployed(revisions).version
+    manifest = helm_records.manifest(rt.management, *scope, deployed)
+    apis = manifests.apis(manifest.text) if manifest else frozenset()
+    served = _served(rt, apis, target)
+    if line.status.startswith("DELETE_"):
+        return api_versions.forecast(apis, served, None)
+    made = {each.group: each.version for each in apis}
+    desired = stored_state.read(rt, scope).desired
+    version = desired.chart.version if desired else ""
+    if manifest and version and version != manifest.chart_version:
+        made = api_versions.made_by(version)
+    return api_versions.forecast(apis, served, made, line.status)
+
+
+def _served(
+    rt: runtime.Runtime,
+    apis: Iterable[api_versions.Api],
+    target: Target | None,
+) -> api_versions.ServedKinds:
+    """Return the versions that would be served of each kind.
+
+    A group that the target does not name stays as it is.
+    """
+    if target is None:
+        return api_migration.served(rt, apis)
+    return {
+        (each.group, each.kind): target.get(each.group, {each.version})
+        for each in apis
+    }

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Run the checks of ``magnum-capi-helm check``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+import dataclasses
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import check_host
+from magnum_capi_helm.cli import check_magnum
+from magnum_capi_helm.cli import check_management_cluster as management
+from magnum_capi_helm.model import components
+from magnum_capi_helm.model import errors
+
+OK = components.OK
+FAILED = components.FAILED
+UNKNOWN = components.UNKNOWN
+#: Instead of a management cluster's name.
+_ALL = "(all)"
+_VERSIONS = "versions"
+_CONFIGURATION = "configuration"
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """A line: the subject of a check, its state, and the value or advice.
+
+    :param state: one of those of :mod:`components`; only :data:`FAILED` is a
+        reason for a create not to work
+    """
+
+    name: str
+    state: str
+    detail: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """A check of one subject.
+
+    :param look: returns the text of the line; raises an error with advice
+    :param asks: asks a management cluster, so it runs for each of several
+    :param of_several: is of interest only if there are several
+    :param after: the check without which this one can't run
+    """
+
+    name: str
+    look: Callable[[runtime.Runtime], str]
+    asks: bool = False
+    of_several: bool = False
+    after: str = ""
+
+
+CHECKS = (
+    Check("kubeconfig", management.check_kubeconfig, asks=True),
+    Check("management cluster", management.check_identity, asks=True),
+    Check("clock", management.check_clock, asks=True),
+    Check("maintenance", management.check_maintenance, asks=True),
+    Check("permissions", management.check_permissions, asks=True),
+    Check("new clusters", management.describe_placement, of_several=True),
+    Check("Cluster API", management.check_api_versions, asks=True),
+    Check("clean-up", management.describe_cleanup, asks=True),
+    Check(_CONFIGURATION, check_host.check_configuration),
+    Check("database", check_magnum.check_database),
+    Check("driver", check_magnum.check_driver),
+    Check("helm", check_host.check_helm),
+    Check("chart", check_host.check_chart),
+    Check("network drivers", check_host.check_network_drivers),
+    Check("templates", check_magnum.check_template_labels),
+    Check("OpenStack", check_host.check_openstack),
+    Check("service user", check_magnum.check_service_user, after="OpenStack"),
+    Check("certificates", check_host.check_certificate_store),
+    Check("delivery", check_host.check_delivery),
+)
+_OF_ONE = tuple(each for each in CHECKS if not each.of_several)
+_OF_EACH = tuple(each for each in CHECKS if each.asks or each.of_several)
+_OF_ALL = tuple(each for each in CHECKS if each not in _OF_EACH)
+
+
+def run_here() -> Iterator[Result]:
+    """Run all checks of the only management cluster and of this host."""
+    if problem := _configuration_problem():
+        yield from _skip_all(problem, _OF_ONE)
+    else:
+        yield from run(runtime.get())
+
+
+def run(rt: runtime.Runtime) -> Iterator[Result]:
+    """Run all checks with the runtime of the only management cluster."""
+    results, unreachable = _run(rt, _OF_ONE)
+    yield from results
+    yield from _component_versions(rt, unreachable)
+    yield from _results(management.helm_version(rt))
+
+
+def run_on(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
+    """Run all checks; yield each with its management cluster's name."""
+    if problem := _configuration_problem():
+        for each in _skip_all(problem, CHECKS):
+            yield _ALL, each
+        return
+    for name in names:
+        rt = runtime.get(name)
+        results, unreachable = _run(rt, _OF_EACH)
+        for each in (*results, *_component_versions(rt, unreachable)):
+            yield name, each
+    any_one = runtime.any_one()
+    results, _ = _run(any_one, _OF_ALL)
+    for each in (*results, *_results(management.helm_version(any_one))):
+        yield _ALL, each
+
+
+def code(results: Iterable[Result]) -> int:
+    """Return the exit code: 1 when any check failed."""
+    return int(any(each.state == FAILED for each in results))
+
+
+def _run(
+    rt: runtime.Runtime, checks: Sequence[Check]
+) -> tuple[list[Result], str]:
+    """Run checks in their order.
+
+    :returns: the results, and the check by which the management cluster
+        can't be asked; empty: it can
+    """
+    results: list[Result] = []
+    unreachable = ""
+    for each in checks:
+        failed = {line.name for line in results if line.state == FAILED}
+        needed = unreachable if each.asks else each.after
+        if needed in failed:
+            results.append(_skip(each.name, needed))
+            continue
+        try:
+            results.append(Result(each.name, OK, each.look(rt)))
+        except check_magnum.UnreadableError as error:
+            results.append(Result(each.name, UNKNOWN, str(error)))
+        except errors.CapiHelmError as error:
+            results.append(Result(each.name, FAILED, str(error)))
+            if isinstance(error, management.NoWayInError):
+                unreachable = each.name
+        except Exception as error:
+            # The other checks are worth their lines.
+            results.append(Result(each.name, FAILED, _one_line(error)))
+    return results, unreachable
+
+
+def _configuration_problem() -> str:
+    """Return why no conductor can start with these options, or ""."""
+    try:
+        runtime.any_one()
+    except ValueError as error:
+        return "; ".join(check_host.wrong_options()) or _one_line(error)
+    return ""
+
+
+def _skip_all(problem: str, checks: Sequence[Check]) -> Iterator[Result]:
+    yield Result(_CONFIGURATION, FAILED, problem)
+    for each in checks:
+        if each.name != _CONFIGURATION:
+            yield _skip(each.name, _CONFIGURATION)
+
+
+def _skip(name: str, needed: str) -> Result:
+    return Result(name, UNKNOWN, f"not looked at: see {needed}")
+
+
+def _one_line(error: Exception) -> str:
+    """Return an error that the driver has no message for, in one line."""
+    return str(errors.CapiHelmError(f"{type(error).__name__}: {error}"))
+
+
+def _component_versions(
+    rt: runtime.Runtime, unreachable: str
+) -> Iterator[Result]:
+    """Check the versions on a management cluster, if it can be asked."""
+    if unreachable:
+        yield _skip(_VERSIONS, unreachable)
+    else:
+        yield from _results(management.component_versions(rt))
+
+
+def _results(lines: Iterable[components.Line]) -> Iterator[Result]:
+    return (Result(each.name, each.state, each.detail) for each in lines)

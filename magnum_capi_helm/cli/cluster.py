@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm cluster``: repair clusters and their credentials.
+
+:mod:`magnum_capi_helm.cli.cluster_apply` has ``cluster apply``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import time
+from typing import TYPE_CHECKING, Any
+
+from magnum_capi_helm.cli import base
+from magnum_capi_helm.cli import batch
+from magnum_capi_helm.cli import preview as previews
+from magnum_capi_helm.model import errors
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.operations import operation as operations
+    from magnum_capi_helm.operations import unlock
+
+
+class Rollback(base.Lister):
+    """Take back the last upgrade of a cluster, when it failed.
+
+    Chart, values, template, images and flavors become what they were; counts
+    stay. The objects that change are listed, and nothing is written without
+    --apply. The polls of Magnum finish it: watch the cluster's status.
+    """
+
+    examples = (
+        "cluster rollback my-cluster",
+        "cluster rollback my-cluster --apply",
+    )
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the cluster and --apply."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        base.add_cluster(parser)
+        base.add_apply(
+            parser, "go back (default: only show what would change)"
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Compare with the installed objects, then go back."""
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.lifecycle import rollback
+        from magnum_capi_helm.management_clusters import registry
+        from magnum_capi_helm.operations import operation as operations
+
+        row = base.find_cluster(parsed_args.cluster)
+        rt = registry.verified_runtime(row)
+        planned = preview.of_desired_state(row, rollback.plan(rt, row))
+        changes = preview.changes(rt, planned)
+        text = "nothing was written: --apply goes back"
+        if parsed_args.apply:
+            with base.audited("rollback", f"cluster {row.uuid}"):
+                left = rollback.rollback(
+                    operations.Operation(preview.context(), row, rt)
+                )
+            text = f"accepted; the polls go on: {left}" if left else "accepted"
+        self.say(f"{previews.summarize(changes)}: {text}")
+        return previews.table(changes)
+
+
+class Unlock(base.Lister):
+    """Free a cluster that a dead conductor left locked.
+
+    A conductor that died may leave a Lease and a revision of helm that is
+    pending. Both are listed, with the holder of the Lease and the time since
+    its last renewal. The command watches the Lease for half a minute, since
+    only a renewal shows that its holder is alive. A revision that helm wrote
+    less than helm's deadline ago may be at work without a Lease. Neither is
+    freed then, unless with --force. Nothing is written without --apply. The
+    polls of Magnum go on from there.
+    """
+
+    HEADER = ("What", "State", "By", "Age", "Result")
+
+    examples = (
+        "cluster unlock my-cluster",
+        "cluster unlock my-cluster --apply",
+        "cluster unlock my-cluster --apply --force",
+    )
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the cluster, --apply and --force."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        base.add_cluster(parser)
+        base.add_apply(parser, "free it (default: only show what is locked)")
+        parser.add_argument(
+            "--force",
+            action="store_true",
+            help="even if a holder is alive; make sure that no helm runs",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Watch the Lease, and free what a dead conductor holds."""
+        from magnum_capi_helm.kubernetes import location
+        from magnum_capi_helm.management_clusters import registry
+        from magnum_capi_helm.operations import operation
+        from magnum_capi_helm.operations import unlock
+
+        row = base.find_cluster(parsed_args.cluster)
+        if not row.stack_id:
+            raise errors.NotSupported(operation.NO_RELEASE)
+        rt = registry.find_runtime(row)
+        lock = unlock.watched(rt, location.scope_of(row), self._pause)
+        result = "would be freed"
+        if lock.refusal and not parsed_args.force:
+            self.exit_code = 1
+            self.say(f"{lock.refusal}; --force frees it all the same")
+            result = batch.REFUSED
+        if parsed_args.apply and lock.found:
+            result = self._free(row, lock, force=parsed_args.force)
+        elif lock.found:
+            self.say("nothing was written: --apply frees it")
+        return self.HEADER, _lock_lines(lock, result)
+
+    def _free(self, row: Any, lock: unlock.Lock, *, force: bool) -> str:
+        """Free the cluster, and log that it was freed or refused."""
+        from magnum_capi_helm.management_clusters import registry
+        from magnum_capi_helm.operations import unlock
+
+        rt = registry.verified_runtime(row)
+        try:
+            with base.audited("unlock", f"cluster {row.uuid}"):
+                unlock.free(rt, row, lock, force=force)
+        except errors.LeaseHeld as error:
+            if not self.exit_code:
+                self.say(str(error))
+            self.exit_code = 1
+            return batch.REFUSED
+        return "freed"
+
+    def _pause(self) -> None:
+        time.sleep(1.0)
+
+
+def _lock_lines(lock: unlock.Lock, result: str) -> list[tuple[str, ...]]:
+    """Return a line for the Lease, and one for a pending revision."""
+    lease = ("Lease", "free", "", "", batch.NOTHING)
+    if lock.holder:
+        state = "held" if lock.alive else "stale"
+        lease = ("Lease", state, lock.holder, _age(lock.renewed), result)
+    lines: list[tuple[str, ...]] = [lease]
+    if lock.pending is not None:
+        name = f"revision {lock.pending.version}"
+        age = _age(lock.pending.modified)
+        lines.append((name, lock.pending.status, "helm", age, result))
+    return lines
+
+
+def _age(moment: float) -> str:
+    """Return the time since a moment, by the clock of its writer."""
+    seconds = time.time() - moment
+    if not moment or seconds < 0:
+        return "unknown"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
+
+
+class Credentials(batch.Batch):
+    """Give clusters a new application credential, in place of the old one.
+
+    For a credential that is dead, since its user is gone, or that has leaked.
+    No machine is replaced. Keystone makes a credential only for the user who
+    is logged in, so you log in: by --os-cloud or OS_CLOUD and clouds.yaml, or
+    by the environment, as a user who has a role in the cluster's project, and
+    whose credential it will be. For each project you are logged in to that
+    one. --service-user logs in as Magnum's service user, who needs a role in
+    the project as well. A cluster that is being deleted gets a new one too:
+    Cluster API then goes on with the deletion, which deletes the credential
+    at its end. The new one is tried before it is used. The health poll
+    deletes the old one when the cluster has had the new one for [capi_helm]
+    app_cred_grace seconds, or this command does with --revoke-at-once.
+
+    All clusters, or those of a project, need --dead or --before: then a
+    second run of the same command replaces none twice.
+    """
+
+    examples = (
+        "cluster credentials my-cluster --os-cloud my-project",
+        "cluster credentials --all --dead --os-cloud ops --apply",
+        "cluster credentials my-cluster --service-user --apply",
+        "cluster credentials --all --before 2026-11-22T23:30 --os-cloud ops "
+        "--revoke-at-once --apply",
+    )
+
+    action = "cluster credentials"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the login, and the options that choose credentials."""
+        parser = super().get_parser(prog_name)
+        login = parser.add_mutually_exclusive_group()
+        login.add_argument(
+            "--os-cloud",
+            metavar="NAME",
+            help="log in with that cloud of clouds.yaml (default: OS_CLOUD, "
+            "or the login in the environment)",
+        )
+        login.add_argument(
+            "--service-user",
+            action="store_true",
+            help="log in as Magnum's service user, [keystone_auth] in "
+            "magnum.conf: it needs a role in the cluster's project, such as "
+            "member, for as long as the cluster uses the credential",
+        )
+        parser.add_argument(
+            "--dead",
+            action="store_true",
+            help="only credentials that Keystone refuses",
+        )
+        parser.add_argument(
+            "--before",
+            type=_moment,
+            metavar="TIME",
+            help="only credentials that were given before that time, as "
+            "2026-11-22T23:30; UTC without an offset",
+        )
+        parser.add_argument(
+            "--revoke-at-once",
+            action="store_true",
+            help="delete the old one as soon as the cluster has the new one: "
+            "a process that still uses it fails until it is restarted",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Log in once for each project, where that is needed."""
+        from magnum_capi_helm.credentials import rotation
+
+        limited = parsed_args.dead or parsed_args.before is not None
+        if not parsed_args.clusters and not limited:
+            raise errors.InvalidInput(
+                "--all and --project need --dead, or --before TIME: which "
+                "credentials are to be replaced?"
+            )
+        self._logins = rotation.Logins(
+            parsed_args.os_cloud, service_user=parsed_args.service_user
+        )
+        return super().take_action(parsed_args)
+
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
+        """Return the replacement of a cluster's credential, if it is due."""
+        from magnum_capi_helm.credentials import rotation
+        from magnum_capi_helm.database import rows
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.management_clusters import registry
+        from magnum_capi_helm.operations import operation as operations
+
+        # Hours may have passed since the rows were listed.
+        fresh = rows.fresh(preview.context(), row)
+        if fresh is None or not fresh.stack_id:
+            return batch.Change()
+        rt = registry.verified_runtime(fresh)
+        operation = operations.Operation(preview.context(), fresh, rt)
+        scope = operation.scope
+        if parsed_args.dead and not rotation.is_refused(rt, scope):
+            return batch.Change(note="it works")
+        before = parsed_args.before
+        if before is not None:
+            since, old = rotation.dates(rt, scope)
+            if since >= before:
+                outdated = any(each < before for each in old)
+                return _plan_revocation(operation, parsed_args, outdated)
+        context = self._logins.context(fresh.project_id)
+        requested = operations.Operation(context, fresh, rt)
+        revoke = parsed_args.revoke_at_once
+        return batch.Change(
+            rotation.describe(requested),
+            make=lambda: rotation.rotate(requested, allow_deleting=True),
+            unfinished=lambda: rotation.pending(operation, revoke=revoke),
+        )
+
+
+def _plan_revocation(
+    operation: operations.Operation,
+    parsed_args: argparse.Namespace,
+    outdated: bool,
+) -> batch.Change:
+    """Return the change of a cluster whose credential is newer than --before.
+
+    A run that was stopped may have replaced the credential and not yet
+    revoked the old one, which has leaked.
+    """
+    from magnum_capi_helm.credentials import rotation
+    from magnum_capi_helm.database import rows
+
+    note = "it was given later"
+    # A deletion revokes all of them.
+    is_deleted = rows.action(operation.cluster.status) == "DELETE"
+    if is_deleted or not parsed_args.revoke_at_once or not outdated:
+        return batch.Change(note=note)
+    return batch.Change(
+        "the old one is revoked",
+        unfinished=lambda: rotation.pending(operation, revoke=True),
+        note=note,
+    )
+
+
+def _moment(text: str) -> float:
+    """Return seconds since 1970 of a time in ISO 8601, for argparse."""
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time: give one such as 2026-11-22T23:30"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.timezone.utc)
+    return moment.timestamp()

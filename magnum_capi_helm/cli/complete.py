@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm complete``: print a shell's completion script."""
+
+from __future__ import annotations
+
+import argparse
+
+from cliff import complete
+
+from magnum_capi_helm.cli import base
+
+_ZSH = """\
+  local command=cmds word proposed
+  for word in "${{(@)words[2,CURRENT-1]}}"; do
+    [[ $word == -* ]] && break
+    proposed="${{command}}_${{word//-/_}}"
+    (( ${{+known[$proposed]}} )) || break
+    command=$proposed
+  done
+  if [[ ${{known[$command]}} == -* && $PREFIX != -* ]]; then
+    _files
+  else
+    compadd -- ${{=known[$command]}}
+  fi
+}}
+if [[ $funcstack[1] == _{function} ]]; then
+  _{function} "$@"
+else
+  compdef _{function} {program}
+fi
+"""
+
+
+class Zsh(complete.CompleteShellBase):
+    """Write a script for zsh, to be sourced or put into ``fpath``."""
+
+    def get_header(self) -> str:
+        """Return the beginning of the function."""
+        return (
+            f"#compdef {self.name}\n_{self.escaped_name}() {{\n"
+            "  local -A known\n  known=(\n"
+        )
+
+    def get_trailer(self) -> str:
+        """Return the code that completes a word."""
+        rest = _ZSH.format(function=self.escaped_name, program=self.name)
+        return f"  )\n{rest}"
+
+    def write(self, cmdo: str, data: list[tuple[str, str]]) -> None:
+        """Write the script; a key is the first words of a command."""
+        self.output.write(self.get_header())
+        self.output.write(f"    cmds '{cmdo}'\n")
+        for name, words in data:
+            key = name.replace("-", "_")
+            self.output.write(f"    cmds_{key} '{words}'\n")
+        self.output.write(self.get_trailer())
+
+
+#: All programs of cliff share the entry points by which cliff finds shells: a
+#: shell that is added there would appear in the other programs, too.
+_SHELLS: dict[str, type[complete.CompleteShellBase]] = {
+    "bash": complete.CompleteBash,
+    "none": complete.CompleteNoCode,
+    "zsh": Zsh,
+}
+
+
+class Complete(base.Command):
+    """Print a script that makes a shell complete commands and options.
+
+    bash needs its package bash-completion for it, zsh its compinit. Print it
+    anew after an update of the driver.
+    """
+
+    configuration = base.Configuration.UNUSED
+
+    examples = (
+        "complete > /etc/bash_completion.d/magnum-capi-helm",
+        "complete --shell zsh > "
+        "/usr/local/share/zsh/site-functions/_magnum-capi-helm",
+    )
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the shell, and the program's name in it."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--name",
+            default=base.PROGRAM,
+            help="the name of the command to complete (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--shell",
+            choices=_SHELLS,
+            default="bash",
+            help="the shell, or none for the words alone (default: "
+            "%(default)s)",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Print the script with the options of every command."""
+        known = complete.CompleteDictionary()
+        for name, _ in self.app.command_manager:
+            known.add_command(name.split(), self._options(name))
+        shell = _SHELLS[parsed_args.shell](parsed_args.name, self.app.stdout)
+        shell.write(known.get_commands(), known.get_data())
+
+    def _options(self, name: str) -> list[argparse.Action]:
+        factory, *_ = self.app.command_manager.find_command(name.split())
+        parser = factory(self.app, None).get_parser(name)
+        # Cliff's complete reads the same: argparse has no public way.
+        return list(parser._get_optional_actions())

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm check --from-1-4-0``: what to do before the swap.
+
+Magnum may still run 1.4.0 meanwhile. The command only reads: options,
+clusters and templates from Magnum's database, and helm's records from the
+management clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from magnum_capi_helm import driver
+from magnum_capi_helm import features
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import check_host
+from magnum_capi_helm.cli import checks
+from magnum_capi_helm.cli import database_errors
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.database import queries
+from magnum_capi_helm.features import api_server
+from magnum_capi_helm.features import networking
+from magnum_capi_helm.features import nodes
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import names
+from magnum_capi_helm.model import versions
+from magnum_capi_helm.resolve import requested_labels
+from magnum_capi_helm.status import view
+
+#: Labels that 1.4.0 applies. It ignores all others.
+LABELS_OF_1_4_0 = frozenset(
+    {
+        "api_master_lb_allowed_cidrs",
+        "auto_healing_enabled",
+        "auto_scaling_enabled",
+        "boot_volume_size",
+        "boot_volume_type",
+        "capi_helm_chart_version",
+        "csi_cinder_allow_volume_expansion",
+        "csi_cinder_availability_zone",
+        "csi_cinder_fstype",
+        "csi_cinder_reclaim_policy",
+        "csi_cinder_volume_binding_mode",
+        "etcd_blockdevice_size",
+        "etcd_blockdevice_type",
+        "etcd_blockdevice_volume_az",
+        "etcd_blockdevice_volume_type",
+        "etcd_volume_size",
+        "etcd_volume_type",
+        "extra_network_name",
+        "extra_network_names",
+        "fixed_subnet_cidr",
+        "keystone_auth_enabled",
+        "kube_dashboard_enabled",
+        "master_lb_floating_ip_enabled",
+        "max_node_count",
+        "min_node_count",
+        "monitoring_enabled",
+        "octavia_lb_algorithm",
+        "octavia_lb_healthcheck",
+        "octavia_provider",
+    }
+)
+#: The only chart whose key of the allow list 1.4.0 knows.
+_ALLOW_LIST_APPLIED = versions.Range(until="0.10.1")
+#: The default of ``default_helm_chart_version`` in 1.4.0.
+_CHART_OF_1_4_0 = "0.10.1"
+
+_LABELS = {
+    name: label
+    for label in features.LABELS
+    for name in (label.name, *label.aliases)
+}
+
+
+def run(project: str | None = None) -> Iterator[checks.Result]:
+    """Yield one line for each finding, at least one for each topic.
+
+    :param project: report only clusters of this project; None: of all
+    """
+    yield _configuration()
+    yield _chart_option()
+    clusters = [
+        cluster
+        for cluster, _ in database_errors.read(
+            lambda: queries.read(project, _is_of_this_driver)
+        )
+    ]
+    releases, problems = _read_charts(clusters)
+    for each in problems:
+        yield checks.Result("management cluster", checks.UNKNOWN, each)
+    for cluster in clusters:
+        key = _key(cluster)
+        if key in releases or not problems:
+            yield from _check_cluster(cluster, releases.get(key))
+    templates = {each.cluster_template for each in clusters}
+    for template in {each.uuid: each for each in templates}.values():
+        yield from _check_template(template)
+
+
+def _result(check: str, state: str, row: Any, text: str) -> checks.Result:
+    name = errors.shown(row.name or row.uuid)
+    return checks.Result(check, state, f"{name} ({row.uuid}): {text}")
+
+
+# Options
+
+
+def _configuration() -> checks.Result:
+    try:
+        text = check_host.check_configuration(runtime.any_one())
+    except (errors.CapiHelmError, ValueError) as error:
+        return checks.Result("configuration", checks.FAILED, str(error))
+    return checks.Result("configuration", checks.OK, text)
+
+
+def _chart_option() -> checks.Result:
+    """Check that the default chart version is set by the operator."""
+    chart = requested_labels.default_chart()
+    place = conf.CONF.get_location("default_helm_chart_version", "capi_helm")
+    chosen = place is not None and place.location.is_user_controlled
+    if chosen or chart.version != requested_labels.configured_chart().version:
+        text = f"new clusters get {chart.name} {chart.version}"
+        return checks.Result("chart option", checks.OK, text)
+    return checks.Result(
+        "chart option",
+        checks.FAILED,
+        f"new clusters get chart {chart.version} instead of "
+        f"{_CHART_OF_1_4_0}: set [capi_helm] default_helm_chart_version = "
+        f"{_CHART_OF_1_4_0} to keep what 1.4.0 uses by default",
+    )
+
+
+# Clusters
+
+
+def _is_of_this_driver(template: Any) -> bool:
+    """Return whether 1.4.0 or this driver serves a template's clusters.
+
+    Magnum's own lookup does not work in an environment without 1.4.0.
+    """
+    if template.driver:
+        return bool(template.driver == names.DRIVER)
+    return any(
+        (each["server_type"], each["os"], each["coe"])
+        == (template.server_type, template.cluster_distro, template.coe)
+        for each in driver.Driver().provides
+    )
+
+
+def _key(cluster: Any) -> tuple[str, str]:
+    return location.namespace(cluster.project_id), cluster.stack_id or ""
+
+
+def _read_charts(
+    clusters: list[Any],
+) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """Return the chart version of each deployed release, and problems."""
+    found: dict[tuple[str, str], str] = {}
+    problems: list[str] = []
+    wanted = {_key(each) for each in clusters if each.stack_id}
+    selector = f"{helm_records.OWNED},status=deployed"
+    for name in runtime.names() if wanted else ():
+        try:
+            management = runtime.get(name).management
+            for namespace in sorted({each for each, _ in wanted}):
+                for record in management.list(
+                    kinds.SECRET, namespace, selector
+                ):
+                    release = view.labels_of(record)[helm_records.NAME_LABEL]
+                    if (namespace, release) in wanted:
+                        opened = helm_records.opened(record)
+                        found[namespace, release] = opened.chart_version
+        except errors.CapiHelmError as error:
+            problems.append(str(error))
+    return found, problems
+
+
+def _check_cluster(cluster: Any, chart: str | None) -> Iterator[checks.Result]:
+    status = cluster.status or ""
+    if not cluster.stack_id:
+        text = f"{status}; it has no release: Magnum only deletes its row"
+        yield _result("cluster", checks.OK, cluster, text)
+    elif chart is None:
+        text = (
+            f"{status}; helm has deployed no release {cluster.stack_id}: see "
+            "that [capi_helm] kubeconfig_file is the right one; if it is, "
+            "delete the cluster"
+        )
+        yield _result("cluster", checks.FAILED, cluster, text)
+    elif status.endswith("_IN_PROGRESS"):
+        text = f"{status}: wait until the operation ends"
+        yield _result("cluster", checks.FAILED, cluster, text)
+    else:
+        text = f"{status}, chart {chart}"
+        yield _result("cluster", checks.OK, cluster, text)
+    yield from _check_labels(cluster, chart or "")
+
+
+def _check_labels(cluster: Any, chart: str) -> Iterator[checks.Result]:
+    """Yield the cluster's labels that this driver takes differently."""
+    own = cluster.labels or {}
+    inherited = cluster.cluster_template.labels or {}
+    for name, text in sorted({**inherited, **own}.items()):
+        label = _LABELS.get(name)
+        if label is None or label is nodes.KUBE_TAG:
+            continue
+        if problem := _problem(label, name, text):
+            detail = f"{problem}; the default applies"
+            yield _result("label", checks.OK, cluster, detail)
+        elif not _has_new_effect(label, name, text, chart):
+            continue
+        elif label is api_server.ALLOWED_CIDRS:
+            detail = (
+                f"{name}={text} is not applied yet: the Kubernetes API is "
+                "open to all until an upgrade to a chart that applies it "
+                f"({versions.describe(label.charts)}). Inform the owner"
+            )
+            yield _result("label", checks.FAILED, cluster, detail)
+        else:
+            detail = f"{name}={text} takes effect with the next upgrade, "
+            detail += "unless a living cluster cannot change it"
+            yield _result("label", checks.OK, cluster, detail)
+
+
+def _has_new_effect(
+    label: labels.Label[Any], name: str, text: str, chart: str
+) -> bool:
+    if label.parse(text) == label.default:
+        return False
+    if label is api_server.ALLOWED_CIDRS:
+        return bool(chart) and chart not in _ALLOW_LIST_APPLIED
+    return name not in LABELS_OF_1_4_0
+
+
+# Templates
+
+
+def _check_template(template: Any) -> Iterator[checks.Result]:
+    given: Mapping[str, str] = template.labels or {}
+    for name, text in sorted(given.items()):
+        label = _LABELS.get(name)
+        if label is not None and (problem := _problem(label, name, text)):
+            detail = (
+                f"{problem}; new clusters and upgrades to this template are "
+                "refused. Make a template without it"
+            )
+            yield _result("template", checks.FAILED, template, detail)
+    network = template.network_driver
+    if network and network not in networking.CNIS:
+        detail = (
+            f"network_driver {network}: an operation of 1.4.0 removes the "
+            "pod network of its clusters. Change none of them with 1.4.0; "
+            f"new clusters get {networking.CNIS[0]}"
+        )
+        yield _result("template", checks.FAILED, template, detail)
+
+
+def _problem(label: labels.Label[Any], name: str, text: str) -> str:
+    """Return why a label refuses a value, or an empty string."""
+    try:
+        label.parse(text, name)
+    except errors.LabelError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm list``: all clusters, and orphans."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import TYPE_CHECKING
+
+from magnum_capi_helm.cli import base
+from magnum_capi_helm.model import errors
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.cli import inventory
+
+
+class List(base.Lister):
+    """List all clusters, and releases that are none.
+
+    State is "ok", or says where Magnum and the management cluster differ.
+    With --user, a column says whose application credential a cluster uses.
+    Nothing is written.
+    """
+
+    HEADER = (
+        "Name",
+        "UUID",
+        "Project",
+        "Status",
+        "Management cluster",
+        "Release",
+        "Chart",
+        "Kubernetes",
+        "Revision",
+        "State",
+    )
+
+    examples = (
+        "list",
+        "list --orphans -f json",
+        "list --user ann -c Name -c Credential",
+    )
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the options that choose lines."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--management-cluster",
+            metavar="NAME",
+            help="only clusters on that management cluster",
+        )
+        parser.add_argument(
+            "--project", metavar="ID", help="only clusters of that project"
+        )
+        parser.add_argument(
+            "--user",
+            metavar="USER",
+            help="what breaks when that user goes: the user's own clusters, "
+            "and others with the user's application credential; a name or an "
+            "id",
+        )
+        parser.add_argument(
+            "--orphans",
+            action="store_true",
+            help="only releases that Magnum has no cluster for",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Compare everything, and list the chosen lines."""
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.cli import inventory
+        from magnum_capi_helm.database import inventory as comparison
+
+        chosen = parsed_args.management_cluster
+        if chosen is not None:
+            runtime.settings_of(chosen)
+        whole = inventory.read(parsed_args.project, self._cloud_settings())
+        lines, planes = whole.lines, whole.planes
+        owners: dict[str, str] | None = None
+        if parsed_args.user is not None:
+            owners = inventory.credentials_of(parsed_args.user, whole)
+            lines = [each for each in lines if each.uuid in owners]
+        if chosen is not None:
+            lines = [each for each in lines if each.plane == chosen]
+            planes = [each for each in planes if each.name == chosen]
+        if parsed_args.orphans:
+            lines = [each for each in lines if each.orphan]
+        lines = lines + comparison.silent(planes, lines)
+        self.exit_code = int(
+            any(each.state != comparison.OK for each in lines)
+        )
+        table = [dataclasses.astuple(each) for each in lines]
+        if owners is None:
+            return self.HEADER, table
+        return (*self.HEADER, "Credential"), [
+            (*values, owners.get(line.uuid, ""))
+            for line, values in zip(lines, table, strict=True)
+        ]
+
+    def _cloud_settings(self) -> inventory.CloudSettings | None:
+        """Return the settings that new clusters get; None: not known."""
+        from magnum_capi_helm.cli import inventory
+
+        try:
+            return inventory.cloud_settings()
+        except errors.CapiHelmError as error:
+            self.say(f"whether credentials are stale is not known: {error}")
+            return None

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm``: commands for operators.
+
+Help, completion and usage errors load neither Magnum nor its configuration,
+whose imports take more than a second: a command reads the configuration, and
+imports the modules that it needs, when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import metadata
+import logging
+import sys
+from typing import Any
+import warnings
+
+from cliff import app
+from cliff import command
+from cliff import commandmanager
+from cliff import help as cliff_help
+
+from magnum_capi_helm.cli import base
+from magnum_capi_helm.cli import complete
+from magnum_capi_helm.model import errors
+
+#: Titles in the help, and the first words of their commands.
+_GROUPS = {
+    "Look": ("check", "list", "describe", "values", "render", "diff"),
+    "Cluster": ("cluster",),
+    "Management cluster": ("management-cluster",),
+    "Charts": ("chart",),
+}
+_OTHERS = "Other"
+
+
+class Application(app.App):
+    """The commands, and the options that all of them have."""
+
+    #: cliff names its own after the program that was started.
+    LOG = logging.getLogger(__name__)
+
+    def __init__(self) -> None:
+        super().__init__(
+            description="Operate the Cluster API driver of Magnum.",
+            version=metadata.version("magnum-capi-helm"),
+            command_manager=commandmanager.CommandManager(
+                "magnum_capi_helm.cli"
+            ),
+            deferred_help=True,
+        )
+        # Cliff's own command has no examples and no zsh.
+        self.command_manager.add_command("complete", complete.Complete)
+
+    def build_option_parser(
+        self, description: Any, version: Any, argparse_kwargs: Any = None
+    ) -> argparse.ArgumentParser:
+        """Add the configuration files to cliff's own options."""
+        parser: argparse.ArgumentParser = super().build_option_parser(
+            description, version, argparse_kwargs
+        )
+        parser.add_argument(
+            "--config-file",
+            action="append",
+            metavar="FILE",
+            help="the conductor's configuration, may be given more than "
+            "once (default: /etc/magnum/magnum.conf)",
+        )
+        parser.add_argument(
+            "--config-dir",
+            action="append",
+            metavar="DIR",
+            default=[],
+            help="a directory of more configuration files",
+        )
+        return parser
+
+    def print_help_if_requested(self) -> None:
+        """Print the options and the commands in groups, for ``--help``."""
+        if not self.options.deferred_help:
+            return
+        self.parser.print_help(self.stdout)
+        groups: dict[str, list[str]] = {title: [] for title in _GROUPS}
+        groups[_OTHERS] = []
+        for name, entry_point in sorted(self.command_manager):
+            first = name.split()[0]
+            titles = [each for each in _GROUPS if first in _GROUPS[each]]
+            text = entry_point.load()(self, None).get_description()
+            line = f"  {name:<31} {text.splitlines()[0].rstrip('.')}\n"
+            groups[titles[0] if titles else _OTHERS].append(line)
+        for title, lines in groups.items():
+            self.stdout.write(f"\n{title}:\n{''.join(lines)}")
+        raise cliff_help.HelpExit
+
+    def prepare_to_run_command(self, cmd: command.Command) -> None:
+        """Let a command read the configuration, once it has parsed its words.
+
+        A usage error needs no configuration.
+        """
+        if isinstance(cmd, base.BaseCommand):
+            cmd.configure = lambda: self._configure(cmd)
+
+    def _configure(self, cmd: base.BaseCommand) -> None:
+        """Read the configuration of the conductor.
+
+        :raises NotConfigured: there is none, and the command needs one
+        """
+        if cmd.configuration is base.Configuration.UNUSED:
+            return
+        for name in ("keystoneauth", "oslo_service"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+        from magnum_capi_helm.config import conf
+
+        # oslo.db would try to connect for 100 seconds, in silence.
+        conf.CONF.set_default("max_retries", 0, "database")
+        conf.CONF(
+            [f"--config-dir={path}" for path in self.options.config_dir],
+            project="magnum",
+            default_config_files=self.options.config_file,
+        )
+        if conf.files():
+            return
+        if cmd.configuration is base.Configuration.REQUIRED:
+            raise errors.NotConfigured(conf.NO_FILES)
+        self.stderr.write(f"{conf.NO_FILES}\n")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the console script."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if not sys.warnoptions:
+        # Warnings of Magnum's libraries are for their developers.
+        warnings.simplefilter("ignore")
+    return int(Application().run(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

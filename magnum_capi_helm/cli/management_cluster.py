@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm management-cluster``: prepare and maintain one."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import time
+from typing import TYPE_CHECKING, Any
+
+from magnum_capi_helm.cli import base
+from magnum_capi_helm.cli import batch
+from magnum_capi_helm.model import errors
+
+if TYPE_CHECKING:
+    from magnum_capi_helm import runtime
+
+_NOBODY = "nobody"
+
+
+class Permissions(base.Command):
+    """Print the manifest of the driver's user on a management cluster.
+
+    A ServiceAccount and a ClusterRole with the permissions that the driver
+    needs and no more. Nothing is asked or changed here.
+    """
+
+    configuration = base.Configuration.UNUSED
+
+    examples = ("management-cluster permissions | kubectl apply -f -",)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Print the manifest."""
+        from magnum_capi_helm.kubernetes import permissions
+
+        self.app.stdout.write(permissions.manifest())
+
+
+class Accept(batch.Batch):
+    """Record that clusters are on the management cluster that is there now.
+
+    After it was restored or rebuilt with another identity, or clusters were
+    moved: the one that has the Cluster object is recorded. With --gone:
+    nothing is left of a cluster, and that is right. Nothing is written
+    without --apply, and nothing at all to a management cluster.
+    """
+
+    examples = ("management-cluster accept --all --apply",)
+
+    action = "management-cluster accept"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the management cluster and --gone."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--management-cluster",
+            metavar="NAME",
+            help="the one that they are on now, of several (default: the "
+            "only one that has them)",
+        )
+        parser.add_argument(
+            "--gone",
+            action="store_true",
+            help="the clusters, which are to be named, are gone for good: "
+            "their deletion may conclude",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Check the options, then accept."""
+        from magnum_capi_helm import runtime
+
+        if parsed_args.gone and not parsed_args.clusters:
+            raise errors.InvalidInput(
+                "--gone takes names or UUIDs of clusters, not --all or "
+                "--project"
+            )
+        if parsed_args.management_cluster is not None:
+            runtime.settings_of(parsed_args.management_cluster)
+        return super().take_action(parsed_args)
+
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
+        """Compare the record of a cluster with the management clusters."""
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.management_clusters import maintenance
+
+        if not row.stack_id:
+            return batch.Change()
+        compare = (
+            maintenance.of_gone if parsed_args.gone else maintenance.of_present
+        )
+        accepted = compare(row, parsed_args.management_cluster)
+        return batch.Change(
+            accepted.detail,
+            make=lambda: maintenance.accept(preview.context(), row, accepted),
+        )
+
+
+class _Maintenance(base.Lister):
+    """A command about the maintenance of a management cluster."""
+
+    HEADER = (
+        "Management cluster",
+        "State",
+        "Since",
+        "By",
+        "Reason",
+        "Still at work",
+    )
+
+    #: Seconds between two looks; tests don't wait.
+    pause = 2.0
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the management cluster and --apply."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--management-cluster",
+            metavar="NAME",
+            help="which one, where there are several",
+        )
+        base.add_apply(parser, "do it (default: only show how it is now)")
+        return parser
+
+    def table(self, rt: runtime.Runtime, at_work: str = "") -> base.Table:
+        """Return the current state of a management cluster."""
+        from magnum_capi_helm.kubernetes import maintenance
+
+        freeze = rt.maintenance.read().freeze
+        state = "open" if freeze is None else "frozen"
+        freeze = freeze or maintenance.Freeze("")
+        since = ""
+        if freeze.since > 0:
+            moment = datetime.datetime.fromtimestamp(
+                freeze.since, datetime.timezone.utc
+            )
+            since = moment.isoformat(timespec="seconds")
+        name = rt.management_cluster.name
+        line = (name, state, since, freeze.by, freeze.reason, at_work)
+        return self.HEADER, [line]
+
+
+class Freeze(_Maintenance):
+    """Let nothing begin on a management cluster: it is in maintenance.
+
+    Requests that would change its clusters are refused with the reason;
+    deletions wait; polls only read, and no operation runs out of time. The
+    command waits until operations that are under way have ended. Nothing is
+    written without --apply.
+    """
+
+    examples = (
+        'management-cluster freeze --reason "etcd is being upgraded" --apply',
+    )
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the reason, and how long to wait for running operations."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--reason",
+            required=True,
+            metavar="TEXT",
+            help="what the users of its clusters read",
+        )
+        parser.add_argument(
+            "--patience",
+            type=base.positive,
+            default=10,
+            metavar="MINUTES",
+            help="how long to wait for what is under way (default: 10)",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Freeze it, and wait until no operation is left."""
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.kubernetes import maintenance as freezes
+        from magnum_capi_helm.management_clusters import maintenance
+
+        freezes.check_reason(parsed_args.reason)
+        name = base.management_cluster(parsed_args.management_cluster)
+        rt = runtime.get(name)
+        if not parsed_args.apply:
+            self.say("nothing was written: --apply freezes it")
+            return self.table(rt, ", ".join(maintenance.holders(rt)))
+        with base.audited("freeze", _subject(rt)) as operator:
+            rt.maintenance.freeze(
+                parsed_args.reason, operator.user, time.time()
+            )
+        seconds = parsed_args.patience * 60
+        at_work: list[str] = []
+        for holders in maintenance.wait_for_holders(rt, seconds, self.pause):
+            if holders != at_work:
+                self.say(f"still at work: {', '.join(holders) or _NOBODY}")
+            at_work = holders
+        self.exit_code = int(bool(at_work))
+        return self.table(rt, ", ".join(at_work) or _NOBODY)
+
+
+class Thaw(_Maintenance):
+    """End a maintenance: all goes on where it stopped.
+
+    The time of it does not count against any operation. Nothing is written
+    without --apply.
+    """
+
+    examples = ("management-cluster thaw --apply",)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Thaw it; a management cluster that is not frozen is fine."""
+        from magnum_capi_helm import runtime
+
+        name = base.management_cluster(parsed_args.management_cluster)
+        rt = runtime.get(name)
+        if parsed_args.apply:
+            with base.audited("thaw", _subject(rt)):
+                rt.maintenance.thaw(time.time())
+        else:
+            self.say("nothing was written: --apply thaws it")
+        return self.table(rt)
+
+
+def _subject(rt: runtime.Runtime) -> str:
+    """Name a management cluster for the log; a single one has no name."""
+    return f"management cluster {rt.management_cluster.name}".rstrip()

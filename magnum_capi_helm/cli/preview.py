@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm values``, ``render`` and ``diff``: before an operation.
+
+None of them writes anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from magnum_capi_helm.cli import base
+from magnum_capi_helm.model import label_types
+
+if TYPE_CHECKING:
+    from magnum_capi_helm import runtime
+    from magnum_capi_helm.chart import diff
+    from magnum_capi_helm.lifecycle import preview
+
+#: ``diff`` names so many paths of one object, and counts the others.
+_PATHS = 4
+
+
+class _Preview(base.Command):
+    """A command about a cluster, or about a new cluster of a template."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add CLUSTER, or the option --template in its place."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        subject = parser.add_mutually_exclusive_group(required=True)
+        subject.add_argument(
+            "cluster", nargs="?", metavar="CLUSTER", help="name or UUID"
+        )
+        subject.add_argument(
+            "--template",
+            metavar="T",
+            help="what a new cluster would be: a cluster template of Magnum, "
+            "or a YAML file with the fields of one",
+        )
+        return parser
+
+    def preview(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[runtime.Runtime, preview.Preview]:
+        """Return the chosen cluster's preview and its management cluster."""
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.management_clusters import registry
+        from magnum_capi_helm.resolve import requested_labels
+
+        if parsed_args.template:
+            rt = runtime.any_one()
+            return rt, preview.of_template(rt, parsed_args.template)
+        row = base.find_cluster(parsed_args.cluster)
+        rt = registry.find_runtime(row)
+        requested_labels.warn_unknown(row)
+        return rt, preview.of_cluster(rt, row)
+
+
+class Values(_Preview):
+    """Print the chart values of a cluster, secrets hidden.
+
+    For a cluster, what its next operation would send; for a template, what
+    a new cluster would get. Nothing is written.
+    """
+
+    examples = (
+        "values my-cluster",
+        "values --template production.yaml",
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Print YAML."""
+        from magnum_capi_helm.model import masking
+
+        _, planned = self.preview(parsed_args)
+        self.app.stdout.write(_yaml(masking.values(planned.values)))
+
+
+class Render(_Preview):
+    """Print the objects that helm would apply, secrets hidden.
+
+    Nothing is written.
+    """
+
+    examples = (
+        "render my-cluster",
+        "render --template production.yaml",
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Print YAML, one document for each object."""
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.model import masking
+
+        rt, planned = self.preview(parsed_args)
+        # The chart looks up objects of a living cluster, as helm does when
+        # it applies. A template has none yet.
+        objects = preview.rendered(rt, planned, live=not parsed_args.template)
+        for each in objects:
+            self.app.stdout.write(f"---\n{_yaml(masking.manifest(each))}")
+
+
+def _yaml(content: Any) -> str:
+    return str(
+        yaml.safe_dump(content, default_flow_style=False, sort_keys=True)
+    )
+
+
+class Diff(base.Lister):
+    """Show what the next operation would change, machines above all.
+
+    Without options that is what a resize would apply. With --template or
+    --chart-version it is what an upgrade would change. Nothing is written.
+    """
+
+    examples = (
+        "diff my-cluster",
+        "diff my-cluster --chart-version 0.27.0",
+    )
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the cluster, and the template and chart to compare with."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        base.add_cluster(parser)
+        parser.add_argument(
+            "--chart-version",
+            metavar="V",
+            type=label_types.Version(),
+            help="compare with that version of the chart",
+        )
+        parser.add_argument(
+            "--template",
+            metavar="T",
+            help="compare with that cluster template (name or UUID)",
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Compare with the installed objects."""
+        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.management_clusters import registry
+
+        row = base.find_cluster(parsed_args.cluster)
+        rt = registry.find_runtime(row)
+        planned = preview.upgraded(
+            rt, row, parsed_args.template, parsed_args.chart_version
+        )
+        changes = preview.changes(rt, planned)
+        self.say(summarize(changes))
+        return table(changes)
+
+
+def table(changes: Sequence[diff.Change]) -> base.Table:
+    """Return the changes of objects as a table."""
+    header = ("Object", "Change", "Machines replaced", "What")
+    return header, [_line(each) for each in changes]
+
+
+def summarize(changes: Sequence[diff.Change]) -> str:
+    """Return how many objects change, and how many machines are replaced."""
+    replaced = sum(each.replaced for each in changes)
+    if not changes:
+        return "nothing changes; no machine is replaced"
+    return f"{_count(len(changes), 'object')} to change; " + (
+        f"{_count(replaced, 'machine')} to be replaced"
+        if replaced
+        else "no machine is replaced"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _line(change: diff.Change) -> tuple[str, ...]:
+    more = len(change.paths) - _PATHS
+    paths = ", ".join(change.paths[:_PATHS])
+    return (
+        f"{change.kind} {change.name}",
+        change.what,
+        str(change.replaced or "-"),
+        f"{paths} and {more} more" if more > 0 else paths,
+    )

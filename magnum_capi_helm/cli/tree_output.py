@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Print a cluster's tree as text, JSON or YAML, or draw it on a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TextIO
+
+from rich import console
+from rich import live
+from rich import text as rich_text
+from rich import tree as rich_tree
+import yaml
+
+from magnum_capi_helm.status import tree
+
+_STYLES = {
+    tree.State.NONE: "",
+    tree.State.READY: "green",
+    tree.State.UNKNOWN: "yellow",
+    tree.State.NOT_READY: "red",
+}
+#: Width of output that is not a terminal: no line is cut or wrapped.
+_WIDE = 1_000_000
+
+
+def format_tree(root: tree.Branch, form: str) -> str:
+    """Return a tree as text without colours.
+
+    :param form: json, yaml, or anything else for a tree
+    """
+    if form == "json":
+        return f"{json.dumps(root.as_dict(), indent=2)}\n"
+    if form == "yaml":
+        return str(yaml.safe_dump(root.as_dict(), sort_keys=False))
+    out = io.StringIO()
+    screen = console.Console(file=out, width=_WIDE, color_system=None)
+    screen.print(_tree(root), soft_wrap=True)
+    lines = out.getvalue().splitlines()
+    return "".join(f"{each.rstrip()}\n" for each in lines)
+
+
+def draw(root: tree.Branch, stream: TextIO) -> None:
+    """Print a tree on a terminal, wrapped at its width."""
+    console.Console(file=stream).print(_tree(root))
+
+
+def fit(root: tree.Branch, screen: console.Console) -> rich_tree.Tree:
+    """Return the tree, without its healthy branches if it is too long."""
+    whole = _tree(root)
+    if len(screen.render_lines(whole, pad=False)) < screen.height:
+        return whole
+    return _tree(tree.collapse_healthy(root))
+
+
+def live_screen(stream: TextIO) -> live.Live:
+    """Return a place on a terminal where a tree is drawn again and again.
+
+    A tree that is longer than the terminal ends in dots, until it is drawn
+    for the last time.
+    """
+    screen = console.Console(file=stream)
+    return live.Live(
+        console=screen, auto_refresh=False, vertical_overflow="ellipsis"
+    )
+
+
+def _tree(root: tree.Branch) -> rich_tree.Tree:
+    drawn = rich_tree.Tree(_label(root))
+    _add_children(drawn, root)
+    return drawn
+
+
+def _add_children(drawn: rich_tree.Tree, parent: tree.Branch) -> None:
+    for each in parent.children:
+        _add_children(drawn.add(_label(each)), each)
+
+
+def _label(part: tree.Branch) -> rich_text.Text:
+    """Return a line without rich's markup, which a name might contain."""
+    line = rich_text.Text(_printable(f"{part.kind} {part.name}".rstrip()))
+    if part.note:
+        line.append(f" ({_printable(part.note)})", "dim")
+    if part.state.value:
+        line.append(": ")
+        line.append(part.state.value, _STYLES[part.state])
+    if part.reason:
+        line.append(f": {_printable(part.reason)}")
+    return line
+
+
+def _printable(text: str) -> str:
+    """Replace control characters, which a terminal would obey."""
+    return "".join(each if each.isprintable() else "?" for each in text)

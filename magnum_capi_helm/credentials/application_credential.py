@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Create and delete application credentials in Keystone.
+
+1. Read from the user's token who owns the credential and its roles.
+2. Refuse a restricted token, and a user who has only the role admin.
+3. The caller stores the credential's name before Keystone is asked, so that
+   a conductor that dies leaves nothing that a deletion would not find.
+4. Create it. Only the user has a token, so no poll can try again: a
+   transient failure is tried three times. Names are unique, so what a failed
+   attempt left is deleted first.
+5. Log in with it once before a cluster uses it.
+6. If the Lease is lost meanwhile, delete it: no other process knows it.
+7. Magnum's service user deletes credentials: the owner may be gone. One that
+   Keystone does not have counts as deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import contextlib
+import dataclasses
+import pathlib
+import time
+from typing import Any
+import uuid
+
+from keystoneauth1 import exceptions as ka_exceptions
+from oslo_log import log
+import yaml
+
+from magnum_capi_helm.cloud import credential_secret
+from magnum_capi_helm.cloud import keystone
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.resolve import operator_files
+
+LOG = log.getLogger(__name__)
+
+#: Seconds between attempts.
+PAUSES = (1.0, 2.0)
+#: Beside 5xx: Keystone is busy, or an earlier attempt succeeded late.
+_TRANSIENT = frozenset({409, 429})
+_ADMIN = "admin"
+_RULE_KEYS = frozenset({"service", "method", "path"})
+_RULES_OPTION = "[capi_helm] app_cred_access_rules"
+_RESTRICTED = (
+    "Keystone makes no application credential for a user who is logged in "
+    "with a restricted one: log in with a password, or with an application "
+    "credential created with --unrestricted, and try again"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Owner:
+    """The user that a credential is created for.
+
+    :param rules: access rules; empty: the credential is not limited
+    """
+
+    user_id: str
+    roles: tuple[str, ...]
+    rules: tuple[dict[str, str], ...] = ()
+
+
+def owner_of(session: Any) -> Owner:
+    """Return the user of a session, with the roles that a cluster may get.
+
+    :raises InvalidInput: Keystone would refuse, or no role is left
+    :raises NotConfigured: the file of access rules is not usable
+    """
+    token = session.auth.get_access(session)
+    body = token._data["token"]
+    if (body.get("application_credential") or {}).get("restricted"):
+        raise errors.InvalidInput(_RESTRICTED)
+    configured = conf.CONF.capi_helm.app_cred_roles
+    roles = allowed_roles(
+        [str(role["name"]) for role in body.get("roles") or []], configured
+    )
+    if not roles:
+        allowed = ", ".join(configured) or "any role but admin"
+        raise errors.InvalidInput(
+            "the user has no role that a cluster may act with "
+            f"(allowed: {allowed}): assign one in project {token.project_id}"
+        )
+    return Owner(str(token.user_id), roles, access_rules())
+
+
+def allowed_roles(
+    user_roles: Sequence[str], configured: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the user's roles that are configured, without admin, sorted."""
+    return tuple(
+        sorted(
+            role
+            for role in user_roles
+            if not is_admin(role) and (not configured or role in configured)
+        )
+    )
+
+
+def is_admin(role: str) -> bool:
+    """Compare a role with ``admin`` as policies do, in any case."""
+    return role.lower() == _ADMIN
+
+
+def access_rules() -> tuple[dict[str, str], ...]:
+    """Return the rules of the configured file; empty without a file.
+
+    :raises NotConfigured: it is unreadable, or not a list of rules
+    """
+    path = conf.CONF.capi_helm.app_cred_access_rules
+    if not path:
+        return ()
+    try:
+        rules = yaml.safe_load(pathlib.Path(path).read_text())
+    except OSError as error:
+        raise errors.NotConfigured(
+            f"{_RULES_OPTION} {path}: {error.strerror}"
+        ) from error
+    except operator_files.YAML_ERRORS as error:
+        raise errors.NotConfigured(
+            f"{_RULES_OPTION} {path} is neither YAML nor JSON"
+        ) from error
+    if not isinstance(rules, list) or not rules:
+        raise errors.NotConfigured(f"{_RULES_OPTION} {path}: give a list")
+    for number, rule in enumerate(rules, 1):
+        if (
+            not isinstance(rule, dict)
+            or rule.keys() != _RULE_KEYS
+            or not all(isinstance(value, str) for value in rule.values())
+        ):
+            raise errors.NotConfigured(
+                f"{_RULES_OPTION} {path}: rule {number}: give service, "
+                "method and path, as text"
+            )
+    return tuple(rules)
+
+
+def name_prefix(cluster_uuid: str) -> str:
+    """Return the common start of the names of a cluster's credentials."""
+    return f"magnum-{cluster_uuid}-"
+
+
+def new_entry(cluster: Any, owner: Owner) -> credential_secret.Entry:
+    """Return a credential with a new name, to be stored and then created."""
+    name = f"{name_prefix(cluster.uuid)}{uuid.uuid4().hex[:8]}"
+    return credential_secret.Entry(user=owner.user_id, name=name)
+
+
+def create(
+    session: Any, entry: credential_secret.Entry, owner: Owner, cluster: Any
+) -> credential_secret.Login:
+    """Create the credential of a stored entry, under the Lease.
+
+    :param session: of the owner
+    :raises InvalidInput: Keystone creates none for such a token
+    :raises CloudError: Keystone refused, or did not answer
+    :raises LeaseLost: another conductor works on the cluster
+    """
+    with _translated_errors():
+        created = _create_with_retries(
+            keystone.manager(session),
+            entry,
+            description=f"Magnum cluster ({cluster.name or cluster.uuid})",
+            roles=[{"name": role} for role in owner.roles],
+            access_rules=[dict(rule) for rule in owner.rules] or None,
+        )
+    if any(is_admin(each["name"]) for each in getattr(created, "roles", ())):
+        raise errors.CloudError(
+            "one of the user's roles implies the role admin, which no "
+            "cluster may have: set [capi_helm] app_cred_roles"
+        )
+    return credential_secret.Login(str(created.id), str(created.secret))
+
+
+def _create_with_retries(
+    manager: Any, entry: credential_secret.Entry, **body: Any
+) -> Any:
+    attempt = 0
+    while True:
+        try:
+            if attempt:
+                _delete(manager, entry)
+            lease_guard.check()
+            return manager.create(entry.name, user=entry.user, **body)
+        except ka_exceptions.ClientException as error:
+            if attempt == len(PAUSES) or not _is_transient(error):
+                raise
+        time.sleep(PAUSES[attempt])
+        attempt += 1
+
+
+def _is_transient(error: Exception) -> bool:
+    # Also raised for reads. After such a wait the user waited long enough.
+    if isinstance(error, ka_exceptions.ConnectTimeout):
+        return False
+    status = getattr(error, "http_status", 0)
+    return isinstance(error, keystone.UNREACHABLE) or status in _TRANSIENT
+
+
+@contextlib.contextmanager
+def deleted_if_lease_lost(
+    session: Any, entry: credential_secret.Entry
+) -> Iterator[None]:
+    """Delete the credential that the block created, if the Lease is lost.
+
+    A write without the Lease is not sent, so nothing uses the credential.
+
+    :param session: of the owner
+    """
+    try:
+        yield
+    except errors.LeaseLost:
+        try:
+            _delete(keystone.manager(session), entry)
+        except (ka_exceptions.ClientException, errors.CapiHelmError) as error:
+            LOG.warning(
+                "application credential %s of user %s may be left in "
+                "Keystone, delete it there: %s",
+                entry.name,
+                entry.user,
+                error,
+            )
+        raise
+
+
+def prove(login: credential_secret.Login, project_id: str) -> None:
+    """Log in with a new credential.
+
+    :raises CloudError: Keystone does not accept it
+    """
+    session = sessions.credential_session(login.id, login.secret)
+    if (
+        not sessions.accepted(session)
+        or sessions.project(session) != project_id
+    ):
+        raise errors.CloudError(
+            "Keystone does not accept the application credential that it has "
+            "just made: the cluster keeps the one that it has"
+        )
+
+
+@contextlib.contextmanager
+def _translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except ka_exceptions.Forbidden as error:
+        # For example the token of a trust, or the user's limit is reached.
+        raise errors.InvalidInput(
+            f"Keystone makes no application credential for you. {error}"
+        ) from error
+    except keystone.UNREACHABLE as error:
+        # Keystone may have created it; see deleted_if_lease_lost().
+        lease_guard.check()
+        raise keystone.unreachable(error) from error
+    except ka_exceptions.ClientException as error:
+        raise errors.CloudError(
+            f"Keystone made no application credential. {error}"
+        ) from error
+
+
+# Deletion, as Magnum's service user
+
+
+def delete_all(operation: operations.Operation) -> None:
+    """Delete all credentials of a cluster.
+
+    :raises CloudError: Keystone refused; a credential is still there
+    """
+    cluster = operation.cluster
+    secret = operation.runtime.management.get(
+        kinds.SECRET,
+        operation.namespace,
+        names.credentials(operation.release),
+    )
+    owner = str(cluster.user_id or "")
+    with _keystone() as manager:
+        if secret is not None:
+            entries = credential_secret.entries(secret, owner)
+        else:
+            # The Secret was deleted by hand.
+            prefix = name_prefix(cluster.uuid)
+            entries = tuple(
+                credential_secret.Entry(owner, id=str(each.id))
+                for each in _credentials_of(manager, owner)
+                if each.name.startswith(prefix)
+            )
+        for entry in entries:
+            _delete(manager, entry)
+
+
+def delete_unused(
+    management: client.Client, secret: client.Object, owner: str
+) -> None:
+    """Delete all but the credential in use, under the Lease.
+
+    :param secret: as it is now
+    :raises CloudError: Keystone refused
+    """
+    entries = credential_secret.entries(secret, owner)
+    login = credential_secret.login(secret)
+    in_use = login.id if login else ""
+    with _keystone() as manager:
+        left = [each for each in entries if not _delete(manager, each, in_use)]
+    if len(left) < len(entries):
+        meta = secret["metadata"]
+        change = {"metadata": {"annotations": credential_secret.written(left)}}
+        management.patch(kinds.SECRET, meta["namespace"], meta["name"], change)
+        LOG.info("old credentials of Secret %s are deleted", meta["name"])
+
+
+def _delete(
+    manager: Any, entry: credential_secret.Entry, in_use: str = ""
+) -> bool:
+    """Delete a credential unless it is in use; return whether it is gone."""
+    ids = [entry.id] if entry.id else _ids(manager, entry)
+    for each in ids:
+        if each == in_use:
+            return False
+        with contextlib.suppress(ka_exceptions.NotFound):
+            manager.delete(each, user=entry.user)
+    return True
+
+
+def _ids(manager: Any, entry: credential_secret.Entry) -> list[str]:
+    return [
+        str(each.id)
+        for each in _credentials_of(manager, entry.user)
+        if each.name == entry.name
+    ]
+
+
+def _credentials_of(manager: Any, user: str) -> list[Any]:
+    try:
+        return list(manager.list(user=user)) if user else []
+    except ka_exceptions.NotFound:
+        return []  # the user is gone, and the credentials with it
+
+
+@contextlib.contextmanager
+def _keystone() -> Iterator[Any]:
+    """Yield the service user's manager of credentials; translate errors."""
+    try:
+        yield keystone.manager(sessions.service_session())
+    except keystone.UNREACHABLE as error:
+        raise keystone.unreachable(error) from error
+    except (ka_exceptions.Forbidden, ka_exceptions.Unauthorized) as error:
+        raise errors.CloudError(
+            "Keystone does not let Magnum's service user delete the "
+            f"cluster's application credential ({error}); it needs the role "
+            "admin"
+        ) from error
+    except ka_exceptions.ClientException as error:
+        raise errors.CloudError(
+            f"the cluster's application credential is not deleted: {error}"
+        ) from error

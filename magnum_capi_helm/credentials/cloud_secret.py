@@ -1,0 +1,450 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Write the Secret ``<release>-cloud-credentials``.
+
+Its data is the clouds.yaml and the CAs that Cluster API's OpenStack provider
+and the cluster's addons use. Its annotations list the application
+credentials (``cloud.credential_secret``) and name the cloud that the data was
+written for.
+
+A refresh updates endpoint, region, interface and CAs in the Secret of an
+existing cluster. The credential in it stays, and so does every machine:
+Cluster API's provider reads the Secret each time, and the addon provider
+deploys the cluster's copy again. While a cloud changes its CA, some endpoints
+have the new one and some the old one. So the bundle holds both, the configured
+CAs first, without expired ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+import datetime
+import hashlib
+import json
+import pathlib
+import time
+from typing import Any
+
+import certifi
+from cryptography import x509
+from oslo_log import log
+import yaml
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.cloud import credential_secret
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.credentials import application_credential
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.resolve import operator_files
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+#: On the Secret: :func:`fingerprint` of the cloud that its data is for.
+ANNOTATION = "magnum.openstack.org/cloud"
+#: Hexadecimal digits of the fingerprint.
+_DIGITS = 16
+
+_NO_CREDENTIAL = (
+    "the cluster's application credential is not on the management cluster: "
+    "give it a new one, openstack coe credential rotate"
+)
+_OLD_NODES = (
+    "nodes still trust the old CA: they get the new one with the cluster's "
+    "next upgrade"
+)
+_NEW_ANNOTATION = "nothing but the note for which cloud its data is"
+#: The Secret may not exist yet; it will be written with the present access.
+_CREATING = (rows.Status.CREATE_IN_PROGRESS, rows.Status.CREATE_FAILED)
+
+
+@dataclasses.dataclass(frozen=True)
+class CloudAccess:
+    """Endpoint, region and CAs that a cluster uses to reach OpenStack."""
+
+    auth_url: str
+    region: str | None
+    ca_bundle: str
+
+
+def cloud_access(session: Any) -> CloudAccess:
+    """Return the present access to the cloud.
+
+    :raises NotConfigured: the CA bundle can't be read
+    :raises CloudError: the catalogue has no identity endpoint
+    """
+    return CloudAccess(
+        auth_url=catalogue.Cloud(session).cluster_identity_url(),
+        region=sessions.region(session),
+        ca_bundle=_ca_bundle(),
+    )
+
+
+def _ca_bundle() -> str:
+    """Return the CAs of OpenStack's endpoints.
+
+    Without any CA, the chart would not verify certificates.
+    """
+    path = conf.CONF.drivers.openstack_ca_file or certifi.where()
+    try:
+        # Only the text between certificates can be in another encoding.
+        return pathlib.Path(path).read_text("utf-8", "replace")
+    except OSError as error:
+        raise errors.NotConfigured(
+            f"[drivers] openstack_ca_file {path}: {error.strerror}"
+        ) from error
+
+
+def connection(access: CloudAccess) -> dict[str, Any]:
+    """Return the public settings of clouds.yaml; None where unset."""
+    return {
+        "auth_url": access.auth_url,
+        "region_name": access.region,
+        "interface": conf.interface(),
+        "verify": conf.CONF.drivers.verify_ca,
+    }
+
+
+def clouds_yaml(access: CloudAccess, login: credential_secret.Login) -> str:
+    """Return the clouds.yaml of an application credential."""
+    entry: dict[str, Any] = {
+        "identity_api_version": 3,
+        "auth_type": "v3applicationcredential",
+        "auth": {
+            "application_credential_id": login.id,
+            "application_credential_secret": login.secret,
+        },
+    }
+    return with_access({"clouds": {"openstack": entry}}, access)
+
+
+def with_access(clouds: dict[str, Any], access: CloudAccess) -> str:
+    """Return a clouds.yaml with the present access, as text."""
+    entry = clouds["clouds"]["openstack"]
+    settings = connection(access)
+    auth = {**entry["auth"], "auth_url": settings.pop("auth_url")}
+    entry = {**entry, **settings, "auth": auth}
+    entry = {key: value for key, value in entry.items() if value is not None}
+    text = {**clouds, "clouds": {**clouds["clouds"], "openstack": entry}}
+    return str(yaml.safe_dump(text))
+
+
+def private_cas(access: CloudAccess) -> list[str]:
+    """Return the CAs of the bundle that are not on Mozilla's public list."""
+    public = operator_files.public_cas()
+    return [
+        each
+        for each in encoding.readable_pem_certificates(access.ca_bundle)
+        if each not in public
+    ]
+
+
+def fingerprint(access: CloudAccess) -> str:
+    """Return a hash that is equal for data written for the same cloud.
+
+    Public CAs change with each update of a host, so they do not count.
+    """
+    content = [connection(access), sorted(private_cas(access))]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:_DIGITS]
+
+
+def read(rt: runtime.Runtime, scope: location.Scope) -> client.Object | None:
+    """Return the Secret of a cluster, or None."""
+    name = names.credentials(scope[1])
+    return rt.management.get(kinds.SECRET, scope[0], name)
+
+
+def create(
+    operation: operations.Operation, session: Any, access: CloudAccess
+) -> None:
+    """Create the first credential of a cluster and its Secret.
+
+    :param session: of the user who creates the cluster
+    :raises InvalidInput: Keystone refused
+    :raises LeaseLost: another conductor works on the cluster; no credential
+        is left
+    """
+    cluster, labels = operation.cluster, operation.object_labels
+    owner = application_credential.owner_of(session)
+    entry = application_credential.new_entry(cluster, owner)
+    secret = without_data(operation.scope, labels, [entry])
+    operation.runtime.management.apply(kinds.SECRET, secret)
+    with application_credential.deleted_if_lease_lost(session, entry):
+        login = application_credential.create(session, entry, owner, cluster)
+        write(operation, labels, [entry], login, access)
+
+
+def write(
+    operation: operations.Operation,
+    labels: dict[str, str],
+    entries: Sequence[credential_secret.Entry],
+    login: credential_secret.Login,
+    access: CloudAccess,
+) -> None:
+    """Write the Secret; the cluster uses the last of the entries from now."""
+    *others, new = entries
+    used = dataclasses.replace(new, id=login.id, since=time.time())
+    secret = without_data(operation.scope, labels, [*others, used])
+    secret["metadata"]["annotations"][ANNOTATION] = fingerprint(access)
+    secret["data"] = credential_secret.data(
+        clouds_yaml(access, login), access.ca_bundle
+    )
+    operation.runtime.management.apply(kinds.SECRET, secret)
+
+
+def without_data(
+    scope: location.Scope,
+    labels: dict[str, str],
+    entries: Sequence[credential_secret.Entry],
+) -> client.Object:
+    """Return the Secret with its list of credentials alone."""
+    return {
+        "metadata": {
+            "name": names.credentials(scope[1]),
+            "namespace": scope[0],
+            "labels": labels,
+            "annotations": credential_secret.written(entries),
+        },
+        "type": "Opaque",
+    }
+
+
+def is_deployed(
+    rt: runtime.Runtime, scope: location.Scope, secret: client.Object
+) -> bool:
+    """Return whether the cluster's own copy has the Secret's present data.
+
+    The copy is the addon cloud-config. The addon provider watches the Secret,
+    deploys the addon again and notes the checksum of the data.
+    """
+    copy = rt.management.get(
+        kinds.MANIFESTS,
+        scope[0],
+        names.chart_object(scope[1], "cloud-config"),
+    )
+    if copy is None:
+        return True
+    if view.status_of(copy).get("phase") != "Deployed":
+        return False
+    noted = view.annotations_of(copy).get(
+        f"{view.name_of(secret)}.secret.addons.stackhpc.com/checksum"
+    )
+    return noted in (None, checksum(secret["data"]))
+
+
+def checksum(data: dict[str, str]) -> str:
+    """Return the addon provider's checksum (its ``operator.py``)."""
+    text = ";".join(sorted(f"{key}={value}" for key, value in data.items()))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# Refresh
+
+
+@dataclasses.dataclass(frozen=True)
+class Refresh:
+    """The update of one Secret.
+
+    :param changes: in a few words each; empty: nothing to do
+    :param data: of the Secret; empty: unchanged
+    """
+
+    changes: tuple[str, ...] = ()
+    data: Mapping[str, str] = dataclasses.field(
+        default_factory=dict, repr=False
+    )
+
+
+def plan_refresh(
+    rt: runtime.Runtime,
+    row: Any,
+    access: CloudAccess,
+    keep_old: bool,
+) -> Refresh:
+    """Return the update of a cluster's Secret; write nothing.
+
+    :param keep_old: keep the CAs that it has in the bundle
+    :raises NotSupported: the cluster is being deleted, or has no credential
+    :raises NotConfigured: the configured bundle has no certificate
+    :raises ManagementError: the Secret is damaged or unreadable
+    """
+    if rows.action(row.status) == "DELETE":
+        raise errors.NotSupported("the cluster is being deleted")
+    secret = read(rt, location.scope_of(row))
+    if secret is None and row.status in _CREATING:
+        return Refresh()
+    clouds = credential_secret.clouds(secret)
+    if secret is None or clouds is None:
+        raise errors.NotSupported(_NO_CREDENTIAL)
+    old_bundle = credential_secret.ca_bundle(secret)
+    changes = [
+        *_changed_settings(clouds, access),
+        *_changed_cas(old_bundle, access, keep_old),
+    ]
+    if not changes:
+        noted = view.annotations_of(secret).get(ANNOTATION)
+        if noted == fingerprint(access):
+            return Refresh()
+        # Equal data in another form would deploy the addon again.
+        return Refresh((_NEW_ANNOTATION,))
+    old = [
+        each
+        for each in encoding.readable_pem_certificates(old_bundle)
+        if not _is_expired(each)
+    ]
+    bundle = encoding.join_pem_bundles(
+        access.ca_bundle, old if keep_old else []
+    )
+    text = with_access(clouds, access)
+    return Refresh(tuple(changes), credential_secret.data(text, bundle))
+
+
+def is_stale(secret: client.Object | None, access: CloudAccess) -> bool:
+    """Return whether a Secret differs from the present access.
+
+    :raises CapiHelmError: it can't be compared
+    """
+    clouds = credential_secret.clouds(secret)
+    if secret is None or clouds is None:
+        return False
+    old_bundle = credential_secret.ca_bundle(secret)
+    cas = _changed_cas(old_bundle, access, keep_old=True)
+    return any(_changed_settings(clouds, access)) or any(cas)
+
+
+def refresh(
+    operation: operations.Operation,
+    access: CloudAccess,
+    keep_old: bool,
+) -> None:
+    """Write the update that :func:`plan_refresh` describes, under the Lease.
+
+    :raises LeaseHeld: another conductor works on the cluster
+    :raises CapiHelmError: it can't be done, and nothing was written
+    """
+    rt, scope = operation.runtime, operation.scope
+    with operation.lock(wait=rt.command_lease_wait) as locked:
+        locked.check_living()
+        update = plan_refresh(rt, locked.row, access, keep_old)
+        if not update.changes:
+            return
+        note = {ANNOTATION: fingerprint(access)}
+        # A patch: the list of credentials stays.
+        rt.management.patch(
+            kinds.SECRET,
+            scope[0],
+            names.credentials(scope[1]),
+            {"metadata": {"annotations": note}, "data": dict(update.data)},
+        )
+    changes = "; ".join(update.changes)
+    LOG.info("cluster %s: %s", operation.cluster.uuid, changes)
+
+
+def pending_deployment(rt: runtime.Runtime, scope: location.Scope) -> str:
+    """Return which step follows the write of the Secret; empty: none."""
+    secret = read(rt, scope)
+    if secret is None or is_deployed(rt, scope, secret):
+        return ""
+    return "addon cloud-config: still to be deployed with the new data"
+
+
+def configured_cas() -> frozenset[str]:
+    """Return the CAs that new machines trust.
+
+    :raises NotConfigured: a file that the options name can't be read
+    """
+    return frozenset(
+        each
+        for _, text in operator_files.trusted_cas()
+        for each in encoding.readable_pem_certificates(text)
+    )
+
+
+def outdated_nodes(
+    rt: runtime.Runtime,
+    scope: location.Scope,
+    cas: frozenset[str] | None = None,
+) -> str:
+    """Return whether a cluster needs an upgrade for new CAs; empty: no.
+
+    A refresh leaves the CAs of machines alone: others would replace them all.
+
+    :param cas: the result of :func:`configured_cas`
+    """
+    wanted = stored_state.read_or_adopt(rt, scope).desired
+    if wanted is None:
+        return ""
+    missing = (configured_cas() if cas is None else cas) - set(
+        _trusted_cas(wanted.values)
+    )
+    return _OLD_NODES if missing else ""
+
+
+def _changed_settings(
+    clouds: Mapping[str, Any], access: CloudAccess
+) -> Iterator[str]:
+    """Yield the differences of clouds.yaml.
+
+    1.4.0 left the version out of the URL, which is no difference.
+    """
+    entry = clouds["clouds"]["openstack"]
+    entry = {**entry, "auth_url": entry["auth"].get("auth_url")}
+    for key, value in connection(access).items():
+        old = entry.get(key)
+        if key == "auth_url" and old is not None:
+            old = sessions.version_3(str(old))
+        if old != value:
+            yield f"{key}: {entry.get(key)} becomes {value}"
+
+
+def _changed_cas(
+    old_bundle: str, access: CloudAccess, keep_old: bool
+) -> Iterator[str]:
+    configured = set(encoding.readable_pem_certificates(access.ca_bundle))
+    if not configured:
+        raise errors.NotConfigured(
+            "[drivers] openstack_ca_file holds no certificates in PEM"
+        )
+    old = set(encoding.readable_pem_certificates(old_bundle))
+    # Public CAs come and go with each update of a host.
+    new = set(private_cas(access)) - old
+    if new:
+        yield f"CAs: {len(new)} are new"
+    elif configured <= operator_files.public_cas() and not configured & old:
+        yield "CAs: the public ones are new"
+    if not keep_old and old - configured:
+        yield f"CAs: {len(old - configured)} old ones go"
+
+
+def _is_expired(certificate: str) -> bool:
+    """Return whether it has expired; False if it can't be parsed."""
+    try:
+        parsed = x509.load_pem_x509_certificate(certificate.encode())
+    except ValueError:
+        return False
+    return parsed.not_valid_after_utc < datetime.datetime.now(
+        datetime.timezone.utc
+    )
+
+
+def _trusted_cas(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the CAs that machines made from these values trust."""
+    for each in (values.get("trustedCAs") or {}).values():
+        yield from encoding.readable_pem_certificates(str(each))
+    control_plane = values.get("controlPlane") or {}
+    spec = control_plane.get("kubeadmConfigSpec") or {}
+    for file in spec.get("files") or ():
+        yield from encoding.readable_pem_certificates(
+            str(file.get("content") or "")
+        )

@@ -1,0 +1,526 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Deliver kubeconfigs to the operator's web server.
+
+1. A poll calls :func:`notice` for a cluster that is complete. It sends no
+   request; a thread of its own does the rest.
+2. The thread looks at a cluster when the poll saw the end of an operation or
+   another address of the API, else every ``delivery_check_interval`` seconds.
+3. It reads the kubeconfig that Cluster API keeps in ``<release>-kubeconfig``,
+   and the record of the last delivery in ``<release>-delivery``.
+4. Address, CA and client certificate make a fingerprint. If the record has
+   the same one and was accepted, nothing is to be done.
+5. If the fingerprint is another one, a new record follows. Its id is made of
+   the id before it and the fingerprint.
+6. A new record is written under the cluster's Lease, after the row was read
+   again: a cluster that is being deleted gets none.
+7. Before a conductor sends, it writes the time of the next try into the
+   record. The API server refuses this to a second conductor.
+8. The message is signed as Standard Webhooks describes and sent by HTTPS, to
+   a server whose certificate is trusted.
+9. An answer 2xx is written down. Anything else is logged once and tried
+   again: after 30 seconds, then twice as long each time, up to an hour.
+10. While the server does not answer at all, one cluster at a time is tried.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+import dataclasses
+import datetime
+import functools
+import hmac
+import json
+import math
+import socket
+import ssl
+from typing import Any
+
+import certifi
+from cryptography import x509
+from oslo_log import log
+import requests
+import yaml
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm import schedules
+from magnum_capi_helm.config import delivery as config
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import delivery_record
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import operation as operations
+
+LOG = log.getLogger(__name__)
+
+#: Scope of problems that all clusters share.
+_ALL = ("", "")
+#: Seconds until the next look at a cluster that had to wait.
+_SOON = 60.0
+#: Time-outs that one POST may take, with some to spare.
+_TIMEOUTS = 3
+
+#: Errors that pass by themselves, or that the polls report.
+_QUIET = (
+    errors.Conflict,
+    errors.Frozen,
+    errors.LeaseHeld,
+    errors.ManagementUnreachable,
+)
+_DAMAGED_KUBECONFIG = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    TypeError,
+    ValueError,
+    yaml.YAMLError,
+)
+
+
+class NotDeliveredError(errors.CapiHelmError):
+    """The receiver did not accept a kubeconfig.
+
+    :param away: it does not answer, and would not for another cluster
+    """
+
+    retriable = True
+
+    def __init__(self, text: str, *, away: bool) -> None:
+        super().__init__(text)
+        self.away = away
+
+
+@dataclasses.dataclass(frozen=True)
+class Credential:
+    """The administrator's credential of a cluster, in PEM.
+
+    :param ca: the CAs that the Kubernetes API's certificate may come from
+    """
+
+    ca: str
+    certificate: str
+    key: str = dataclasses.field(repr=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Task:
+    """A look at one cluster.
+
+    :param address: address of the Kubernetes API in Magnum's row
+    """
+
+    operation: operations.Operation
+    address: str
+
+    @property
+    def rt(self) -> runtime.Runtime:
+        """The clients of the management cluster."""
+        return self.operation.runtime
+
+    @property
+    def row(self) -> Any:
+        """Magnum's row, as a poll had it."""
+        return self.operation.cluster
+
+    def secret(self, name: str) -> client.Object | None:
+        """Return a Secret in the cluster's namespace."""
+        secret: client.Object | None
+        secret = self.rt.management.get(
+            kinds.SECRET, self.operation.namespace, name
+        )
+        return secret
+
+
+def notice(operation: operations.Operation, *, now: bool = False) -> None:
+    """Have the kubeconfig of a cluster delivered if it is due.
+
+    Returns at once, sends no request and raises nothing.
+
+    :param now: an operation has just ended: look at the cluster
+    """
+    if not config.enabled():
+        return
+    rt, row = operation.runtime, operation.cluster
+    rt.deliveries.request(_ALL, "", functools.partial(_log_settings, rt))
+    if not row.api_address or not _was_complete(row.status):
+        return
+    task = _Task(operation, row.api_address)
+    job = functools.partial(_run, task)
+    rt.deliveries.request(operation.scope, task.address, job, now=now)
+
+
+def _was_complete(status: str | None) -> bool:
+    """Return whether a cluster has been ready and is not being deleted."""
+    action = rows.action(status)
+    return action != "DELETE" and (
+        action != "CREATE" or status == rows.Status.CREATE_COMPLETE
+    )
+
+
+def _log_settings(rt: runtime.Runtime) -> schedules.Outcome:
+    """Log once in a process whether the options can be used."""
+    try:
+        settings = config.read()
+    except errors.NotConfigured as error:
+        problem = str(error)
+    else:
+        LOG.info("Kubeconfigs are delivered to %s", settings.receiver)
+        return schedules.Outcome(math.inf)
+    _log_for_all(rt, problem)
+    return schedules.Outcome(math.inf)
+
+
+def _log_for_all(rt: runtime.Runtime, problem: str) -> None:
+    if rt.deliveries.is_new_problem(_ALL, problem):
+        LOG.error("No kubeconfig is delivered: %s", problem)
+
+
+def _run(task: _Task) -> schedules.Outcome:
+    """Deliver a kubeconfig if it is due; log a new problem once."""
+    rt, uuid = task.rt, task.row.uuid
+    for_all = False
+    if not rt.deliveries.server.is_over(_ALL):
+        return schedules.Outcome(_SOON)
+    try:
+        return _deliver(task, config.read())
+    except _QUIET as error:
+        LOG.debug("Delivery of cluster %s waits: %s", uuid, error)
+        return schedules.Outcome(_SOON, pending=True)
+    except errors.NotConfigured as error:
+        for_all, problem = True, str(error)
+    except NotDeliveredError as error:
+        for_all, problem = error.away, str(error)
+    except errors.CapiHelmError as error:
+        problem = str(error)
+    # Not inside "except": oslo.log would append the exception again.
+    if for_all:
+        _log_for_all(rt, problem)
+    elif rt.deliveries.is_new_problem(task.operation.scope, problem):
+        LOG.warning("Cluster %s is not delivered: %s", uuid, problem)
+    return schedules.Outcome(_SOON, pending=True)
+
+
+def _deliver(task: _Task, settings: config.Settings) -> schedules.Outcome:
+    """Deliver a kubeconfig if it is due.
+
+    :raises NotDeliveredError: the receiver did not accept it
+    :raises CapiHelmError: a Secret could not be read or written
+    """
+    jobs = task.rt.deliveries
+    stored = task.secret(names.delivery(task.operation.release))
+    before = None if stored is None else delivery_record.read(stored)
+    kubeconfig = task.secret(names.kubeconfig(task.operation.release))
+    if kubeconfig is None:
+        # Cluster API has not made it yet.
+        return schedules.Outcome(_SOON, pending=True)
+    credential = administrator(kubeconfig)
+    now = jobs.wall()
+    looks = delivery_record.fingerprint(
+        task.address, credential.ca, credential.certificate
+    )
+    record = delivery_record.following(before, task.row.uuid, looks, now)
+    if record.delivered:
+        interval = settings.interval * (0.75 + jobs.spread() / 2)
+        return schedules.Outcome(interval, pending=False)
+    if (wait := record.wait(now)) > 0:
+        return schedules.Outcome(wait, pending=True)
+    # Before anything is written: a message that can't be made is no try.
+    body = message(task.row, task.address, record, credential)
+    claimed = record.claimed(now, _TIMEOUTS * settings.timeout, jobs.spread())
+    written = _claim(task, stored, claimed, new=record is not before)
+    if written is None:
+        return schedules.Outcome(_SOON, pending=False)
+    _send(task, settings, claimed, body)
+    accepted = dataclasses.replace(claimed, delivered=jobs.wall())
+    _replace(task.rt, written, accepted)
+    return schedules.Outcome(settings.interval, pending=False)
+
+
+def _claim(
+    task: _Task,
+    stored: client.Object | None,
+    claimed: delivery_record.Record,
+    *,
+    new: bool,
+) -> client.Object | None:
+    """Write down that this conductor sends; return None if it must not.
+
+    :param stored: the Secret of the record, as it was read
+    :param new: the Secret has another record, or there is none
+    :raises Conflict: another conductor sends
+    """
+    rt = task.rt
+    if stored is not None and not new:
+        rt.maintenance.check()
+        return _replace(rt, stored, claimed)
+    with task.operation.lock() as locked:
+        fresh = locked.row
+        if (
+            fresh is None
+            or locked.hold.marked_deleted
+            or not _was_complete(fresh.status)
+            # The poll was late: a newer one has another address.
+            or fresh.api_address != task.address
+        ):
+            return None
+        if stored is not None:
+            return _replace(rt, stored, claimed)
+        secret = {
+            "metadata": {
+                "name": names.delivery(task.operation.release),
+                "namespace": task.operation.namespace,
+                "labels": task.operation.object_labels,
+            },
+            "type": "Opaque",
+            "data": claimed.to_secret(),
+        }
+        return rt.management.create(kinds.SECRET, secret)
+
+
+def _replace(
+    rt: runtime.Runtime, stored: client.Object, record: delivery_record.Record
+) -> client.Object:
+    """Replace the record that was read.
+
+    :raises Conflict: it has changed since
+    """
+    wanted = {**stored, "data": record.to_secret()}
+    return rt.management.replace(kinds.SECRET, wanted)
+
+
+def _send(
+    task: _Task,
+    settings: config.Settings,
+    claimed: delivery_record.Record,
+    body: bytes,
+) -> None:
+    """Send a message once.
+
+    :raises NotDeliveredError: the receiver did not accept it
+    """
+    jobs = task.rt.deliveries
+    headers = signature(settings.keys, claimed.id, jobs.wall(), body)
+    try:
+        with runtime.meter().delivering():
+            post(settings, headers, body)
+    except NotDeliveredError as error:
+        if error.away:
+            jobs.server.record_failure(_ALL)
+        raise
+    jobs.server.clear(_ALL)
+    jobs.is_new_problem(_ALL, "")
+    jobs.is_new_problem(task.operation.scope, "")
+    LOG.info(
+        "delivered %s of cluster %s: %s",
+        claimed.id,
+        task.row.uuid,
+        claimed.event,
+    )
+
+
+# The message
+
+
+def administrator(secret: client.Object) -> Credential:
+    """Return the credential in the Secret ``<release>-kubeconfig``.
+
+    :raises ManagementError: it has none; nothing of it is quoted
+    """
+    try:
+        document = yaml.safe_load(base64.b64decode(secret["data"]["value"]))
+        cluster = document["clusters"][0]["cluster"]
+        user = document["users"][0]["user"]
+        return Credential(
+            ca=_pem(cluster["certificate-authority-data"]),
+            certificate=_pem(user["client-certificate-data"]),
+            key=_pem(user["client-key-data"]),
+        )
+    except _DAMAGED_KUBECONFIG as error:
+        # Not chained: a YAML error quotes the file, and its key.
+        raise errors.ManagementError(
+            f"the Secret {secret['metadata']['name']} has no kubeconfig with "
+            f"certificates ({type(error).__name__})"
+        ) from None
+
+
+def message(
+    row: Any,
+    address: str,
+    record: delivery_record.Record,
+    credential: Credential,
+) -> bytes:
+    """Return the body of a delivery, as JSON.
+
+    :raises ManagementError: the certificate can't be read
+    """
+    content = {
+        "delivery_id": record.id,
+        "event": record.event,
+        "created_at": _iso(record.created),
+        "cluster_name": row.name or "",
+        "cluster_uuid": row.uuid,
+        "project_id": row.project_id,
+        "user_id": row.user_id or "",
+        "api_address": address,
+        "kubeconfig_user": "admin",
+        "kubeconfig_expires_at": _expiry(credential.certificate),
+        "kubeconfig": _kubeconfig(row.name or row.uuid, address, credential),
+    }
+    return json.dumps(content).encode()
+
+
+def _kubeconfig(name: str, address: str, credential: Credential) -> str:
+    """Return a kubeconfig in YAML.
+
+    Names in it differ between clusters, so that users can merge files.
+    """
+    user = f"admin@{name}"
+    cluster = {
+        "server": address,
+        "certificate-authority-data": _base64(credential.ca),
+    }
+    secrets = {
+        "client-certificate-data": _base64(credential.certificate),
+        "client-key-data": _base64(credential.key),
+    }
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": user, "user": secrets}],
+        "contexts": [
+            {"name": user, "context": {"cluster": name, "user": user}}
+        ],
+        "current-context": user,
+        "preferences": {},
+    }
+    return str(yaml.safe_dump(document, sort_keys=False))
+
+
+def _expiry(certificate: str) -> str:
+    try:
+        parsed = x509.load_pem_x509_certificate(certificate.encode())
+    except ValueError:
+        # Not chained: text that is no certificate may be a key.
+        raise errors.ManagementError(
+            "the administrator's kubeconfig has no certificate"
+        ) from None
+    return _iso(parsed.not_valid_after_utc.timestamp())
+
+
+def _iso(seconds: float) -> str:
+    utc = datetime.timezone.utc
+    moment = datetime.datetime.fromtimestamp(seconds, utc)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _pem(data: str) -> str:
+    return base64.b64decode(data).decode("ascii")
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+# The request
+
+
+def signature(
+    keys: Sequence[bytes], delivery_id: str, now: float, body: bytes
+) -> dict[str, str]:
+    """Return the headers of Standard Webhooks: id, time and signatures.
+
+    :param keys: each of them signs
+    :param now: seconds since 1970
+    """
+    moment = str(int(now))
+    signed = f"{delivery_id}.{moment}.".encode() + body
+    digests = (hmac.digest(key, signed, "sha256") for key in keys)
+    return {
+        "webhook-id": delivery_id,
+        "webhook-timestamp": moment,
+        "webhook-signature": " ".join(
+            f"v1,{base64.b64encode(digest).decode()}" for digest in digests
+        ),
+    }
+
+
+def post(
+    settings: config.Settings, headers: Mapping[str, str], body: bytes
+) -> None:
+    """Send a body; only the status of the answer is read.
+
+    Proxies and passwords of the environment are not used, and a redirect is
+    not followed. No exception quotes the body or the URL.
+
+    :raises NotDeliveredError: the answer was not a 2xx
+    """
+    with requests.Session() as session:
+        session.trust_env = False
+        try:
+            answer = session.post(
+                settings.url,
+                data=body,
+                headers={
+                    "Content-Type": "application/json",
+                    "User-Agent": "magnum-capi-helm",
+                    **headers,
+                },
+                timeout=(settings.timeout, settings.timeout),
+                verify=settings.ca_file or True,
+                allow_redirects=False,
+                stream=True,
+            )
+            status = int(answer.status_code)
+        except (requests.RequestException, OSError, ValueError) as error:
+            # Not chained: its text has the URL, and its request the body.
+            failure = _failure(settings, error)
+            raise failure from None
+    if 300 <= status < 400:
+        raise NotDeliveredError(
+            f"{settings.receiver} answered with a redirect ({status}), which "
+            "is not followed: set [capi_helm] delivery_url to where it leads",
+            away=False,
+        )
+    if not 200 <= status < 300:
+        raise NotDeliveredError(
+            f"{settings.receiver} answered {status}", away=False
+        )
+
+
+def probe(settings: config.Settings) -> None:
+    """Check the receiver's certificate; nothing is sent.
+
+    :raises NotDeliveredError: it does not answer, or is not trusted
+    """
+    trusted = settings.ca_file or certifi.where()
+    context = ssl.create_default_context(cafile=trusted)
+    address = (settings.host, settings.port)
+    try:
+        with (
+            socket.create_connection(address, settings.timeout) as plain,
+            context.wrap_socket(plain, server_hostname=settings.host),
+        ):
+            pass
+    except OSError as error:
+        failure = _failure(settings, error)
+        raise failure from None
+
+
+def _failure(settings: config.Settings, error: Exception) -> NotDeliveredError:
+    """Return an error without the URL and the body."""
+    if untrusted := errors.certificate_problem(error):
+        trusted = settings.ca_file or "the CAs that requests trusts"
+        return NotDeliveredError(
+            f"the certificate of {settings.receiver} is not trusted, and "
+            f"nothing was sent: {untrusted} (by {trusted}; see [capi_helm] "
+            "delivery_ca_file)",
+            away=True,
+        )
+    return NotDeliveredError(
+        f"{settings.receiver} does not answer ({errors.reason(error)})",
+        away=True,
+    )

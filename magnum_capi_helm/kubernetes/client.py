@@ -1,0 +1,600 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Client of the API of one management cluster.
+
+Objects are plain dictionaries; errors are the driver's own exceptions. An
+object that does not exist (None, an empty list), an object that cannot be
+read (an exception) and the content of an object are three different answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+import functools
+import json
+import threading
+import time
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import requests
+
+from magnum_capi_helm.kubernetes import exec_plugin
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import kubeconfig
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
+
+Object: TypeAlias = dict[str, Any]
+Objects: TypeAlias = list[dict[str, Any]]
+T = TypeVar("T")
+#: ``list`` within Client is its method.
+_List: TypeAlias = list[T]
+#: Returns the items of a page and the token of the next page, or "".
+ReadPage: TypeAlias = Callable[[Any], tuple[list[T], str]]
+
+#: Owner of the fields that the driver applies, as in 1.4.0.
+FIELD_MANAGER = "magnum"
+
+# https://kubernetes.io/docs/reference/using-api/api-concepts/
+_METADATA_LIST = (
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_MERGE_PATCH = "application/merge-patch+json"
+_APPLY_PATCH = "application/apply-patch+yaml"
+
+#: Objects in one page of a LIST. A busy API server has ten seconds for one
+#: (``api_read_timeout``), and 200 Machines are 3 MB.
+_PAGE = 200
+
+#: Seconds between tries of a request.
+PAUSES = (0.2, 1.0)
+#: Longest pause that the API server may ask for, in seconds.
+_LONGEST_PAUSE = 5.0
+#: No try begins later than this many seconds after the first.
+RETRY_LIMIT = 12.0
+_TEMPORARY = frozenset({429, 500, 502, 503, 504})
+
+
+class Transport(Protocol):
+    """Sends requests: a connection of ``connection.py``."""
+
+    server: str
+
+    def request(
+        self, method: str, version: str, url: str = "", **options: Any
+    ) -> Any: ...
+
+    def expiries(self) -> tuple[kubeconfig.Expiry, ...]: ...
+
+
+class Client:
+    """The management cluster, shared by all threads of a process.
+
+    :param connect: makes the connection; called once, on first use
+    :param pinned: versions that the operator chose, by kind
+    :param name: name of the management cluster, if there are several
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Transport],
+        pinned: Mapping[str, Mapping[str, str]] | None = None,
+        name: str = "",
+    ) -> None:
+        self._title = f"the management cluster {name}".rstrip()
+        self._connect = connect
+        self._lock = threading.Lock()
+        self._connection: Transport | None = None
+        self._versions = ServedVersions(
+            functools.partial(self._send, "GET"), pinned or {}
+        )
+        #: Kinds that the kubeconfig's user may not read; logged once.
+        self.unreadable: set[str] = set()
+
+    def expiries(self) -> tuple[kubeconfig.Expiry, ...]:
+        """Return when the kubeconfig's credentials expire.
+
+        Reads files only; sends no request.
+
+        :raises NotConfigured: the kubeconfig can't be used
+        """
+        return self._connected().expiries()
+
+    def date(self) -> float | None:
+        """Return the API server's time in whole seconds since 1970.
+
+        :returns: None when the answer has no date
+        :raises ManagementUnreachable: no answer
+        """
+        return responses.date(self._send("GET", "/version"))
+
+    # Discovery
+
+    def api_version(self, kind: kinds.Kind) -> str:
+        """Return the ``group/version`` to use for a kind; "" when unserved.
+
+        :raises ManagementUnreachable: no answer
+        """
+        return self._versions.choose(kind)
+
+    def expect(self, kind: kinds.Kind) -> None:
+        """Check that a kind is served.
+
+        :raises ManagementUnserved: it is not, at least for now
+        :raises ManagementUnreachable: no answer
+        """
+        if not self.api_version(kind):
+            raise self._unserved(kind)
+
+    def served(self, group: str) -> dict[str, frozenset[str]]:
+        """Return the versions of each kind that a group serves now.
+
+        :param group: empty for the core group
+        :returns: empty for a group that is not served
+        :raises ManagementUnreachable: no answer
+        """
+        return self._versions.read_group(group)
+
+    # Reading
+
+    def identity(self) -> str:
+        """Return the UID of ``kube-system``: it identifies the cluster.
+
+        :raises ManagementUnreachable: no answer
+        """
+        namespace = self.get(kinds.NAMESPACE, "", "kube-system")
+        return str(namespace["metadata"]["uid"]) if namespace else ""
+
+    def get(
+        self, kind: kinds.Kind, namespace: str, name: str
+    ) -> Object | None:
+        """Return an object, or None when there is none of that name."""
+        answer = self._call("GET", kind, namespace, name)
+        return None if answer is None else responses.body(answer)
+
+    def list(
+        self,
+        kind: kinds.Kind,
+        namespace: str | None,
+        selector: str = "",
+        *,
+        metadata_only: bool = False,
+    ) -> Objects:
+        """Return all objects that match, page by page.
+
+        :param namespace: None for all namespaces
+        :param selector: label selector
+        :param metadata_only: without spec, status and data
+        :returns: an empty list also for an optional kind that is not served
+        """
+        params: dict[str, Any] = {"limit": _PAGE}
+        if selector:
+            params["labelSelector"] = selector
+        headers = {"Accept": _METADATA_LIST} if metadata_only else {}
+
+        def read_page(answer: Any) -> tuple[Objects, str]:
+            body = responses.body(answer)
+            token = (body.get("metadata") or {}).get("continue") or ""
+            return responses.items(body, kind), token
+
+        return self._pages(kind, namespace, params, headers, read_page)
+
+    def scan(
+        self,
+        kind: kinds.Kind,
+        namespace: str | None,
+        selector: str,
+        read_page: Callable[[bytes], tuple[_List[T], str]],
+        *,
+        metadata_only: bool = False,
+        cached: bool = False,
+    ) -> _List[T]:
+        """List objects and decode each page with ``read_page``.
+
+        :param read_page: gets the JSON of a page; returns its items and the
+            token of the next page
+        :param cached: read from the API server's cache, which may be a
+            moment old; all in one page
+        """
+        # The cache serves no pages: it would read from etcd.
+        params: dict[str, Any] = (
+            {"resourceVersion": "0"} if cached else {"limit": _PAGE}
+        )
+        params["labelSelector"] = selector
+        # Compression costs both sides more than the network does.
+        headers = {"Accept-Encoding": "identity"}
+        if metadata_only:
+            headers["Accept"] = _METADATA_LIST
+        return self._pages(
+            kind,
+            namespace,
+            params,
+            headers,
+            lambda answer: read_page(answer.content),
+        )
+
+    def watch(
+        self,
+        kind: kinds.Kind,
+        selector: str,
+        version: str,
+        *,
+        metadata_only: bool = False,
+    ) -> Iterator[bytes]:
+        """Return the changes in all namespaces since ``version``.
+
+        The API server ends the watch after a second.
+
+        :returns: events, as JSON
+        :raises ExpiredError: ``version`` is too old: list the objects again
+        """
+        # The whole answer is read at once, so the connection is reused.
+        answer = self._call(
+            "GET",
+            kind,
+            None,
+            params={
+                "watch": "true",
+                "timeoutSeconds": 1,
+                "allowWatchBookmarks": "true",
+                "resourceVersion": version,
+                "labelSelector": selector,
+            },
+            headers={"Accept": _METADATA} if metadata_only else {},
+        )
+        if answer is None:
+            raise responses.ExpiredError(f"{kind.name} is not served any more")
+        return iter(answer.content.splitlines())
+
+    # Writing
+
+    def create(self, kind: kinds.Kind, obj: Object) -> Object:
+        """Create ``obj``.
+
+        :raises Conflict: an object of that name exists
+        """
+        return self._write("POST", kind, obj, json=self._typed(kind, obj))
+
+    def replace(self, kind: kinds.Kind, obj: Object) -> Object:
+        """Replace ``obj`` if it has not changed since it was read.
+
+        :raises Conflict: it has changed
+        """
+        return self._write(
+            "PUT", kind, obj, named=True, json=self._typed(kind, obj)
+        )
+
+    def apply(
+        self, kind: kinds.Kind, obj: Object, *, dry_run: bool = False
+    ) -> Object:
+        """Apply ``obj`` on the server and take over fields of others.
+
+        :param dry_run: call all webhooks but write nothing
+        """
+        params = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        if dry_run:
+            params["dryRun"] = "All"
+        return self._write(
+            "PATCH",
+            kind,
+            obj,
+            named=True,
+            data=json.dumps(self._typed(kind, obj)),
+            params=params,
+            headers={"Content-Type": _APPLY_PATCH},
+        )
+
+    def patch(
+        self, kind: kinds.Kind, namespace: str, name: str, change: Object
+    ) -> Object | None:
+        """Merge ``change`` into an object; return None if there is none."""
+        answer = self._call(
+            "PATCH",
+            kind,
+            namespace,
+            name,
+            data=json.dumps(change),
+            headers={"Content-Type": _MERGE_PATCH},
+        )
+        return None if answer is None else responses.body(answer)
+
+    def delete(self, kind: kinds.Kind, namespace: str, name: str) -> None:
+        """Delete an object, if it exists."""
+        self._call(
+            "DELETE",
+            kind,
+            namespace,
+            name,
+            json={"propagationPolicy": "Background"},
+        )
+
+    # Requests
+
+    def _write(
+        self,
+        method: str,
+        kind: kinds.Kind,
+        obj: Object,
+        *,
+        named: bool = False,
+        **options: Any,
+    ) -> Object:
+        namespace = obj["metadata"].get("namespace", "")
+        name = obj["metadata"]["name"] if named else ""
+        answer = self._call(method, kind, namespace, name, **options)
+        if answer is None:
+            raise errors.ManagementError(
+                f"{self._title} has no {kind.plural} or no namespace "
+                f"{namespace}"
+            )
+        return responses.body(answer)
+
+    def _typed(self, kind: kinds.Kind, obj: Object) -> Object:
+        return {"apiVersion": self.api_version(kind), "kind": kind.name} | obj
+
+    def _pages(
+        self,
+        kind: kinds.Kind,
+        namespace: str | None,
+        params: dict[str, Any],
+        headers: dict[str, str],
+        read_page: ReadPage[T],
+    ) -> _List[T]:
+        """Return the items of all pages of a LIST."""
+        ask = functools.partial(
+            self._call, "GET", kind, namespace, headers=headers
+        )
+        try:
+            return _all_pages(ask, params, read_page)
+        except responses.ExpiredError:
+            # The list changed too much between two pages: start again.
+            return _all_pages(ask, params, read_page)
+
+    def _call(
+        self,
+        method: str,
+        kind: kinds.Kind,
+        namespace: str | None,
+        name: str = "",
+        **options: Any,
+    ) -> Any:
+        """Return the answer, or None when there is no such object.
+
+        A path that is not served may have moved to another version: the
+        group is discovered again, once.
+
+        :raises ManagementUnserved: a kind that must exist is not served, at
+            least for now
+        :raises LeaseLost: the request would write, and another conductor
+            has taken the Lease
+        """
+        url = f"{self._versions.plural(kind)}/{name}".rstrip("/")
+        for _ in range(2):
+            version = self.api_version(kind)
+            if not version:
+                break
+            answer = self._send(
+                method, version, url, namespace=namespace or None, **options
+            )
+            if not responses.is_unserved(answer):
+                if answer.status_code == requests.codes.not_found:
+                    return None
+                request = f"{method} {kind.name} {name}".strip()
+                responses.raise_for(answer, request, self._title)
+                return answer
+            self._versions.forget(kind)
+        if kind.optional:
+            return None
+        raise self._unserved(kind)
+
+    def _unserved(self, kind: kinds.Kind) -> errors.ManagementUnserved:
+        group = kind.group or "the core group"
+        return errors.ManagementUnserved(
+            f"{self._title} serves no {kind.name}: the provider that has it "
+            "is not installed there, or this is not the management cluster "
+            f"that was meant. Its API group is {group}"
+        )
+
+    def _send(
+        self, method: str, version: str, url: str = "", **options: Any
+    ) -> Any:
+        """Send a request, with retries, and translate failures."""
+        connection = self._connected()
+
+        def ask() -> Any:
+            # The process may have been stopped before this try.
+            if method != "GET":
+                lease_guard.check()
+            return connection.request(method, version, url, **options)
+
+        address = f"It is {connection.server}"
+        try:
+            return with_retries(ask)
+        except exec_plugin.PluginError as error:
+            raise errors.ManagementUnreachable(
+                f"{self._title} can't be asked. {address}; {error}"
+            ) from error
+        except (requests.RequestException, OSError) as error:
+            # OSError: a token, CA or key file of the kubeconfig is missing.
+            if untrusted := errors.certificate_problem(error):
+                raise responses.UntrustedError(
+                    f"the certificate of {self._title} is not trusted, and "
+                    "nothing was sent; check server and "
+                    "certificate-authority-data of the kubeconfig. "
+                    f"{address}: {untrusted}"
+                ) from error
+            raise errors.ManagementUnreachable(
+                f"{self._title} does not answer ({errors.reason(error)}). "
+                f"{address}"
+            ) from error
+        except ValueError as error:
+            # The text of this error quotes the token: it is neither shown
+            # nor chained.
+            problem = type(error).__name__
+        raise errors.ManagementUnreachable(
+            f"{self._title} can't be asked ({problem}): the kubeconfig's "
+            f"token has to be one line of ASCII. {address}"
+        )
+
+    def _connected(self) -> Transport:
+        with self._lock:
+            if self._connection is None:
+                self._connection = self._connect()
+            return self._connection
+
+
+def _all_pages(
+    ask: Callable[..., Any], params: dict[str, Any], read_page: ReadPage[T]
+) -> list[T]:
+    items: list[T] = []
+    while True:
+        answer = ask(params=params)
+        if answer is None:
+            return []
+        more, token = read_page(answer)
+        items += more
+        if not token:
+            return items
+        params = {**params, "continue": token}
+
+
+class ServedVersions:
+    """API versions that a management cluster serves.
+
+    Each group is discovered once, and again after a path in it was not
+    found: its provider may have been upgraded.
+
+    :param get: reads a path from the root of the API
+    :param pinned: ``[capi_helm] api_resources``: versions that the operator
+        chose, by kind
+    """
+
+    def __init__(
+        self,
+        get: Callable[[str], Any],
+        pinned: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        self._get = get
+        self._lock = threading.Lock()
+        self._groups: dict[str, frozenset[str]] = {}
+        self._pinned = {
+            kinds.LEGACY_NAMES[name].name: entry
+            for name, entry in pinned.items()
+            if name in kinds.LEGACY_NAMES
+        }
+
+    def choose(self, kind: kinds.Kind) -> str:
+        """Return the ``group/version`` to use; empty when none is served.
+
+        :raises ManagementUnreachable: no answer
+        """
+        if kind.fixed:
+            return "/".join(filter(None, (kind.group, kind.versions[0])))
+        if pinned := self._pinned.get(kind.name, {}).get("api_version"):
+            return pinned
+        served = self._served(kind.group)
+        for version in kind.versions:
+            if version in served:
+                return f"{kind.group}/{version}"
+        return ""
+
+    def plural(self, kind: kinds.Kind) -> str:
+        """Return the name of the kind in a path."""
+        return self._pinned.get(kind.name, {}).get("plural_name", kind.plural)
+
+    def read_group(self, group: str) -> dict[str, frozenset[str]]:
+        """Return the versions of each kind of a group, not from memory.
+
+        A version may be served for some kinds and not for others.
+
+        :raises ManagementUnreachable: no answer
+        """
+        root = f"/apis/{group}" if group else "/api"
+        versions: dict[str, set[str]] = {}
+        for version in sorted(self._discover(root)):
+            path = f"{root}/{version}"
+            for kind in self._discover(path, "resources", "kind"):
+                versions.setdefault(kind, set()).add(version)
+        return {kind: frozenset(each) for kind, each in versions.items()}
+
+    def forget(self, kind: kinds.Kind) -> None:
+        """Discover the kind's group again, next time."""
+        with self._lock:
+            self._groups.pop(kind.group, None)
+
+    def _served(self, group: str) -> frozenset[str]:
+        versions = self._groups.get(group)
+        if versions is None:
+            versions = self._discover(f"/apis/{group}")
+            # A group that is not served may be installed at any time.
+            if versions:
+                with self._lock:
+                    self._groups[group] = versions
+        return versions
+
+    def _discover(
+        self, path: str, field: str = "versions", key: str = "version"
+    ) -> frozenset[str]:
+        """Return a field of a discovery document; empty when unserved."""
+        answer = self._get(path)
+        if answer.status_code == requests.codes.not_found:
+            return frozenset()
+        responses.raise_for(answer, f"discovery of {path}")
+        return frozenset(
+            each if isinstance(each, str) else each[key]
+            for each in responses.body(answer)[field]
+        )
+
+
+def with_retries(
+    ask: Callable[[], Any],
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Any:
+    """Return the answer to ``ask``, which is called three times at most.
+
+    Nothing else repeats requests: requests, urllib3 and pykube send each one
+    once. An API server that restarts cuts connections and answers 503 for a
+    moment; an overloaded one answers 429 with ``Retry-After``. client-go
+    repeats requests in the same cases (``rest/with_retry.go``).
+
+    Reads, patches of whole values and deletions can be repeated. The API
+    server answers 409 to the second creation or replacement of an object; the
+    caller then checks whether the object is its own.
+
+    :param clock: monotonic seconds
+    :raises requests.RequestException: as the last try
+    """
+    end = clock() + RETRY_LIMIT
+    for pause in PAUSES:
+        try:
+            answer = ask()
+        except requests.RequestException as error:
+            if _is_lasting(error) or clock() + pause > end:
+                raise
+        else:
+            if answer.status_code not in _TEMPORARY:
+                return answer
+            pause = _requested_pause(answer, pause)
+            if clock() + pause > end:
+                return answer
+        sleep(pause)
+    return ask()
+
+
+def _is_lasting(error: requests.RequestException) -> bool:
+    """Return whether another try would take long or fail the same way."""
+    return isinstance(error, requests.Timeout) or bool(
+        errors.certificate_problem(error)
+    )
+
+
+def _requested_pause(answer: Any, pause: float) -> float:
+    """Return the seconds that the API server asks for, within reason."""
+    try:
+        seconds = float(answer.headers.get("Retry-After", pause))
+    except (AttributeError, ValueError):
+        return pause
+    return min(max(seconds, pause), _LONGEST_PAUSE)

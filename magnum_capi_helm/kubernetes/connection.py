@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Connections to the API of a management cluster.
+
+The only module that imports pykube. A connection sends every request once,
+with a deadline, reads token files for each request, runs ``exec`` plugins and
+honours the kubeconfig's ``proxy-url``. It takes nothing from the environment:
+a proxy or CA bundle meant for OpenStack must not apply here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+import threading
+from typing import Any, Protocol, TypeAlias
+
+from oslo_log import log
+import pykube
+import pykube.config
+import pykube.exceptions
+import pykube.http
+import requests
+
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import exec_plugin
+from magnum_capi_helm.kubernetes import kubeconfig
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import timing
+
+LOG = log.getLogger(__name__)
+
+#: As many as Magnum has worker threads (oslo.messaging's default).
+POOL = 64
+
+#: Changes when a file is written, replaced or made readable; None when there
+#: is no such file.
+_FileState: TypeAlias = "tuple[int, int, int, int] | None"
+
+
+class _TokenFile(requests.auth.AuthBase):
+    """A bearer token that is read for each request: it may be rotated."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __call__(self, request: Any) -> Any:
+        with open(self._path, encoding="utf-8") as source:
+            token = source.read().strip()
+        request.headers["Authorization"] = f"Bearer {token}"
+        return request
+
+
+class Connection:
+    """A pool of connections, made from a kubeconfig that is read once.
+
+    :param path: kubeconfig
+    :param timeout: seconds to connect, seconds to read
+    :param option: names the option with the path in messages
+    :raises NotConfigured: the kubeconfig can't be used
+    """
+
+    def __init__(
+        self,
+        path: str,
+        timeout: tuple[float, float],
+        option: str = kubeconfig.OPTION,
+    ) -> None:
+        self._path = path
+        self._files = kubeconfig.MemoryFiles()
+        document = kubeconfig.load(path, option)
+        document = kubeconfig.select_current(document, path)
+        #: Certificates and keys that are files of their own.
+        self.files: tuple[str, ...] = kubeconfig.files_of(document)
+        document = kubeconfig.externalise(document, self._files)
+        kubeconfig.check_current(document, path)
+        config = _pykube_config(document, path)
+        adapter = pykube.http.KubernetesHTTPAdapter(
+            config,
+            pool_connections=1,
+            pool_maxsize=POOL,
+            pool_block=True,
+        )
+        self._api = pykube.HTTPClient(
+            config, timeout=timeout, http_adapter=adapter
+        )
+        self._user = _with_paths(config.user)
+        self._configure_session(config)
+        self.server: str = config.cluster["server"]
+
+    def expiries(self) -> tuple[kubeconfig.Expiry, ...]:
+        """Return when the kubeconfig's credentials expire.
+
+        :raises NotConfigured: its token file can't be read
+        """
+        # Not checked earlier: the file may be written while the process
+        # starts.
+        kubeconfig.check_readable(self._user, "tokenFile", self._path)
+        return kubeconfig.expiries(self._user)
+
+    def _configure_session(self, config: pykube.KubeConfig) -> None:
+        """Set what pykube-ng does not take from the kubeconfig."""
+        session = self._api.session
+        session.trust_env = False
+        if proxy := config.cluster.get("proxy-url"):
+            session.proxies = {"http": proxy, "https": proxy}
+        if token_file := config.user.get("tokenFile"):
+            session.auth = _TokenFile(token_file)
+        if plugin := config.user.pop("exec", None):
+            session.auth = exec_plugin.Plugin(plugin, session, self._files)
+
+    def request(
+        self, method: str, version: str, url: str = "", **options: Any
+    ) -> Any:
+        """Send a request and return the :class:`requests.Response`.
+
+        :param version: ``v1``, ``group/version``, or a path from the root
+        :param url: plural of the kind, and the object's name
+        :param options: ``namespace`` and arguments of requests
+        :raises requests.RequestException: no answer in time
+        """
+        with timing.waiting(timing.MANAGEMENT):
+            return self._api.request(
+                method, version=version, url=url, **options
+            )
+
+
+class FileBacked(client.Transport, Protocol):
+    """A connection that is made of files beside the kubeconfig."""
+
+    files: tuple[str, ...]
+
+
+class ReloadingConnection:
+    """A connection that is made again when its files change.
+
+    A credential in a kubeconfig is replaced before the old one expires, and
+    the old one is revoked. helm reads the kubeconfig each time; a process
+    that reads it once would be refused from then on.
+
+    :param connect: makes the connection
+    :param path: kubeconfig
+    :raises NotConfigured: the kubeconfig can't be used
+    """
+
+    def __init__(self, connect: Callable[[], FileBacked], path: str) -> None:
+        self._connect = connect
+        self._path = path
+        self._lock = threading.Lock()
+        #: States of files that could not be used.
+        self._unusable: tuple[_FileState, ...] = ()
+        self._reload()
+
+    def expiries(self) -> tuple[kubeconfig.Expiry, ...]:
+        """Return when the kubeconfig's credentials expire."""
+        return self._latest().expiries()
+
+    def request(
+        self, method: str, version: str, url: str = "", **options: Any
+    ) -> Any:
+        """Send a request; repeat a 401 with the kubeconfig as it is now.
+
+        A request that was answered 401 has written nothing.
+
+        :raises requests.RequestException: no answer in time
+        """
+        used = self._latest()
+        answer = used.request(method, version, url, **options)
+        if answer.status_code != requests.codes.unauthorized:
+            return answer
+        latest = self._latest(insist=True)
+        if latest is used:
+            return answer
+        return latest.request(method, version, url, **options)
+
+    def _latest(self, *, insist: bool = False) -> FileBacked:
+        """Return the connection to use.
+
+        :param insist: try files again that could not be used before
+        """
+        with self._lock:
+            now = self._file_states()
+            if now != self._loaded and (insist or now != self._unusable):
+                self._try_reload(now)
+            return self._connection
+
+    def _try_reload(self, now: tuple[_FileState, ...]) -> None:
+        try:
+            self._reload()
+        except (errors.NotConfigured, OSError) as error:
+            # A file may be half written: keep the connection until then.
+            if now != self._unusable:
+                LOG.warning("Still used as it was read before: %s", error)
+            self._unusable = now
+        else:
+            self._unusable = ()
+            LOG.info("The kubeconfig %s was read again", self._path)
+
+    def _reload(self) -> None:
+        # Before it is read: a later change must be noticed.
+        state = _file_state(self._path)
+        self._connection = self._connect()
+        self.server = self._connection.server
+        # Certificates and keys are read with the first request.
+        self._loaded = (state, *self._file_states()[1:])
+
+    def _file_states(self) -> tuple[_FileState, ...]:
+        paths = (self._path, *self._connection.files)
+        return tuple(_file_state(each) for each in paths)
+
+
+def _file_state(path: str) -> _FileState:
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return None
+    # st_ctime changes with the mode: a file may have become readable.
+    return (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_size)
+
+
+def _pykube_config(document: dict[str, Any], path: str) -> pykube.KubeConfig:
+    config = pykube.KubeConfig(document)
+    try:
+        _ = config.cluster["server"], config.user
+    except (pykube.exceptions.PyKubeError, KeyError, TypeError) as error:
+        raise kubeconfig.no_context(path) from error
+    return config
+
+
+def _with_paths(user: dict[str, Any]) -> dict[str, Any]:
+    """Return a user with paths instead of pykube's own objects."""
+    return {
+        name: str(value.filename())
+        if isinstance(value, pykube.config.BytesOrFile)
+        else value
+        for name, value in user.items()
+    }

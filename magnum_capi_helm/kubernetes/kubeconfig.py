@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Read a kubeconfig: check it, take its current context, keep keys off disk.
+
+pykube-ng would write inline keys world-readable into the system's temporary
+directory, under a predictable name. Here they go to files in memory
+(:class:`MemoryFiles`).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Collection, Iterable, Iterator, Mapping
+import copy
+import dataclasses
+import json
+import os
+import pathlib
+from typing import Any
+import urllib.parse
+import weakref
+
+from cryptography import x509
+import yaml
+
+from magnum_capi_helm.model import errors
+
+#: Option with the path of the kubeconfig, unless there are several.
+OPTION = "[capi_helm] kubeconfig_file"
+
+BEARER = "token"
+CERTIFICATE = "client certificate"
+
+_PATHS = ("certificate-authority", "client-certificate", "client-key")
+_TEXT = (str, "text")
+_MAPPING = (dict, "a mapping")
+#: Fields that this module and pykube-ng read of each entry.
+_FIELDS: dict[str, dict[str, tuple[type, str]]] = {
+    "cluster": {
+        "server": _TEXT,
+        "certificate-authority": _TEXT,
+        "certificate-authority-data": _TEXT,
+        "proxy-url": _TEXT,
+    },
+    "user": {
+        "client-certificate": _TEXT,
+        "client-certificate-data": _TEXT,
+        "client-key": _TEXT,
+        "client-key-data": _TEXT,
+        "tokenFile": _TEXT,
+        "exec": _MAPPING,
+        "auth-provider": _MAPPING,
+    },
+    "context": {"cluster": _TEXT, "user": _TEXT},
+}
+
+
+class MemoryFiles:
+    """Files in memory, which the kernel removes with the process.
+
+    TLS libraries read certificates and keys only from files. A file in a
+    directory would remain after a process is killed. These files
+    (memfd_create(2)) have no name in any directory, and only processes of the
+    same user can open them, by their number here.
+    """
+
+    _FOLDER = "/proc/self/fd/"
+
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+        weakref.finalize(self, _close, self._open)
+
+    def write(self, name: str, content: bytes) -> str:
+        """Make a file and return its path.
+
+        :param name: shown by tools that inspect the process; not in the path
+        """
+        # Closed on exec: neither helm nor a plugin inherits it.
+        number = os.memfd_create(name)
+        self._open.add(number)
+        os.fchmod(number, 0o600)
+        with open(number, "wb", closefd=False) as target:
+            target.write(content)
+        return f"{self._FOLDER}{number}"
+
+    def forget(self, paths: Collection[str]) -> None:
+        """Close those of the paths that are files of this object.
+
+        A later file may get the same path.
+        """
+        closed = {
+            each for each in self._open if f"{self._FOLDER}{each}" in paths
+        }
+        self._open -= closed
+        _close(closed)
+
+
+def _close(numbers: Iterable[int]) -> None:
+    for each in numbers:
+        os.close(each)
+
+
+def load(path: str, option: str = OPTION) -> dict[str, Any]:
+    """Read a kubeconfig and make its relative paths absolute.
+
+    :param option: names the option with the path in messages
+    :raises NotConfigured: the file is missing, unreadable or no kubeconfig
+    """
+    file = pathlib.Path(path)
+    hint = f"set {option} to a kubeconfig of the management cluster"
+    try:
+        document = yaml.safe_load(file.read_text())
+    except FileNotFoundError as error:
+        raise errors.NotConfigured(
+            f"no kubeconfig at {path}: {hint}"
+        ) from error
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        # Not chained: YAML errors quote the document, which contains keys.
+        raise errors.NotConfigured(
+            f"the kubeconfig {path} can't be read "
+            f"({type(error).__name__}): {hint}"
+        ) from None
+    if not isinstance(document, dict) or not all(
+        _are_mappings(document.get(key)) for key in ("clusters", "users")
+    ):
+        raise errors.NotConfigured(f"{path} is not a kubeconfig: {hint}")
+    if problem := next(_problems(document), ""):
+        raise errors.NotConfigured(f"the kubeconfig {path}: {problem}")
+    # Absolute: "./plugin" beside a relative path would become a bare name.
+    folder = file.parent.absolute()
+    for body in _bodies(document):
+        for key in (*_PATHS, "tokenFile"):
+            if value := body.get(key):
+                body[key] = str(folder / value)
+        plugin = body.get("exec")
+        # A bare name is searched in PATH, as kubectl does.
+        if isinstance(plugin, dict) and "/" in str(plugin.get("command")):
+            plugin["command"] = str(folder / str(plugin["command"]))
+    return document
+
+
+def select_current(document: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return the kubeconfig with nothing but its current context.
+
+    Files that other contexts name may be missing on this host.
+
+    :raises NotConfigured: there is no such context, or no such cluster
+    """
+    context = _named(document, "contexts", document.get("current-context"))
+    body = (context or {}).get("context") or {}
+    cluster = _named(document, "clusters", body.get("cluster"))
+    if cluster is None or not isinstance(cluster.get("cluster"), dict):
+        raise no_context(path)
+    user = _named(document, "users", body.get("user"))
+    return {
+        **document,
+        "contexts": [context],
+        "clusters": [cluster],
+        "users": [user] if user else [],
+    }
+
+
+def no_context(path: str) -> errors.NotConfigured:
+    """Return the error for a kubeconfig without a usable context."""
+    return errors.NotConfigured(
+        f"the kubeconfig {path} does not say which cluster and user to "
+        "take: set its current-context"
+    )
+
+
+def files_of(document: dict[str, Any]) -> tuple[str, ...]:
+    """Return the files of certificates and keys that a kubeconfig names."""
+    return tuple(
+        body[key]
+        for body in _bodies(document)
+        for key in _PATHS
+        if body.get(key) and not body.get(f"{key}-data")
+    )
+
+
+def externalise(
+    document: dict[str, Any], files: MemoryFiles
+) -> dict[str, Any]:
+    """Return a copy whose inline certificates and keys are in ``files``.
+
+    :raises NotConfigured: a ``*-data`` value is not base64
+    """
+    document = copy.deepcopy(document)
+    for body in _bodies(document):
+        for key in _PATHS:
+            data = body.pop(f"{key}-data", None)
+            if not data:
+                continue
+            try:
+                content = base64.b64decode(data, validate=False)
+            except (binascii.Error, ValueError) as error:
+                raise errors.NotConfigured(
+                    f"the kubeconfig's {key}-data is not base64"
+                ) from error
+            body[key] = files.write(key, content)
+    return document
+
+
+def check_current(document: dict[str, Any], path: str) -> None:
+    """Check the server's URL and the files that the context names.
+
+    :param document: as :func:`select_current` returns it
+    :raises NotConfigured: one of them can't be used
+    """
+    for body in _bodies(document):
+        for field in _PATHS:
+            check_readable(body, field, path)
+    for entry in document["clusters"]:
+        if not _is_url(entry["cluster"].get("server", "http://localhost")):
+            # Not shown: the URL may contain a password.
+            raise errors.NotConfigured(
+                f"the kubeconfig {path}: its cluster's server is no URL: "
+                "give one such as https://api.example.org:6443"
+            )
+
+
+def check_readable(body: Mapping[str, Any], field: str, path: str) -> None:
+    """Check that the file that a field names can be read, if it names one.
+
+    :param body: fields of a cluster or a user
+    :raises NotConfigured: the file is missing or can't be read
+    """
+    file = body.get(field)
+    if not file:
+        return
+    try:
+        with open(file, "rb"):
+            return
+    except OSError as error:
+        raise errors.NotConfigured(
+            f"the kubeconfig {path}: {field} {file}: {error.strerror}"
+        ) from error
+
+
+@dataclasses.dataclass(frozen=True)
+class Expiry:
+    """The time at which a credential of a kubeconfig's user expires.
+
+    :param credential: :data:`BEARER` or :data:`CERTIFICATE`
+    :param time: seconds since 1970
+    """
+
+    credential: str
+    time: float
+
+
+def expiries(user: Mapping[str, Any]) -> tuple[Expiry, ...]:
+    """Return when the credentials of a kubeconfig's user expire.
+
+    Nothing is verified. A credential that can't be read has no known expiry.
+
+    :param user: with paths instead of inline certificates
+    """
+    return tuple(_expiries(user))
+
+
+def _expiries(user: Mapping[str, Any]) -> Iterator[Expiry]:
+    if path := user.get("client-certificate"):
+        time = _certificate_expiry(_read(path))
+        if time is not None:
+            yield Expiry(CERTIFICATE, time)
+    token = str(user.get("token") or "").encode()
+    if path := user.get("tokenFile"):
+        token = _read(path)
+    time = _token_expiry(token.strip())
+    if time is not None:
+        yield Expiry(BEARER, time)
+
+
+def _read(path: str) -> bytes:
+    try:
+        return pathlib.Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
+def _certificate_expiry(pem: bytes) -> float | None:
+    try:
+        certificate = x509.load_pem_x509_certificate(pem)
+    except ValueError:
+        return None
+    return certificate.not_valid_after_utc.timestamp()
+
+
+def _token_expiry(token: bytes) -> float | None:
+    """Return the claim ``exp`` of a JSON web token."""
+    parts = token.split(b".")
+    if len(parts) != 3:
+        return None
+    try:
+        padded = parts[1] + b"=" * (-len(parts[1]) % 4)
+        return float(json.loads(base64.urlsafe_b64decode(padded))["exp"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _problems(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the fields with a wrong type, without their values."""
+    if not isinstance(document.get("current-context") or "", str):
+        yield "current-context is not allowed: give the name of a context"
+    for kind, fields in _FIELDS.items():
+        entries = document.get(f"{kind}s") or []
+        if not _are_mappings(entries):
+            yield f"{kind}s is not allowed: give a list of mappings"
+            continue
+        for entry in entries:
+            body = entry.get(kind) or {}
+            where = f"{kind} {errors.shown(entry.get('name'))}"
+            if not isinstance(body, dict):
+                yield f"{where} is not allowed: give a mapping"
+                continue
+            for name, (allowed, words) in fields.items():
+                if not isinstance(body.get(name) or allowed(), allowed):
+                    yield f"{where}: {name} is not allowed: give {words}"
+
+
+def _are_mappings(entries: object) -> bool:
+    return isinstance(entries, list) and all(
+        isinstance(each, dict) for each in entries
+    )
+
+
+def _bodies(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the fields of each cluster and user."""
+    return [
+        entry[kind]
+        for kind in ("cluster", "user")
+        for entry in document.get(f"{kind}s") or []
+        if isinstance(entry.get(kind), dict)
+    ]
+
+
+def _named(
+    document: dict[str, Any], kind: str, name: object
+) -> dict[str, Any] | None:
+    """Return the last entry of that name, as pykube-ng does."""
+    for entry in reversed(document.get(kind) or []):
+        if name and entry.get("name") == name:
+            return dict(entry)
+    return None
+
+
+def _is_url(text: object) -> bool:
+    try:
+        url = urllib.parse.urlsplit(str(text))
+        # The port is parsed when it is read.
+        return bool(
+            url.scheme in ("http", "https") and url.hostname and url.port != 0
+        )
+    except ValueError:
+        return False

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Times at which the driver must not, or cannot, work on clusters.
+
+:class:`Maintenance` reads and writes the freeze of a management cluster. It
+stands in annotations of the namespace ``kube-system``, whose UID identifies
+the management cluster: the driver reads this namespace anyway, every
+kubeconfig that works can read it, and every conductor, also of another
+Magnum, sees the same.
+
+:class:`Downtime` records when this process could not read the management
+cluster. Neither time counts towards the time that an operation may take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import dataclasses
+import json
+import math
+import time
+from typing import ParamSpec, TypeVar
+
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+NAME = "kube-system"
+
+#: Reason, start and author of the freeze; absent when not frozen.
+FROZEN = "magnum.openstack.org/frozen"
+#: Former freezes: pairs of seconds since 1970.
+WAS_FROZEN = "magnum.openstack.org/was-frozen"
+
+#: Seconds for which all threads of a process use an answer.
+AGE = 5.0
+#: Former freezes in the annotation: more than one operation outlives.
+_REMEMBERED = 20
+#: Characters of a reason: tenants read it in a status.
+_LONGEST = 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Freeze:
+    """A freeze in force.
+
+    :param since: seconds since 1970; minus infinity: unknown
+    :param by: the operator that ordered it
+    """
+
+    reason: str
+    since: float = -math.inf
+    by: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """The content of the namespace.
+
+    :param identity: its UID; empty: there is no such namespace
+    :param before: former freezes, start and end, seconds since 1970
+    """
+
+    identity: str = ""
+    freeze: Freeze | None = None
+    before: tuple[tuple[float, float], ...] = ()
+
+    def spans(self, now: float) -> tuple[tuple[float, float], ...]:
+        """Return the times of all freezes, up to ``now``."""
+        if self.freeze is None:
+            return self.before
+        return (*self.before, (self.freeze.since, now))
+
+
+class Maintenance:
+    """The freeze and the identity of a management cluster.
+
+    An answer is used for some seconds, so polls send few requests. While the
+    management cluster is unreachable, a freeze stays in force: it cannot have
+    ended.
+
+    :param name: name of the management cluster, if there are several
+    """
+
+    def __init__(self, management: client.Client, name: str = "") -> None:
+        self._management = management
+        self._title = f"the management cluster {name}".rstrip()
+        #: Monotonic seconds.
+        self.clock: Callable[[], float] = time.monotonic
+        self._state = State()
+        self._until = -math.inf
+
+    def read(self) -> State:
+        """Read the namespace.
+
+        :raises ManagementError: it could not be read
+        """
+        until = self.clock() + AGE
+        namespace = self._management.get(kinds.NAMESPACE, "", NAME)
+        self._state, self._until = parsed(namespace), until
+        return self._state
+
+    def cached(self) -> State:
+        """Return the state of a few seconds ago.
+
+        :raises ManagementError: it can't be read, and was not frozen before
+        """
+        if self.clock() < self._until:
+            return self._state
+        try:
+            return self.read()
+        except errors.ManagementError:
+            if self._state.freeze is None:
+                raise
+            return self._state
+
+    def check(self) -> None:
+        """Refuse to begin an operation while it is frozen.
+
+        :raises Frozen: it is frozen
+        :raises ManagementError: it could not be read
+        """
+        freeze = self.cached().freeze
+        if freeze is not None:
+            raise errors.Frozen(self._title, freeze.reason)
+
+    def freeze(self, reason: str, by: str, now: float) -> None:
+        """Freeze it, or change the reason of the freeze.
+
+        :raises InvalidInput: the reason is empty or too long
+        :raises ManagementError: it could not be written
+        """
+        check_reason(reason)
+        old = self.read().freeze
+        since = old.since if old and old.since > -math.inf else now
+        freeze = {"reason": reason, "since": since, "by": by}
+        self._write({FROZEN: json.dumps(freeze)})
+
+    def thaw(self, now: float) -> None:
+        """End a freeze and record its time.
+
+        :raises ManagementError: it could not be written
+        """
+        state = self.read()
+        if state.freeze is not None:
+            spans = [each for each in state.spans(now) if each[0] > -math.inf]
+            was_frozen = json.dumps(spans[-_REMEMBERED:])
+            self._write({FROZEN: None, WAS_FROZEN: was_frozen})
+
+    def _write(self, change: Mapping[str, str | None]) -> None:
+        self._management.patch(
+            kinds.NAMESPACE,
+            "",
+            NAME,
+            {"metadata": {"annotations": dict(change)}},
+        )
+        self.read()
+
+
+class Downtime:
+    """Times at which this process could not read the management cluster.
+
+    A conductor that is started during an outage knows only the rest of it,
+    and one that is started after it nothing: each has to watch for a while
+    before it calls an operation late.
+
+    :param clock: seconds since 1970, to be compared with those of objects
+    :param steady: monotonic seconds
+    """
+
+    #: More outages than one operation outlives.
+    _REMEMBERED = 50
+    #: Seconds that a process watches before it calls anything late.
+    _WATCH = 600.0
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
+        self._steady = steady
+        #: Monotonic seconds of the first answer.
+        self._watched_since: float | None = None
+        self._down_since: float | None = None
+        self._over: list[tuple[float, float]] = []
+
+    def begin(self, at: float | None = None) -> None:
+        """Record a read that failed; it began ``at``, by default now."""
+        if self._down_since is None:
+            self._down_since = self._clock() if at is None else at
+
+    def end(self) -> None:
+        """Record a read that got its answer."""
+        self.watched_seconds()
+        since, self._down_since = self._down_since, None
+        if since is not None:
+            over = [*self._over, (since, self._clock())]
+            self._over = over[-self._REMEMBERED :]
+
+    def watched_seconds(self, since: float | None = None) -> float:
+        """Return for how long this process has watched; it answers now.
+
+        :param since: monotonic seconds of the first answer, by default now
+        """
+        now = self._steady()
+        if self._watched_since is None:
+            self._watched_since = now if since is None else since
+        return now - self._watched_since
+
+    def seconds_to_watch(self, limit: float) -> float:
+        """Return the seconds until this process may call an operation late.
+
+        :param limit: seconds that the operation may take
+        """
+        return min(self._WATCH, limit) - self.watched_seconds()
+
+    def spans(self, now: float) -> tuple[tuple[float, float], ...]:
+        """Return the times of all outages, up to ``now``."""
+        since = self._down_since
+        present = () if since is None else ((since, now),)
+        return (*self._over, *present)
+
+    def recorded(self, read: Callable[P, T]) -> Callable[P, T]:
+        """Return a function that reads and records whether it could."""
+
+        def recorded(*args: P.args, **options: P.kwargs) -> T:
+            at = self._clock()
+            try:
+                result = read(*args, **options)
+            except errors.ManagementUnreachable:
+                self.begin(at)
+                raise
+            self.end()
+            return result
+
+        return recorded
+
+
+def check_reason(reason: str) -> None:
+    """Refuse a reason that is empty or too long.
+
+    :raises InvalidInput: the message names the allowed length
+    """
+    if not reason.strip() or len(reason) > _LONGEST:
+        raise errors.InvalidInput(
+            f"--reason {errors.shown(reason)}: give 1 to {_LONGEST} "
+            "characters; tenants read it"
+        )
+
+
+def parsed(namespace: client.Object | None) -> State:
+    """Return the state; an annotation that can't be read freezes as well."""
+    metadata = (namespace or {}).get("metadata") or {}
+    annotations = metadata.get("annotations") or {}
+    text = annotations.get(FROZEN)
+    return State(
+        identity=str(metadata.get("uid") or ""),
+        freeze=None if text is None else _freeze(text),
+        before=_spans(annotations.get(WAS_FROZEN)),
+    )
+
+
+def _freeze(text: str) -> Freeze:
+    try:
+        freeze = json.loads(text)
+        reason, since = str(freeze["reason"]), float(freeze["since"])
+        return Freeze(reason, since, str(freeze.get("by") or ""))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        # Written by hand, but certainly meant as a freeze.
+        return Freeze(text)
+
+
+def _spans(text: str | None) -> tuple[tuple[float, float], ...]:
+    try:
+        spans = json.loads(text or "[]")
+        return tuple((float(began), float(ended)) for began, ended in spans)
+    except (ValueError, TypeError):
+        return ()

@@ -1,0 +1,599 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Read the objects of releases, for many polls at once.
+
+1. ``shared_reads.py`` answers a poll from the latest read, or reads for all
+   clusters that are being polled.
+2. :class:`Reader` decides which kinds a read needs: OpenStack machines only
+   for a cluster that is not ready, addons only for one that is.
+3. For a few releases it sends one LIST for each kind, by label. For many
+   releases a :class:`Follower` for each kind lists all objects once and then
+   asks for changes with watches of one second.
+4. :class:`Item` keeps each object as compressed JSON. It is decoded when a
+   verdict needs it, which is when the object has changed.
+
+``doc/source/contributor/benchmarks.rst`` says what each of these saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent import futures
+import dataclasses
+import functools
+import itertools
+import random
+import time
+from typing import Any, NamedTuple, TypeAlias
+import zlib
+
+import msgspec
+from oslo_log import log
+
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+Scope: TypeAlias = location.Scope
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    """The part of an object that is decoded at once."""
+
+    resource_version: str
+    name: str = ""
+    namespace: str = ""
+    labels: dict[str, str] | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: Metadata
+
+
+class _PageMetadata(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    token: str = msgspec.field(name="continue", default="")
+
+
+class _Page(msgspec.Struct):
+    metadata: _PageMetadata
+    items: list[msgspec.Raw] | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+_decode_object = msgspec.json.Decoder(_Object).decode
+_decode_page = msgspec.json.Decoder(_Page).decode
+_decode_event = msgspec.json.Decoder(_Event).decode
+_decode_json = msgspec.json.Decoder().decode
+
+
+class Item(NamedTuple):
+    """An object at one moment.
+
+    :param version: ``resourceVersion``; each change has another one
+    :param body: compressed JSON. Conditions repeat themselves: the fastest
+        level of zlib makes it a tenth.
+    """
+
+    name: str
+    version: str
+    body: bytes
+
+    def decode(self, kind: kinds.Kind) -> dict[str, Any]:
+        """Return the object; an item of a LIST may lack its kind."""
+        obj: dict[str, Any] = _decode_json(zlib.decompress(self.body))
+        return {"kind": kind.name, **obj}
+
+
+#: The items of one kind that belong to a release.
+Items: TypeAlias = tuple[Item, ...]
+
+
+def _decoded(
+    decode: Callable[[Any], Any], content: bytes | msgspec.Raw
+) -> Any:
+    try:
+        return decode(content)
+    except msgspec.MsgspecError as error:
+        # The decoder's message may quote the content.
+        raise errors.ManagementUnreachable(
+            "the management cluster's answer can't be understood "
+            f"({type(error).__name__})"
+        ) from None
+
+
+def _item(metadata: Metadata, raw: msgspec.Raw, known: Items) -> Item:
+    """Return the known item if the object has not changed, or a new one."""
+    key = (metadata.name, metadata.resource_version)
+    for item in known:
+        if (item.name, item.version) == key:
+            return item
+    return Item(*key, zlib.compress(raw, zlib.Z_BEST_SPEED))
+
+
+# Queries
+
+
+@dataclasses.dataclass(frozen=True)
+class Query:
+    """The objects of one kind that belong to releases.
+
+    :param label: its value is the release that an object belongs to
+    :param also: further requirements of the label selector
+    :param dispensable: if the kubeconfig's user may not read these objects,
+        the driver works as if there were none
+    """
+
+    kind: kinds.Kind
+    label: str
+    also: str = ""
+    metadata_only: bool = False
+    dispensable: bool = False
+
+    def scope(self, metadata: Metadata) -> Scope:
+        """Return the release that an object belongs to."""
+        return metadata.namespace, (metadata.labels or {}).get(self.label, "")
+
+    def selector(self, releases: Sequence[str] = ()) -> str:
+        """Return the label selector for some releases, or for all."""
+        mine = self.label
+        if len(releases) == 1:
+            mine = f"{self.label}={releases[0]}"
+        elif releases:
+            mine = f"{self.label} in ({','.join(releases)})"
+        return ",".join(filter(None, (self.also, mine)))
+
+    def scan(
+        self,
+        management: client.Client,
+        namespace: str | None,
+        releases: Sequence[str],
+        known: Callable[[Scope], Items],
+        *,
+        cached: bool,
+    ) -> tuple[dict[Scope, Items], str]:
+        """List objects; return them by release, and the list's version.
+
+        :param releases: empty for all
+        :param known: returns the items of a release that were read before
+        """
+        version = ""
+
+        def read_page(content: bytes) -> tuple[list[tuple[Scope, Item]], str]:
+            nonlocal version
+            page = _decoded(_decode_page, content)
+            version = page.metadata.resource_version
+            items = []
+            for raw in page.items or ():
+                metadata = _decoded(_decode_object, raw).metadata
+                scope = self.scope(metadata)
+                items.append((scope, _item(metadata, raw, known(scope))))
+            return items, page.metadata.token
+
+        items = management.scan(
+            self.kind,
+            namespace,
+            self.selector(releases),
+            read_page,
+            metadata_only=self.metadata_only,
+            cached=cached,
+        )
+        by_scope: dict[Scope, list[Item]] = {}
+        for scope, item in items:
+            by_scope.setdefault(scope, []).append(item)
+        return {
+            scope: tuple(each) for scope, each in by_scope.items()
+        }, version
+
+
+_CHART = view.CHART_CLUSTER_LABEL
+_OWNED = view.CLUSTER_NAME_LABEL
+_CLUSTER = Query(kinds.CLUSTER, _CHART)
+_CONTROL_PLANE = Query(kinds.CONTROL_PLANE, _CHART)
+_DEPLOYMENT = Query(kinds.MACHINE_DEPLOYMENT, _CHART)
+_MACHINE = Query(kinds.MACHINE, _OWNED)
+#: Cluster API's own objects: a health poll needs nothing else.
+_CLUSTER_API = (_CLUSTER, _CONTROL_PLANE, _DEPLOYMENT, _MACHINE)
+
+# Superseded revisions say nothing about the present.
+_REVISION = Query(
+    kinds.SECRET,
+    helm_records.NAME_LABEL,
+    also=f"{helm_records.OWNED},status!=superseded",
+    metadata_only=True,
+)
+_OPENSTACK_CLUSTER = Query(kinds.OPENSTACK_CLUSTER, _CHART)
+_OPENSTACK_MACHINE = Query(kinds.OPENSTACK_MACHINE, _OWNED)
+# CAPO labels them as it does machines (``getOrCreateMachineServer`` in
+# openstackmachine_controller.go). Roles made for older versions of the driver
+# do not allow reading them.
+_OPENSTACK_SERVER = Query(kinds.OPENSTACK_SERVER, _OWNED, dispensable=True)
+_INFRASTRUCTURE = (_OPENSTACK_CLUSTER, _OPENSTACK_MACHINE, _OPENSTACK_SERVER)
+_HELM_RELEASE = Query(kinds.HELM_RELEASE, _CHART)
+_MANIFESTS = Query(kinds.MANIFESTS, _CHART)
+_ADDONS = (_HELM_RELEASE, _MANIFESTS)
+#: Machines and their servers.
+MACHINES = (_MACHINE, _OPENSTACK_MACHINE, _OPENSTACK_SERVER)
+#: Objects that a read leaves out if the verdict does not need them.
+OPTIONAL = (*_INFRASTRUCTURE, *_ADDONS)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReleaseObjects:
+    """The objects of one release, not decoded yet.
+
+    :param items: by query; a query that was not needed is missing
+    :param ready: Cluster API needs no explanation from the objects below it
+    """
+
+    release: str
+    items: Mapping[Query, Items] = dataclasses.field(default_factory=dict)
+    ready: bool = False
+
+    @functools.cached_property
+    def version(self) -> frozenset[tuple[str, str, str]]:
+        """Return a value that changes when any of the objects changes."""
+        return frozenset(
+            (query.kind.name, each.name, each.version)
+            for query, items in self.items.items()
+            for each in items
+        )
+
+    def decode(self) -> view.View:
+        """Return the objects, decoded anew for each call."""
+        clusters = self._decode(_CLUSTER)
+        control_planes = self._decode(_CONTROL_PLANE)
+        infrastructure = self._decode(_OPENSTACK_CLUSTER)
+        return view.View(
+            release=self.release,
+            cluster=clusters[0] if clusters else None,
+            control_plane=control_planes[0] if control_planes else None,
+            deployments=self._decode(_DEPLOYMENT),
+            machines=self._decode(_MACHINE),
+            addons=self._decode(_HELM_RELEASE) + self._decode(_MANIFESTS),
+            addons_known=_HELM_RELEASE in self.items,
+            revisions=helm_records.parsed(self._decode(_REVISION)),
+            infrastructure=infrastructure[0] if infrastructure else None,
+            infra_machines=self._decode(_OPENSTACK_MACHINE),
+            servers=self.servers(),
+        )
+
+    def servers(self) -> tuple[view.Object, ...]:
+        """Return the OpenStackServers; none for a cluster that is ready."""
+        return self._decode(_OPENSTACK_SERVER)
+
+    def _decode(self, query: Query) -> tuple[view.Object, ...]:
+        items = self.items.get(query, ())
+        return tuple(each.decode(query.kind) for each in items)
+
+
+# Reading
+
+#: Releases from which on following all objects is cheaper than listing
+#: theirs: measured with 10 to 1,000 clusters, see the sizing page.
+FOLLOW_FROM = 50
+#: Releases in one LIST. Their names are up to 63 characters long, and proxies
+#: take URLs of 8 KiB.
+CHUNK = 100
+#: Seconds after which a follower lists everything again.
+_RELIST = 1800.0
+#: Seconds for which namespaces are read one by one after a refusal. An API
+#: server that has just started, and has not read its roles yet, refuses
+#: everything for a moment.
+_REFUSED_FOR = 600.0
+
+
+class Follower:
+    """All objects of a query: one LIST, then their changes.
+
+    Reading a thousand clusters takes an API server seconds, and next to
+    nothing has changed since the last poll. No connection is open between two
+    polls, so none has to be kept alive. An event that is too late for one
+    watch comes with the next. Not for two threads at a time.
+
+    :param clock: monotonic seconds
+    :param spread: a number from 0 to 1
+    """
+
+    def __init__(
+        self,
+        management: client.Client,
+        query: Query,
+        clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[], float] = random.random,
+    ) -> None:
+        self._management = management
+        self._query = query
+        self._clock = clock
+        self._spread = spread
+        self._relist_at = 0.0
+        self._version = ""
+        self._watch_refused = False
+        self._items: dict[Scope, Items] = {}
+
+    def read(self) -> Mapping[Scope, Items]:
+        """Return the objects by release; not to be changed."""
+        if not self._watch():
+            self._list()
+        return self._items
+
+    def _list(self) -> None:
+        self._version = ""
+        self._items, self._version = self._query.scan(
+            self._management,
+            None,
+            (),
+            lambda scope: self._items.get(scope, ()),
+            cached=False,
+        )
+        # Not all kinds, and not all conductors, at the same time.
+        wait = _RELIST * (0.5 + self._spread() / 2)
+        self._relist_at = self._clock() + wait
+
+    def _watch(self) -> bool:
+        """Apply the changes since the last read; return whether it worked."""
+        if not self._version or self._clock() >= self._relist_at:
+            return False
+        query = self._query
+        try:
+            for line in self._management.watch(
+                query.kind,
+                query.selector(),
+                self._version,
+                metadata_only=query.metadata_only,
+            ):
+                self._apply(_decoded(_decode_event, line))
+        except responses.ExpiredError as error:
+            LOG.debug("%s: listed again: %s", query.kind.name, error)
+            return False
+        except responses.ForbiddenError as error:
+            if not self._watch_refused:
+                LOG.warning("Everything is listed each time: %s", error)
+            self._watch_refused = True
+            return False
+        return True
+
+    def _apply(self, event: _Event) -> None:
+        if event.type == "ERROR":
+            # A new LIST helps, whatever the error is.
+            raise responses.ExpiredError("the watch can't be continued")
+        metadata = _decoded(_decode_object, event.object).metadata
+        if event.type != "BOOKMARK":
+            scope = self._query.scope(metadata)
+            items = tuple(
+                each
+                for each in self._items.get(scope, ())
+                if each.name != metadata.name
+            )
+            if event.type != "DELETED":
+                items += (_item(metadata, event.object, ()),)
+            self._items[scope] = items
+            if not items:
+                del self._items[scope]
+        self._version = metadata.resource_version
+
+
+class Reader:
+    """Reads the objects of releases from one management cluster.
+
+    :param whole: also read helm's revisions, infrastructure and addons;
+        else only the objects that a health poll needs
+    :param follow_from: follow all objects when so many releases are read
+    :param clock: monotonic seconds
+    """
+
+    def __init__(
+        self,
+        management: client.Client,
+        *,
+        whole: bool,
+        follow_from: int = FOLLOW_FROM,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._management = management
+        self._whole = whole
+        self._follow_from = follow_from
+        self._clock = clock
+        self._followers: dict[Query, Follower] = {}
+        self._list_all_at = 0.0
+
+    def read(
+        self,
+        scopes: Collection[Scope],
+        fresh: bool,
+        before: Mapping[Scope, ReleaseObjects],
+    ) -> dict[Scope, ReleaseObjects]:
+        """Read some releases.
+
+        :param fresh: no object may be older than this call
+        :param before: objects of the last read: unchanged ones are reused
+        :returns: an entry for each of ``scopes``
+        """
+        releases = {scope: ReleaseObjects(scope[1]) for scope in scopes}
+        add = functools.partial(self.add, before=before, fresh=fresh)
+        if not self._whole:
+            return add(releases, _CLUSTER_API)
+        base = add(releases, (*_CLUSTER_API, _REVISION))
+        releases = {
+            scope: _with_readiness(each, before.get(scope))
+            for scope, each in base.items()
+        }
+        ready = {scope: each for scope, each in releases.items() if each.ready}
+        late = {scope: releases[scope] for scope in releases.keys() - ready}
+        return {**add(late, _INFRASTRUCTURE), **add(ready, _ADDONS)}
+
+    def add(
+        self,
+        releases: Mapping[Scope, ReleaseObjects],
+        queries: Sequence[Query],
+        *,
+        before: Mapping[Scope, ReleaseObjects],
+        fresh: bool,
+    ) -> dict[Scope, ReleaseObjects]:
+        """Return the releases with the objects of some more queries."""
+        if not releases:
+            return {}
+        by_query: Mapping[Query, Mapping[Scope, Items]] | None = None
+        if not fresh and len(releases) >= self._follow_from:
+            by_query = self._follow(queries)
+        if by_query is None:
+            by_query = {
+                each: self._allowed(each, self._list, releases, before, fresh)
+                for each in queries
+            }
+        result = {}
+        for scope, objects in releases.items():
+            more = {q: each.get(scope, ()) for q, each in by_query.items()}
+            items = {**objects.items, **more}
+            result[scope] = dataclasses.replace(objects, items=items)
+        return result
+
+    def _follow(
+        self, queries: Sequence[Query]
+    ) -> Mapping[Query, Mapping[Scope, Items]] | None:
+        """Return all objects; None if not all namespaces may be read.
+
+        Each watch takes a second, so they run side by side.
+        """
+        if self._clock() < self._list_all_at:
+            return None
+        try:
+            with futures.ThreadPoolExecutor(len(queries)) as pool:
+                results = pool.map(self._follow_one, queries)
+                return dict(zip(queries, results, strict=True))
+        except responses.ForbiddenError as error:
+            self._record_refusal(error)
+            return None
+
+    def _follow_one(self, query: Query) -> Mapping[Scope, Items]:
+        follower = self._followers.setdefault(
+            query, Follower(self._management, query)
+        )
+        return self._allowed(query, lambda _: follower.read())
+
+    def _allowed(
+        self,
+        query: Query,
+        read: Callable[..., Mapping[Scope, Items]],
+        *arguments: Any,
+    ) -> Mapping[Scope, Items]:
+        """Read objects; return none if they are dispensable and forbidden."""
+        try:
+            return read(query, *arguments)
+        except responses.ForbiddenError as error:
+            if not query.dispensable:
+                raise
+            if query.kind.name not in self._management.unreadable:
+                LOG.warning(
+                    "%ss can't be read, so the reasons of servers in ERROR "
+                    "are missing: apply what `magnum-capi-helm "
+                    "management-cluster permissions` prints: %s",
+                    query.kind.name,
+                    error,
+                )
+            # A deletion makes a new reader in each poll.
+            self._management.unreadable.add(query.kind.name)
+            return {}
+
+    def _list(
+        self,
+        query: Query,
+        scopes: Collection[Scope],
+        before: Mapping[Scope, ReleaseObjects],
+        fresh: bool,
+    ) -> Mapping[Scope, Items]:
+        """Return the objects of some releases.
+
+        :param fresh: ask etcd and not the API server's cache, in each
+            namespace
+        """
+        list_some = functools.partial(
+            self._list_some, query, before=before, cached=not fresh
+        )
+        if not fresh and self._clock() >= self._list_all_at:
+            try:
+                return list_some(scopes)
+            except responses.ForbiddenError as error:
+                if query.dispensable:
+                    raise
+                self._record_refusal(error)
+        items: dict[Scope, Items] = {}
+        for _, mine in itertools.groupby(sorted(scopes), lambda it: it[0]):
+            items |= list_some(list(mine))
+        return items
+
+    def _list_some(
+        self,
+        query: Query,
+        scopes: Collection[Scope],
+        *,
+        before: Mapping[Scope, ReleaseObjects],
+        cached: bool,
+    ) -> dict[Scope, Items]:
+        def known(scope: Scope) -> Items:
+            old = before.get(scope)
+            return () if old is None else old.items.get(query, ())
+
+        namespaces = {namespace for namespace, _ in scopes}
+        namespace = namespaces.pop() if len(namespaces) == 1 else None
+        items: dict[Scope, Items] = {}
+        releases = sorted({release for _, release in scopes})
+        for start in range(0, len(releases), CHUNK):
+            items |= query.scan(
+                self._management,
+                namespace,
+                releases[start : start + CHUNK],
+                known,
+                cached=cached,
+            )[0]
+        return items
+
+    def _record_refusal(self, error: responses.ForbiddenError) -> None:
+        """Read namespaces one by one for some time."""
+        if not self._list_all_at:
+            LOG.warning("Namespaces are read one by one: %s", error)
+        self._list_all_at = self._clock() + _REFUSED_FOR
+
+
+def complete(
+    management: client.Client,
+    scope: Scope,
+    queries: Sequence[Query],
+    objects: ReleaseObjects | None = None,
+) -> ReleaseObjects:
+    """Return the objects of a release with those of all queries.
+
+    :param objects: objects of an earlier read; missing ones are read now
+    :raises CapiHelmError: the management cluster does not answer
+    """
+    objects = objects or ReleaseObjects(scope[1])
+    missing = [each for each in queries if each not in objects.items]
+    before = {scope: objects}
+    reader = Reader(management, whole=True)
+    return reader.add(before, missing, before=before, fresh=True)[scope]
+
+
+def _with_readiness(
+    new: ReleaseObjects, old: ReleaseObjects | None
+) -> ReleaseObjects:
+    """Return the objects with ``ready``, which changes only if they do."""
+    if old is not None and all(
+        new.items[query] == old.items.get(query) for query in _CLUSTER_API
+    ):
+        return dataclasses.replace(new, ready=old.ready)
+    objects = new.decode()
+    available = conditions.available(objects.cluster)
+    nodes = [view.status_of(each).get("nodeRef") for each in objects.machines]
+    ready = available is not None and available.well and all(nodes)
+    return dataclasses.replace(new, ready=ready)

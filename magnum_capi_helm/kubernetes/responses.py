@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Answers of the Kubernetes API, and the exceptions for its refusals."""
+
+from __future__ import annotations
+
+from email import utils
+import re
+from typing import Any, TypeAlias
+
+import requests
+
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
+
+Object: TypeAlias = dict[str, Any]
+
+#: Text of a webhook and of a ValidatingAdmissionPolicy that refused an
+#: object.
+_DENIED = re.compile(r"denied (the )?request")
+
+
+class ExpiredError(errors.ManagementUnreachable):
+    """The continuation of a list has expired (410)."""
+
+
+class ForbiddenError(errors.ManagementError):
+    """The kubeconfig's user may not do this (403)."""
+
+
+class UntrustedError(errors.ManagementUnreachable):
+    """The server's certificate is not trusted."""
+
+
+class UnauthorizedError(errors.ManagementError):
+    """The API server does not accept the kubeconfig's credential (401)."""
+
+
+_EXCEPTIONS: dict[int, type[errors.ManagementError]] = {
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    409: errors.Conflict,
+    410: ExpiredError,
+    429: errors.ManagementUnreachable,
+}
+
+
+def is_about_the_user(error: errors.ManagementError) -> bool:
+    """Return whether the API server refuses the user whatever it sends.
+
+    A webhook that refuses an object may answer 403 as well.
+    """
+    if isinstance(error, ForbiddenError):
+        return not _DENIED.search(str(error))
+    return isinstance(error, UnauthorizedError)
+
+
+def is_unserved(answer: Any) -> bool:
+    """Return whether a 404 means that the path, not the object, is unknown.
+
+    For an object that does not exist the API server answers with a Status
+    that names it; for a version or kind that it does not serve, with text.
+    """
+    if answer.status_code != requests.codes.not_found:
+        return False
+    try:
+        status = answer.json()
+    except ValueError:
+        return True
+    return not (isinstance(status, dict) and status.get("details"))
+
+
+def items(page: Object, kind: kinds.Kind) -> list[Object]:
+    """Return the items of a LIST with their kind and version.
+
+    The API server leaves both out of the items.
+    """
+    version = page.get("apiVersion", "")
+    return [
+        {"apiVersion": version, "kind": kind.name, **item}
+        for item in page.get("items") or []
+    ]
+
+
+def date(answer: Any) -> float | None:
+    """Return the server's time of an answer, in seconds since 1970."""
+    try:
+        return utils.parsedate_to_datetime(answer.headers["Date"]).timestamp()
+    except (KeyError, ValueError):
+        return None
+
+
+def body(answer: Any) -> Object:
+    """Return the decoded JSON of an answer.
+
+    :raises ManagementUnreachable: the answer is not JSON
+    """
+    try:
+        decoded: Object = answer.json()
+    except ValueError as error:
+        raise errors.ManagementUnreachable(
+            "the management cluster's answer was cut short"
+        ) from error
+    return decoded
+
+
+def raise_for(
+    answer: Any, request: str, server: str = "the management cluster"
+) -> None:
+    """Raise the driver's exception for a refusal.
+
+    The server's message names objects but contains no data of them.
+
+    :param request: names the request in the message
+    :param server: names the server in the message
+    """
+    status = answer.status_code
+    if status < requests.codes.bad_request:
+        return
+    try:
+        message = answer.json().get("message") or answer.reason
+    except (ValueError, AttributeError):
+        message = answer.reason
+    advice = ""
+    if status in (requests.codes.unauthorized, requests.codes.forbidden):
+        advice = "; check the kubeconfig's user and its permissions"
+    raise _exception_class(status)(
+        f"{server} refused {request} ({status}){advice}. {message}"
+    )
+
+
+def _exception_class(status: int) -> type[errors.ManagementError]:
+    if status >= 500:
+        return errors.ManagementUnreachable
+    return _EXCEPTIONS.get(status, errors.ManagementError)

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The observed state of a cluster, and the driver's decisions about it.
+
+Rows and objects are read together and judged once. This costs a few LISTs and
+needs no Lease. A decision also needs the manifest of the release and the
+stored desired state: :func:`observe_all` reads them as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+import dataclasses
+import functools
+import math
+import time
+from typing import Any
+
+from magnum_capi_helm import runtime as runtimes
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.cloud import server_faults
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import repair
+from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import progress
+from magnum_capi_helm.status import view
+
+
+@dataclasses.dataclass(frozen=True)
+class ObservedState(operations.Observed):
+    """Rows and objects of a cluster, read together, and the verdict.
+
+    :param row: Magnum's row of the cluster
+    :param expected: without the manifest's addons, unless all was read
+    :param desired: the stored desired state, if all was read
+    :param version: of all objects
+    """
+
+    operation: operations.Operation
+    row: Any
+    expected: cluster_status.Expected
+    verdict: cluster_status.Verdict
+    version: Hashable
+    desired: desired_state.DesiredState | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Return whether the release is not what the rows want."""
+        newest = self.view.newest
+        if newest is None or newest.status != "deployed":
+            return True
+        if not self.is_upgraded:
+            return True
+        live = cluster_status.fingerprint(self.view.cluster)
+        if live is not None:
+            return live != self.rows.fingerprint()
+        # Made by 1.4.0, which leaves no fingerprint: compare the groups.
+        return self._has_lingering_group or any(
+            view.spec_of(self.view.deployment(name)).get("replicas") != count
+            for name, count in self.rows.counts().items()
+            if name not in self.view.autoscaled()
+        )
+
+    @property
+    def is_upgraded(self) -> bool:
+        """Return whether the release has the last accepted upgrade.
+
+        The rows may not show it: two templates may differ elsewhere.
+        """
+        if self.desired is None or self.view.cluster is None:
+            return True
+        annotations = view.annotations_of(self.view.cluster)
+        live = annotations.get(values.UPGRADE_ANNOTATION) or "0"
+        return live == values.upgrades(self.desired.values)
+
+    @property
+    def has_drifted(self) -> bool:
+        """Return whether live objects may differ from their manifest.
+
+        helm takes no notice of an object that it could not delete (``Update``
+        in ``pkg/kube/client.go``): such a group or addon lives on, in no
+        manifest.
+        """
+        addons = self.expected.addons
+        return (
+            repair.needed(self.view.revisions)
+            or repair.miscounted(self.view, self.rows)
+            or repair.stray_addons(self.view, self.operation.scope, addons)
+            or self._has_lingering_group
+        )
+
+    @property
+    def _has_lingering_group(self) -> bool:
+        """Return whether a leaving group lives on without a deletion."""
+        names = [each.chart_name for each in self.rows.leaving]
+        deployments = [self.view.deployment(each) for each in names if each]
+        return any(e is not None and not view.deleting(e) for e in deployments)
+
+    @property
+    def has_undecided_group(self) -> bool:
+        """Return whether a request has still to decide about a group."""
+        return any(map(rows.undecided, self.nodegroups))
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether an operation is complete."""
+        return (
+            self.verdict.complete
+            and self.is_upgraded
+            and not self.has_drifted
+            and not self.has_undecided_group
+        )
+
+    @property
+    def needs_lease(self) -> bool:
+        """Return whether to change the release, or to end an operation."""
+        if self.row.status.endswith("_COMPLETE"):
+            return False
+        if self.verdict.complete:
+            return True
+        if rows.in_progress(self.row.status) and self.is_overdue:
+            return True
+        wrong = self.is_behind or self.has_drifted
+        return wrong and self.operation.runtime.backoff.is_over(
+            self.operation.scope
+        )
+
+    @property
+    def seconds_valid(self) -> float:
+        """Return how long a poll can't do more without another object or row.
+
+        :returns: 0: the next poll may have to do more
+        """
+        if (
+            self.verdict.complete
+            or self.is_behind
+            or self.has_drifted
+            or self.has_undecided_group
+            # Nova may answer the next time.
+            or not all(each.message for each in self.view.faults.values())
+        ):
+            return 0.0
+        return min(self.seconds_left, self.verdict.valid_until - time.time())
+
+    @functools.cached_property
+    def mark(self) -> progress.Mark | None:
+        """Return the progress of the machines in an update.
+
+        :returns: None where the release is not what the rows want yet, and
+            for a create, whose time-out does not depend on progress
+        """
+        if rows.action(self.row.status) == "CREATE" or self.is_behind:
+            return None
+        return progress.latest(self.view, time.time())
+
+    @property
+    def has_progress(self) -> bool:
+        """Return whether the mark on the Cluster is out of date."""
+        return (
+            rows.in_progress(self.row.status)
+            and self.mark is not None
+            and self.mark != progress.stored(self.view.cluster)
+        )
+
+    @property
+    def is_overdue(self) -> bool:
+        """Return whether the operation has taken longer than it may."""
+        return self.seconds_left < 0
+
+    @property
+    def seconds_left(self) -> float:
+        """Return the seconds until the operation has taken too long.
+
+        A create counts from the row's creation and has the user's time-out.
+        An update counts from its last progress, at first from the last change
+        of the release. If it did not reach the release yet, it counts from
+        the first look of this process. Time in which nothing could go on does
+        not count.
+        """
+        runtime = self.operation.runtime
+        if rows.action(self.row.status) == "CREATE":
+            return create_seconds_left(self.row, runtime)
+        if self.has_undecided_group:
+            return math.inf
+        if self.mark is not None:
+            since = float(self.mark.time)
+        else:
+            change = (self.rows.fingerprint(), self.is_upgraded)
+            age = runtime.behind.age(self.operation.scope, change)
+            since = time.time() - age
+        minutes = conf.CONF.capi_helm.operation_timeout
+        return seconds_left(runtime, since, minutes)
+
+
+def observe_all(operation: operations.Operation, row: Any) -> ObservedState:
+    """Read rows, objects, manifest and desired state, and judge them.
+
+    :param row: Magnum's row of the cluster
+    :raises CapiHelmError: one of them can't be read
+    """
+    runtime, scope = operation.runtime, operation.scope
+    snapshot = runtime.snapshots.get(scope, not_before=time.monotonic())
+    return judge(operation, row, snapshot, read_all=True)
+
+
+def judge(
+    operation: operations.Operation,
+    row: Any,
+    snapshot: reads.ReleaseObjects,
+    *,
+    read_all: bool = False,
+) -> ObservedState:
+    """Judge a snapshot of the objects together with Magnum's rows.
+
+    No request goes to OpenStack: the caller has a verdict slot or the Lease.
+
+    :param read_all: read the manifest and the desired state as well
+    :raises CapiHelmError: one of them can't be read
+    """
+    runtime, scope = operation.runtime, operation.scope
+    rows_now, nodegroups = rows.read(row)
+    objects = server_faults.added(runtime, scope, snapshot.decode())
+    expected = cluster_status.Expected(
+        rows_now.known_as(objects.group_names()),
+        conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
+        _manifest_addons(operation, objects) if read_all else frozenset(),
+    )
+    state = ObservedState(
+        nodegroups,
+        expected.rows,
+        objects,
+        operation,
+        row,
+        expected,
+        cluster_status.verdict(objects, expected, now=time.time()),
+        snapshot.version,
+        stored_state.read(runtime, scope).desired if read_all else None,
+    )
+    if state.is_behind and (reason := runtime.withheld.get(scope)):
+        verdict = dataclasses.replace(state.verdict, reason=reason)
+        return dataclasses.replace(state, verdict=verdict)
+    return state
+
+
+def _manifest_addons(
+    operation: operations.Operation, objects: view.View
+) -> frozenset[str]:
+    """Return the manifest's addons; their objects may not exist yet."""
+    if objects.newest is None:
+        return frozenset()
+    release = helm_records.read(
+        operation.runtime.management,
+        *operation.scope,
+        objects.newest.version,
+    )
+    if release is None:
+        return frozenset()
+    return release.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
+
+
+def create_seconds_left(
+    cluster: Any, runtime: runtimes.Runtime | None = None
+) -> float:
+    """Return the seconds until a create takes longer than it may.
+
+    :param runtime: of its management cluster; None: it never began on one
+    """
+    minutes = cluster.create_timeout or conf.CONF.capi_helm.operation_timeout
+    began = cluster.created_at
+    return seconds_left(runtime, began.timestamp() if began else None, minutes)
+
+
+def seconds_left(
+    runtime: runtimes.Runtime | None, since: float | None, minutes: int
+) -> float:
+    """Return the seconds until an operation takes longer than it may.
+
+    A process that was started a moment ago does not know of times in which
+    nothing could go on, and calls nothing late.
+
+    :param runtime: of the management cluster; None: not begun on any
+    :param since: begin, seconds since 1970; None: unknown
+    :param minutes: the time-out; 0: none
+    :raises ManagementError: the times in which nothing could go on can't be
+        read
+    """
+    if not minutes or since is None:
+        return math.inf
+    now = time.time()
+    left = since + 60 * minutes - now
+    # In time by any count: most polls ask for no more.
+    if left >= 0 or runtime is None:
+        return left
+    left += runtime.paused_seconds(since, now)
+    return max(left, runtime.downtime.seconds_to_watch(60 * minutes))

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Change the release of a living cluster: steps of several flows.
+
+Upgrade, rollback and rollout go the same way:
+
+1. Read rows, desired state and the autoscaler's counts, under the Lease.
+2. Compute the new desired state.
+3. Compare the manifests, and let the webhooks of the management cluster see
+   the new and changed objects in a dry run.
+4. Accept: save UPDATE_IN_PROGRESS, then store the desired state in one write.
+   A conductor that stops before that write changes nothing.
+5. Run helm. The polls finish what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import dataclasses
+import time
+from typing import Any
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.chart import diff
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import template_guard
+from magnum_capi_helm.status import view
+
+#: Seconds that helm needs at least; with fewer it is left to the polls.
+_HELM = 15.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Current:
+    """A cluster before its change.
+
+    :param rows: with the names of the groups in ``desired``
+    :param nodegroups: the rows of all groups
+    :param desired: the desired state, with all accepted requests
+    :param autoscaled: UUIDs of the groups that the autoscaler owns -> their
+        machines
+    """
+
+    row: Any
+    nodegroups: list[Any]
+    rows: requested_groups.Rows
+    desired: desired_state.DesiredState
+    autoscaled: Mapping[str, int]
+
+    @property
+    def existing(self) -> list[Any]:
+        """Rows of the groups that are neither refused nor being deleted."""
+        uuids = {each.uuid for each in self.rows.groups}
+        return [each for each in self.nodegroups if each.uuid in uuids]
+
+    @property
+    def items(self) -> dict[str, topic.Values]:
+        """The items of the value ``nodeGroups``, by name."""
+        return items_by_name(self.desired.values)
+
+
+def items_by_name(values: topic.Values) -> dict[str, topic.Values]:
+    """Return the items of the value ``nodeGroups``, by name."""
+    return {str(each["name"]): each for each in values.get("nodeGroups") or []}
+
+
+def read(rt: runtime.Runtime, row: Any) -> Current:
+    """Read a cluster before its change.
+
+    :param row: settled, if it is read under the Lease
+    :raises NotSupported: helm has not installed the release yet
+    """
+    scope = location.scope_of(row)
+    rows_now, nodegroups = rows.read(row)
+    revisions = helm_records.revisions(rt.management, *scope)
+    if not revisions:
+        raise errors.NotSupported(
+            "the cluster has no release on the management cluster yet: wait "
+            "until it is complete"
+        )
+    stored = stored_state.read_or_adopt(rt, scope, revisions)
+    desired = stored_state.planned(row, rows_now, revisions, stored)
+    named = rows_now.known_as(set(items_by_name(desired.values)))
+    live = rt.snapshots.get(scope, not_before=time.monotonic()).decode()
+    owned = live.autoscaled()
+    autoscaled = {
+        each.uuid: int(
+            view.spec_of(live.deployment(each.chart_name)).get("replicas") or 0
+        )
+        for each in named.workers
+        if each.chart_name in owned
+    }
+    return Current(row, nodegroups, named, desired, autoscaled)
+
+
+def openstack_cluster(rt: runtime.Runtime, row: Any) -> Any:
+    """Return the OpenStackCluster of a cluster, or None."""
+    return rt.management.get(kinds.OPENSTACK_CLUSTER, *location.scope_of(row))
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """The difference between the installed manifest and a new one.
+
+    :param objects: new and changed objects
+    """
+
+    changes: tuple[diff.Change, ...]
+    objects: tuple[template_guard.Object, ...]
+
+
+def compare(
+    rt: runtime.Runtime,
+    scope: location.Scope,
+    desired: desired_state.DesiredState,
+) -> Comparison:
+    """Compare the installed objects with those of a desired state.
+
+    :raises NotSupported: no revision was deployed
+    :raises HelmError: the chart does not accept the values
+    """
+    before = installed(rt, scope)
+    after = template_guard.render(rt, scope, desired)
+    changes = diff.changes(before, after)
+    touched = {
+        (each.kind, each.name) for each in changes if each.what != "removed"
+    }
+    objects = tuple(
+        each
+        for each in after
+        if (each["kind"], each["metadata"]["name"]) in touched
+    )
+    return Comparison(changes, objects)
+
+
+def installed(
+    rt: runtime.Runtime, scope: location.Scope
+) -> tuple[template_guard.Object, ...]:
+    """Return the objects of the newest revision that helm deployed.
+
+    :raises NotSupported: there is none
+    """
+    revisions = helm_records.revisions(rt.management, *scope)
+    deployed = template_guard.deployed(rt, scope, revisions)
+    if deployed is None:
+        raise errors.NotSupported(
+            f"release {scope[1]} was never deployed: there is nothing to "
+            "compare with"
+        )
+    return deployed.objects
+
+
+def dry_run(
+    rt: runtime.Runtime,
+    scope: location.Scope,
+    objects: Iterable[template_guard.Object],
+    source: str,
+) -> None:
+    """Let the webhooks of the management cluster see some objects.
+
+    :param source: origin of the objects, for the message
+    :raises NotSupported: a webhook refuses, in its own words
+    :raises CapiHelmError: the webhooks don't answer, or the driver may not
+        ask them
+    """
+    for obj in objects:
+        kind = kinds.rendered(obj)
+        if kind is None:
+            continue
+        meta = {**obj["metadata"], "namespace": scope[0]}
+        try:
+            rt.management.apply(kind, {**obj, "metadata": meta}, dry_run=True)
+        except errors.ManagementError as error:
+            if error.retriable or responses.is_about_the_user(error):
+                raise
+            raise errors.NotSupported(
+                f"{source} does not fit this cluster: {error}"
+            ) from error
+
+
+def accept(
+    locked: operations.Locked, desired: desired_state.DesiredState
+) -> None:
+    """Store a desired state; from here on the change happens.
+
+    :raises CapiHelmError: it could not be stored, or that is unknown
+    """
+    row, status = locked.row, locked.row.status
+    status_writer.save_updating(row)
+    operation = locked.operation
+    try:
+        operation.store(desired)
+    except errors.CapiHelmError as error:
+        if not error.retriable:
+            row.status = status
+            row.save()
+            operation.resume_late_requests(row)
+        # Otherwise it may have been stored: the polls find out.
+        raise
+
+
+def finish(locked: operations.Locked, deadline: float | None = None) -> str:
+    """Run helm for an accepted change.
+
+    :param deadline: of the caller's answer, on the monotonic clock
+    :returns: why the polls have to go on; empty: helm is done
+    """
+    try:
+        if deadline is None:
+            locked.apply()
+            return ""
+        locked.settle()
+        within = deadline - time.monotonic()
+        if within < _HELM:
+            return "no time was left for helm"
+        locked.reread()
+        locked.apply(within=within)
+    except errors.CapiHelmError as error:
+        return str(error)
+    return ""

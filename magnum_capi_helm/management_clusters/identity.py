@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Record and check the management cluster that a cluster was made on.
+
+Another management cluster, a rebuilt one or an empty one, has none of a
+cluster's objects, but the cluster's machines still run. So the location of
+each cluster is recorded: the identity of the management cluster (UID of
+``kube-system``) is in Magnum's database, in the ``stack_id`` of the control
+plane's nodegroup, as ``<release>@<identity>``. No client can set that column,
+no plan of Terraform has it, and 1.4.0 does not read it. With several
+management clusters the configured name follows, as ``@<name>``: the driver
+waits for that one while it does not answer. The identity is authoritative;
+operators may change names. At the end of a deletion, or when an operator
+confirms that nothing is left to delete, ``@gone`` follows.
+
+The record is written when a create claims its release. Magnum's handler
+overwrites it with the bare release afterwards, and 1.4.0 never wrote more than
+that: the first poll that sees the Cluster object writes it (again).
+
+Until then the Lease stands for a cluster of this driver: a create makes the
+Lease before it claims the release, and a deletion removes it last. A
+management cluster with neither Lease nor Cluster is therefore another one. If
+it is the recorded one all the same, it was restored from a backup without the
+cluster, and nothing is gone unless ``@gone`` is recorded. 1.4.0 has no Lease:
+nothing is known of its clusters before the first poll that sees one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import contextlib
+from typing import Any, NamedTuple
+
+from oslo_log import log
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.database import queries
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+
+LOG = log.getLogger(__name__)
+
+#: Between release and identity; no release name has it.
+_MARK = "@"
+_GONE = "gone"
+
+
+class ElsewhereError(errors.ManagementError):
+    """The cluster may be on another management cluster."""
+
+    retriable = True
+
+
+class ForeignError(ElsewhereError):
+    """This is not the management cluster that the cluster was made on."""
+
+    def __init__(self, actual: str, expected: str, option: str) -> None:
+        super().__init__(
+            "the management cluster is not the one that the cluster was made "
+            f"on (UID of its kube-system: {actual}, expected: {expected}): "
+            f"the operator has to set {option} to that one again or, if it "
+            "took that one's place, to run 'magnum-capi-helm "
+            "management-cluster accept'"
+        )
+
+
+class NoTraceError(ElsewhereError):
+    """A cluster that was not polled yet has not even its Lease here."""
+
+    def __init__(self, scope: location.Scope, option: str) -> None:
+        namespace, release = scope
+        super().__init__(
+            "the management cluster does not seem to be the one that the "
+            f"cluster was made on: its namespace {namespace} has neither the "
+            f"Cluster nor the Lease {release}. The operator has to set "
+            f"{option} to that one again or, if it is the one, to create "
+            "that Lease again"
+        )
+
+
+class Record(NamedTuple):
+    """The recorded location of a cluster; empty: nothing is recorded.
+
+    ``name``: configured name of the management cluster, of several.
+    ``gone``: nothing is left of the cluster
+    """
+
+    identity: str
+    name: str
+    gone: bool = False
+
+
+def recorded(nodegroups: Sequence[Any]) -> Record:
+    """Return the record in a cluster's rows."""
+    master = _master(nodegroups)
+    return _parsed(str((master and master.stack_id) or ""))
+
+
+def all_records() -> dict[str, Record]:
+    """Return the records of all clusters that have one, by UUID."""
+    return {
+        uuid: _parsed(stack_id)
+        for uuid, stack_id in queries.stack_ids(_MARK).items()
+    }
+
+
+def _parsed(stack_id: str) -> Record:
+    _, identity, name, gone = (*stack_id.split(_MARK), "", "", "")[:4]
+    return Record(identity, name, gone == _GONE)
+
+
+def record(nodegroups: Sequence[Any], release: str, current: Record) -> None:
+    """Write a record into a cluster's rows."""
+    master = _master(nodegroups)
+    if master is not None:
+        words = (release, current.identity, current.name)
+        gone = _GONE if current.gone else ""
+        master.stack_id = _MARK.join((*words, gone)).rstrip(_MARK)
+        master.save()
+
+
+def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
+    """Refuse a management cluster that is not the recorded one.
+
+    :returns: whether there is a record; without one nothing is known
+    :raises ForeignError: it is another one
+    :raises ManagementError: its identity could not be read
+    """
+    expected = recorded(nodegroups).identity
+    if not expected:
+        return False
+    actual = read(rt)
+    if actual != expected:
+        # An operator may have accepted another one meanwhile.
+        runtime.cache().forget(nodegroups[0].cluster_id)
+        raise ForeignError(actual, expected, rt.management_cluster.option)
+    return True
+
+
+def check_present(rt: runtime.Runtime, scope: location.Scope) -> None:
+    """Refuse a management cluster that has nothing of a release.
+
+    :raises MissingError: neither Lease nor Cluster nor a record of helm's
+    :raises ManagementError: it could not be read
+    """
+    if rt.leases.read(*scope) is None:
+        helm_records.check_release_exists(rt.management, scope)
+
+
+def record_here(
+    rt: runtime.Runtime, release: str, nodegroups: Sequence[Any]
+) -> None:
+    """Record this management cluster, which has objects of the cluster."""
+    before = recorded(nodegroups)
+    if not before.identity or before.gone:
+        current = here(rt)
+        record(nodegroups, release, current)
+        LOG.info(
+            "release %s is on the management cluster %s",
+            release,
+            f"{current.name} {current.identity}".strip(),
+        )
+
+
+def record_gone(release: str, nodegroups: Sequence[Any]) -> None:
+    """Record that nothing is left, before the last object is removed."""
+    before = recorded(nodegroups)
+    if before.identity and not before.gone:
+        record(nodegroups, release, before._replace(gone=True))
+
+
+def verify(
+    rt: runtime.Runtime, scope: location.Scope, nodegroups: Sequence[Any]
+) -> bool:
+    """Do the same as :func:`check`; without a record, try to make it.
+
+    Call this before the Lease is taken: an empty management cluster would
+    have a Lease then.
+
+    :returns: whether this is the management cluster of that release; no: it
+        is a release of 1.4.0, and nothing is known
+    :raises NoTraceError: nothing is here of a release of this driver
+    :raises MissingError: nor is it of one that was here
+    """
+    if check(rt, nodegroups):
+        check_present(rt, scope)
+        return True
+    ours = any(
+        names.made_for(scope[1], each.cluster_id) for each in nodegroups
+    )
+    trace = rt.management.get(kinds.CLUSTER, *scope)
+    if trace is None and ours:
+        trace = rt.leases.read(*scope)
+        if trace is None:
+            raise NoTraceError(scope, rt.management_cluster.option)
+    if trace is None:
+        return False
+    record_here(rt, scope[1], nodegroups)
+    return True
+
+
+def read(rt: runtime.Runtime) -> str:
+    """Return the identity of the management cluster that answers now.
+
+    :raises ManagementError: it could not be read
+    """
+    uid = rt.maintenance.read().identity
+    if not uid:
+        raise errors.ManagementError(
+            "the management cluster has no namespace kube-system"
+        )
+    runtime.cache().set_identity(rt.management_cluster.name, uid)
+    return uid
+
+
+def here(rt: runtime.Runtime) -> Record:
+    """Return the record of a cluster on this management cluster.
+
+    :raises ManagementError: its identity could not be read
+    """
+    return Record(read(rt), rt.management_cluster.name)
+
+
+@contextlib.contextmanager
+def verified_on_error(rt: runtime.Runtime, cluster: Any) -> Iterator[None]:
+    """After a failed read, check that this is the recorded one."""
+    try:
+        yield
+    except errors.ManagementUnserved:
+        check(rt, rows.all_groups(cluster))
+        raise
+    except errors.ManagementError as error:
+        if not error.retriable:
+            check(rt, rows.all_groups(cluster))
+        raise
+
+
+def _master(nodegroups: Sequence[Any]) -> Any | None:
+    for each in nodegroups:
+        if each.role == "master":
+            return each
+    return None

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Accept another management cluster; wait for operations before a freeze.
+
+After a restore, a rebuild or a move, the driver sees another identity than
+the recorded one, or nothing of a cluster that was there, and concludes
+nothing. The operator's ``accept`` compares the management clusters with the
+records and writes what is true now.
+
+A frozen management cluster begins nothing: no request, Lease or helm.
+Operations that are under way finish, and :func:`holders` lists them. Polls go
+on reading and show the reason for waiting; the time does not count against an
+operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.kubernetes import maintenance
+from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.management_clusters import registry
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.status import view
+
+LOG = log.getLogger(__name__)
+
+_WITHOUT_RELEASE = (
+    "no helm release: it can be polled and deleted, and not changed"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Presence:
+    """The objects of a cluster on one management cluster."""
+
+    identity: str
+    cluster: bool
+    release: bool
+    lease: bool
+
+    def __str__(self) -> str:
+        """Return the objects that exist, in words."""
+        words = {
+            "the Cluster": self.cluster,
+            "the helm release": self.release,
+            "the Lease": self.lease,
+        }
+        return " and ".join(word for word, there in words.items() if there)
+
+
+@dataclasses.dataclass(frozen=True)
+class Acceptance:
+    """A new record of a cluster.
+
+    :param detail: the change, in words; empty: nothing changes
+    """
+
+    record: identity.Record
+    detail: str = ""
+
+
+def of_present(cluster: Any, only: str | None) -> Acceptance:
+    """Plan to accept the management cluster that has the Cluster.
+
+    :param cluster: its row, with a ``stack_id``
+    :param only: name of the management cluster to accept
+    :raises CapiHelmError: none or several have it, or one does not answer
+    """
+    present = _presence(cluster, runtime.names() if only is None else (only,))
+    having = [name for name, each in present.items() if each.cluster]
+    if not having:
+        raise errors.NotSupported(
+            f"{_listed(present)} has no Cluster {cluster.stack_id}: bring it "
+            "back or, if the cluster is gone, say so with --gone"
+        )
+    if len(having) > 1:
+        raise errors.NotSupported(
+            f"{_listed(having)} all have a Cluster {cluster.stack_id}: remove "
+            "those that are not the cluster's, or give --management-cluster"
+        )
+    [name] = having
+    old = identity.recorded(rows.all_groups(cluster))
+    new = identity.Record(present[name].identity, name)
+    if old == new:
+        return Acceptance(new)
+    warning = "" if present[name].release else f"; {_WITHOUT_RELEASE}"
+    return Acceptance(new, f"{_shown(old)} -> {_shown(new)}{warning}")
+
+
+def of_gone(cluster: Any, only: str | None) -> Acceptance:
+    """Plan to accept that a cluster is gone.
+
+    :param only: name of the management cluster that the cluster was on, if
+        no record says so
+    :raises CapiHelmError: an object exists, or one does not answer
+    """
+    present = _presence(cluster, runtime.names())
+    for name, each in present.items():
+        if str(each):
+            raise errors.NotSupported(
+                f"{_listed([name])} has {each} {cluster.stack_id}: delete "
+                "the cluster, nothing has to be confirmed"
+            )
+    old = identity.recorded(rows.all_groups(cluster))
+    name = _former_location(old, present, only)
+    new = identity.Record(present[name].identity, name, gone=True)
+    if old == new:
+        return Acceptance(new)
+    return Acceptance(
+        new,
+        f"taken for gone from {_shown(new)}: its deletion will conclude, and "
+        "nobody removes servers, volumes and load balancers that it may have",
+    )
+
+
+def accept(context: Any, cluster: Any, accepted: Acceptance) -> None:
+    """Write an accepted record into the cluster's rows."""
+    row = rows.fresh(context, cluster)
+    if row is None or row.stack_id != cluster.stack_id:
+        raise errors.NotSupported("the cluster changed meanwhile")
+    identity.record(rows.all_groups(row), row.stack_id, accepted.record)
+    registry.forget(row)
+    LOG.info("cluster %s: accepted: %s", row.uuid, accepted.detail)
+
+
+def _presence(cluster: Any, names: tuple[str, ...]) -> dict[str, Presence]:
+    """Return the objects on each management cluster; all have to answer."""
+    scope = location.scope_of(cluster)
+
+    def read(rt: runtime.Runtime) -> Presence:
+        return Presence(
+            identity.read(rt),
+            rt.management.get(kinds.CLUSTER, *scope) is not None,
+            bool(helm_records.revisions(rt.management, *scope)),
+            rt.leases.read(*scope) is not None,
+        )
+
+    present = {}
+    for name, answer in registry.ask(names, read).items():
+        if isinstance(answer, errors.CapiHelmError):
+            # It may have the cluster as well.
+            raise answer
+        present[name] = answer
+    return present
+
+
+def _former_location(
+    old: identity.Record, present: Mapping[str, Presence], only: str | None
+) -> str:
+    """Return the name of the management cluster that a cluster was on."""
+    if only is not None:
+        return runtime.settings_of(only).name
+    for name, each in present.items():
+        if each.identity == old.identity or len(present) == 1:
+            return name
+    raise errors.NotSupported(
+        f"{_listed(present)} are not the one that is recorded: give "
+        "--management-cluster"
+    )
+
+
+def _shown(record: identity.Record) -> str:
+    words = filter(None, (record.name, record.identity))
+    return " ".join(words) or "nothing recorded"
+
+
+def _listed(names: Mapping[str, object] | Sequence[str]) -> str:
+    listed = ", ".join(filter(None, names))
+    noun = "management cluster" if len(names) == 1 else "management clusters"
+    return f"the {noun} {listed}".rstrip()
+
+
+def holders(rt: runtime.Runtime) -> list[str]:
+    """Return the releases whose Lease a living process holds.
+
+    It takes some seconds until the Lease of a dead process shows as free.
+
+    :raises ManagementError: the Leases could not be read
+    """
+    every = rt.management.list(kinds.LEASE, None, location.CLUSTER_UUID)
+    return sorted(view.name_of(each) for each in every if rt.leases.held(each))
+
+
+def wait_for_holders(
+    rt: runtime.Runtime, seconds: float, pause: float = 2.0
+) -> Iterator[list[str]]:
+    """Wait until no operation is under way; yield the releases at each look.
+
+    It waits at least as long as a conductor trusts what it has read: until
+    then a conductor may not know of the freeze.
+
+    :param seconds: time limit
+    :param pause: seconds between two looks
+    """
+    began = time.monotonic()
+    while True:
+        working = holders(rt)
+        yield working
+        passed = time.monotonic() - began
+        if passed >= seconds or (not working and passed > maintenance.AGE):
+            return
+        time.sleep(pause)

@@ -1,3 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-
-"""What a process remembers from one poll to the next."""

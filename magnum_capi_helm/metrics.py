@@ -1,0 +1,522 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Prometheus metrics: their declarations, and what a conductor measures.
+
+A poll adds a number and goes on. A thread of its own writes the file for
+node_exporter's textfile collector; a failure there is logged and harms
+nothing else.
+
+Names and units follow Prometheus' own rules. Times are moments in seconds
+since 1970: rules compute the age, so a file that is no longer written does
+not look young. A series names its cluster by UUID alone; ``cluster_info`` has
+the properties that change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import contextlib
+import os
+import pathlib
+import socket
+import threading
+import time
+from typing import NamedTuple, Protocol, TypeAlias
+
+from oslo_log import log
+import prometheus_client
+from prometheus_client import core
+from prometheus_client import registry
+
+from magnum_capi_helm.model import errors
+
+LOG = log.getLogger(__name__)
+
+Collector: TypeAlias = registry.Collector
+Family: TypeAlias = core.Metric
+
+#: Seconds between two writes.
+INTERVAL = 15.0
+
+OK = "ok"
+FAILED = "failed"
+#: The outcome of a helm command, by the error; the first match counts.
+_HELM_OUTCOMES: tuple[tuple[type[Exception], str], ...] = (
+    (errors.HelmBusy, "busy"),
+    (errors.HelmUnreachable, "unreachable"),
+    (errors.ReleaseAbsent, "absent"),
+    (errors.HelmError, "refused"),
+    (errors.CapiHelmError, "stopped"),
+)
+#: node_exporter may run as another user.
+_MODE = 0o644
+#: Seconds without a write after which the file of an ended process goes.
+_UNUSED = 60.0
+
+
+class Metric(NamedTuple):
+    """The declaration of a metric.
+
+    :param summary: it counts events and sums up their seconds; otherwise it
+        is a gauge
+    """
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+    summary: bool = False
+
+    def gauge(self) -> core.GaugeMetricFamily:
+        """Return a gauge without samples."""
+        return core.GaugeMetricFamily(self.name, self.help, labels=self.labels)
+
+
+def _metric(
+    name: str, text: str, *labels: str, summary: bool = False
+) -> Metric:
+    return Metric(f"magnum_capi_helm_{name}", text, labels, summary)
+
+
+# Metrics of the command ``metrics``
+
+UP = _metric(
+    "management_cluster_up",
+    "1 if the management cluster answered, otherwise 0.",
+    "management_cluster",
+)
+READ = _metric(
+    "read_success",
+    "1 if this part of a management cluster could be read. If 0, metrics of "
+    "the part are missing or incomplete.",
+    "management_cluster",
+    "part",
+)
+CLUSTERS = _metric("clusters", "Number of clusters in this status.", "status")
+OLDEST = _metric(
+    "clusters_oldest_timestamp_seconds",
+    "Oldest updated_at of the clusters in this status.",
+    "status",
+)
+INFO = _metric(
+    "cluster_info",
+    "Always 1. Properties of a cluster, to be joined by its UUID.",
+    "uuid",
+    "name",
+    "project_id",
+    "management_cluster",
+    "release",
+    "chart",
+    "version",
+)
+STATUS = _metric(
+    "cluster_status_timestamp_seconds",
+    "updated_at of a cluster in Magnum's database, with its status.",
+    "uuid",
+    "status",
+)
+STATE = _metric(
+    "cluster_state",
+    "Always 1. Result of comparing a cluster's rows with its management "
+    "cluster: ok, drift, absent or unreachable, as in the command list.",
+    "uuid",
+    "state",
+)
+ORPHANS = _metric(
+    "orphans",
+    "Number of releases or Cluster objects without a cluster in Magnum; "
+    "missing if the management cluster could not be read.",
+    "management_cluster",
+)
+ADDONS = _metric(
+    "cluster_addons",
+    "Number of a cluster's addons in this phase.",
+    "uuid",
+    "phase",
+)
+CERTIFICATE = _metric(
+    "cluster_certificate_expiry_timestamp_seconds",
+    "End of a certificate: ca (the cluster's CA), kubeconfig (of Cluster "
+    "API), control-plane (the earliest of the control plane's machines).",
+    "uuid",
+    "certificate",
+)
+CREDENTIAL = _metric(
+    "cluster_credential_refused",
+    "1 if a health poll found that Keystone refuses the cluster's application "
+    "credential, otherwise 0; missing if the health polls do not check it.",
+    "uuid",
+)
+LEASE = _metric(
+    "lease_renewed_timestamp_seconds",
+    "Last renewal of the Lease of a release by its holder; missing if it has "
+    "no holder.",
+    "management_cluster",
+    "namespace",
+    "release",
+    "uuid",
+)
+OF_CLOUD = (
+    UP,
+    READ,
+    CLUSTERS,
+    OLDEST,
+    INFO,
+    STATUS,
+    STATE,
+    ORPHANS,
+    ADDONS,
+    CERTIFICATE,
+    CREDENTIAL,
+    LEASE,
+)
+
+# Metrics of each conductor process
+
+POLL = _metric(
+    "poll_seconds",
+    "Polls of clusters, status or health; failed ones came to no verdict.",
+    "process",
+    "poll",
+    "outcome",
+    summary=True,
+)
+HELM = _metric(
+    "helm_seconds",
+    "Runs of helm by outcome: ok, busy, unreachable, refused, stopped (before "
+    "helm started), absent (nothing to uninstall).",
+    "process",
+    "command",
+    "outcome",
+    summary=True,
+)
+HELM_RUNNING = _metric(
+    "helm_running", "Number of helm processes that run now.", "process"
+)
+HELM_TURNS = _metric(
+    "helm_turns", "Number of helm processes that may run at once.", "process"
+)
+HELM_WAITING = _metric(
+    "helm_waiting", "Number of clusters that wait for helm.", "process"
+)
+SNAPSHOT = _metric(
+    "snapshot_timestamp_seconds",
+    "Start of the last successful read of a management cluster; before the "
+    "first one, the time when the process began to use it.",
+    "process",
+    "management_cluster",
+    "poll",
+)
+ATTEMPT = _metric(
+    "snapshot_attempt_timestamp_seconds",
+    "Start of the last read of a management cluster, successful or not.",
+    "process",
+    "management_cluster",
+    "poll",
+)
+DELIVERY = _metric(
+    "delivery_seconds",
+    "Kubeconfigs that were sent; failed ones were not accepted.",
+    "process",
+    "outcome",
+    summary=True,
+)
+DELIVERIES_PENDING = _metric(
+    "deliveries_pending",
+    "Number of clusters whose kubeconfig is not delivered yet, as far as the "
+    "process knows; missing if kubeconfigs are not delivered.",
+    "process",
+    "management_cluster",
+)
+OF_PROCESS = (
+    POLL,
+    HELM,
+    HELM_RUNNING,
+    HELM_TURNS,
+    HELM_WAITING,
+    SNAPSHOT,
+    ATTEMPT,
+    DELIVERY,
+    DELIVERIES_PENDING,
+)
+
+
+class Turns(Protocol):
+    """Counts of helm processes."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def running(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
+
+
+class Reads(Protocol):
+    """Times of reads in monotonic seconds; no attempt yet is None."""
+
+    @property
+    def last_success(self) -> float: ...
+    @property
+    def last_attempt(self) -> float | None: ...
+
+
+class Poll:
+    """A poll in progress; the poll sets its outcome."""
+
+    outcome = OK
+
+
+def _run_in_thread(work: Callable[[], None]) -> None:
+    """Repeat the work in a daemon thread."""
+
+    def repeat() -> None:
+        while True:
+            work()
+            time.sleep(INTERVAL)
+
+    threading.Thread(target=repeat, name="metrics", daemon=True).start()
+
+
+class Meter(Collector):
+    """Measures this conductor process and writes the file.
+
+    :param directory: place of the file; empty: nothing is measured
+    :param clock: monotonic seconds
+    :param begin: runs the writer for as long as the process lives
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        clock: Callable[[], float] = time.monotonic,
+        begin: Callable[[Callable[[], None]], None] = _run_in_thread,
+    ) -> None:
+        self._directory = directory
+        self._clock = clock
+        self._begin = begin
+        self._host = socket.gethostname()
+        self._pid = os.getpid()
+        self._process = f"{self._host}/{self._pid}"
+        self._lock = threading.Lock()
+        self._begun = False
+        self._problem = ""
+        self._gauges: dict[
+            Metric, dict[tuple[str, ...], Callable[[], float | None]]
+        ] = {each: {} for each in OF_PROCESS if not each.summary}
+        # The creation time of each series would be a series of its own.
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._summaries = {
+            each: prometheus_client.Summary(
+                each.name, each.help, each.labels, registry=None
+            )
+            for each in OF_PROCESS
+            if each.summary
+        }
+
+    def collect(self) -> Iterator[Family]:
+        """Yield the metrics of this process."""
+        for metric in OF_PROCESS:
+            if metric.summary:
+                families = list(self._summaries[metric].collect())
+            else:
+                families = [self._collect_gauge(metric)]
+            yield from (each for each in families if each.samples)
+
+    def _collect_gauge(self, metric: Metric) -> Family:
+        family = metric.gauge()
+        with self._lock:
+            gauges = dict(self._gauges[metric])
+        for labels, read in gauges.items():
+            if (value := read()) is not None:
+                family.add_metric((self._process, *labels), value)
+        return family
+
+    def gauge(
+        self,
+        metric: Metric,
+        labels: tuple[str, ...],
+        read: Callable[[], float | None],
+    ) -> None:
+        """Call ``read`` for a value before each write.
+
+        :param labels: without that of the process
+        :param read: raises nothing; None: there is no value
+        """
+        with self._lock:
+            self._gauges[metric][labels] = read
+
+    def turns(self, turns: Turns) -> None:
+        """Export the counts of helm processes."""
+        self.gauge(HELM_TURNS, (), lambda: turns.number)
+        self.gauge(HELM_RUNNING, (), lambda: turns.running)
+        self.gauge(HELM_WAITING, (), lambda: turns.waiting)
+
+    def reads(self, management_cluster: str, **polls: Reads) -> None:
+        """Export the times of reads of a management cluster.
+
+        :param polls: the reads of ``status`` and ``health`` polls
+        """
+        for name, reads in polls.items():
+            self._export_reads((management_cluster, name), reads)
+
+    def _export_reads(self, labels: tuple[str, ...], reads: Reads) -> None:
+        def success() -> float | None:
+            if reads.last_attempt is None:
+                return None
+            return self._wall(reads.last_success)
+
+        def attempt() -> float | None:
+            if reads.last_attempt is None:
+                return None
+            return self._wall(reads.last_attempt)
+
+        self.gauge(SNAPSHOT, labels, success)
+        self.gauge(ATTEMPT, labels, attempt)
+
+    def _wall(self, monotonic: float) -> float:
+        return round(time.time() - self._clock() + monotonic)
+
+    @contextlib.contextmanager
+    def polling(self, poll: str) -> Iterator[Poll]:
+        """Measure a poll. The first one starts the writer.
+
+        :param poll: ``status`` or ``health``
+        """
+        current = Poll()
+        began = self._clock()
+        try:
+            yield current
+        except BaseException:
+            current.outcome = FAILED
+            raise
+        finally:
+            self._observe(POLL, began, poll, current.outcome)
+            self._start_writer()
+
+    @contextlib.contextmanager
+    def helm(self, command: str) -> Iterator[None]:
+        """Measure a run of helm.
+
+        :param command: ``upgrade``, ``uninstall``, ``template``...
+        """
+        outcome = OK
+        began = self._clock()
+        try:
+            yield
+        except errors.CapiHelmError as error:
+            outcome = next(
+                word
+                for kind, word in _HELM_OUTCOMES
+                if isinstance(error, kind)
+            )
+            raise
+        finally:
+            self._observe(HELM, began, command, outcome)
+
+    @contextlib.contextmanager
+    def delivering(self) -> Iterator[None]:
+        """Measure the delivery of a kubeconfig."""
+        outcome = FAILED
+        began = self._clock()
+        try:
+            yield
+            outcome = OK
+        finally:
+            self._observe(DELIVERY, began, outcome)
+
+    def _observe(self, metric: Metric, began: float, *labels: str) -> None:
+        if self._directory:
+            summary = self._summaries[metric].labels(self._process, *labels)
+            summary.observe(self._clock() - began)
+
+    def _start_writer(self) -> None:
+        if self._begun or not self._directory:
+            return
+        # Without a free thread, the next poll tries again.
+        with self._lock, contextlib.suppress(RuntimeError):
+            if not self._begun:
+                self._begin(self._write_and_log)
+                self._begun = True
+
+    def _write_and_log(self) -> None:
+        try:
+            self.write()
+        except Exception:
+            LOG.exception("Metrics are not written this time")
+
+    def write(self) -> None:
+        """Write the file; a failure is logged once."""
+        directory = pathlib.Path(self._directory)
+        try:
+            write(process_file(directory, self._host, self._pid), self)
+            remove_files_of_ended(directory, self._host)
+            problem = ""
+        except OSError as error:
+            problem = str(error.strerror)
+        if problem and problem != self._problem:
+            LOG.warning(
+                "[capi_helm] metrics_dir %s can't be written: %s",
+                self._directory,
+                problem,
+            )
+        self._problem = problem
+
+
+# Files for node_exporter's textfile collector
+
+
+def text(collector: Collector) -> str:
+    """Return metrics in Prometheus' text format."""
+    return prometheus_client.generate_latest(collector).decode()
+
+
+def write(path: pathlib.Path, collector: Collector) -> None:
+    """Write a file that the collector may read at any moment.
+
+    :raises OSError: the file can't be written; the old one stays
+    """
+    # The collector skips names that do not end with .prom.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        prometheus_client.write_to_textfile(str(temporary), collector)
+        temporary.chmod(_MODE)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def process_file(directory: pathlib.Path, host: str, pid: int) -> pathlib.Path:
+    """Return the file of one conductor process."""
+    return directory / f"{_prefix(host)}{pid}.prom"
+
+
+def remove_files_of_ended(directory: pathlib.Path, host: str) -> None:
+    """Remove the files of this host's processes that have ended.
+
+    :raises OSError: the directory can't be read
+    """
+    prefix = _prefix(host)
+    for path in directory.iterdir():
+        name = path.name.removeprefix(".")
+        pid = name.removeprefix(prefix).partition(".")[0]
+        if name.startswith(prefix) and pid.isdecimal():
+            with contextlib.suppress(OSError):
+                age = time.time() - path.stat().st_mtime
+                # A process of another container may live and not be visible.
+                if age > _UNUSED and not _is_alive(int(pid)):
+                    path.unlink()
+
+
+def _prefix(host: str) -> str:
+    return f"magnum_capi_helm_{host.replace('/', '_')}_"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        # Another user's process.
+        pass
+    return True

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bring Magnum's rows in line with requests that were accepted.
+
+A request stores what it wants beside the desired state before it writes its
+row, and Magnum's handlers write into rows whatever they remember. So the
+Secret decides: under the Lease, before the rows are judged or applied, the
+rows get what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import datetime
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import lease_guard
+from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import stored_state
+
+LOG = log.getLogger(__name__)
+
+#: Time until a request has decided whether its nodegroup is made.
+_TO_DECIDE = datetime.timedelta(minutes=5)
+
+_NEVER_DECIDED = (
+    "the conductor stopped before it began to make the nodegroup: delete it "
+    "and create it again"
+)
+_NOTHING_KNOWN = (
+    "nothing is known of the nodegroup's machines: delete it and create it "
+    "again"
+)
+
+
+def settle(
+    rt: runtime.Runtime,
+    cluster: Any,
+    nodegroups: Sequence[Any] | None = None,
+    stored: stored_state.StoredState | None = None,
+) -> stored_state.StoredState:
+    """Write into the rows what accepted requests decided.
+
+    An accepted upgrade changes template, images and flavors. A new nodegroup
+    whose request is stored is accepted; one that is to be deleted is being
+    deleted, whatever was written since; one without any values can't be made
+    any more, and must not keep the others from being made.
+
+    :param cluster: the row, read under the Lease
+    :param nodegroups: its groups, if they were read already
+    :param stored: read after the rows
+    :returns: the stored state without what the rows have now
+    """
+    scope = location.scope_of(cluster)
+    if nodegroups is None:
+        nodegroups = rows.all_groups(cluster)
+    stored = stored or stored_state.read(rt, scope)
+    if stored.desired is not None and stored.desired.moves is not None:
+        stored = _apply_moves(rt, cluster, nodegroups, stored)
+    extra = [each for each in nodegroups if not each.is_default]
+    if not extra:
+        return stored
+    stored = stored_state.read_or_adopt(rt, scope, stored=stored)
+    if stored.desired is not None:
+        _settle_groups(cluster, nodegroups, extra, stored)
+    return stored
+
+
+def _settle_groups(
+    cluster: Any,
+    nodegroups: Sequence[Any],
+    extra: Sequence[Any],
+    stored: stored_state.StoredState,
+) -> None:
+    named = rows.wants(cluster, nodegroups).known_as(stored.groups)
+    made = {
+        each.uuid
+        for each in (*named.groups, *named.refused)
+        if each.chart_name in stored.groups
+    } | stored.requests.items.keys()
+    for each in extra:
+        if each.uuid in stored.requests.deleted:
+            status_writer.save_group(each, rows.Status.DELETE_IN_PROGRESS)
+        elif each.uuid in made and rows.undecided(each):
+            status_writer.save_accepted(each, cluster.stack_id)
+        elif each.uuid not in made:
+            _settle_without_values(each)
+
+
+def _settle_without_values(nodegroup: Any) -> None:
+    """Refuse a group that has neither values nor a stored request."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    young = now - nodegroup.created_at <= _TO_DECIDE
+    reason = ""
+    if rows.undecided(nodegroup):
+        reason = "" if young else _NEVER_DECIDED
+    elif rows.counts(nodegroup):
+        if young and not nodegroup.stack_id:
+            # Resized before its own request has decided.
+            status_writer.save_group(nodegroup, rows.Status.CREATE_IN_PROGRESS)
+            return
+        reason = _NOTHING_KNOWN
+    if reason:
+        LOG.warning("nodegroup %s: %s", nodegroup.uuid, reason)
+        status_writer.save_refused(nodegroup, reason)
+
+
+def _apply_moves(
+    rt: runtime.Runtime,
+    cluster: Any,
+    nodegroups: Sequence[Any],
+    stored: stored_state.StoredState,
+) -> stored_state.StoredState:
+    """Write the changes of an accepted upgrade into the rows."""
+    desired = stored.desired
+    if desired is None or desired.moves is None:
+        return stored
+    _save_moves(cluster, nodegroups, desired.moves)
+    scope = location.scope_of(cluster)
+    labels = location.object_labels(cluster, scope[1])
+    stored_state.patch(rt, scope, labels, {desired_state.MOVES: None})
+    done = dataclasses.replace(desired, moves=None)
+    return dataclasses.replace(stored, desired=done)
+
+
+def _save_moves(
+    cluster: Any, nodegroups: Sequence[Any], moves: desired_state.Moves
+) -> None:
+    for each in nodegroups:
+        fields = moves.groups.get(each.uuid)
+        if fields is None or rows.leaving(each):
+            continue
+        for name, value in fields.items():
+            setattr(each, name, value)
+        if not rows.in_progress(each.status):
+            each.status = rows.Status.UPDATE_IN_PROGRESS
+        each.status_reason = None
+        lease_guard.check()
+        each.save()
+    # The template last: the groups' former fields are known by the old one.
+    cluster.cluster_template_id = moves.template
+    cluster.status_reason = None
+    if rows.action(cluster.status) != "DELETE":
+        cluster.status = rows.Status.UPDATE_IN_PROGRESS
+    lease_guard.check()
+    cluster.save()
+    LOG.info("cluster %s has template %s", cluster.uuid, moves.template)
+
+
+def applied_keys(
+    nodegroups: Sequence[Any],
+    rows_now: requested_groups.Rows,
+    desired: desired_state.DesiredState,
+    requests: desired_state.PendingRequests,
+) -> frozenset[str]:
+    """Return the keys of stored requests that are no longer needed.
+
+    :param nodegroups: read after the Secret: a new group has its row before
+        its request is stored
+    :param desired: with all requests applied
+    """
+    if not requests.keys:
+        return frozenset()
+    alive = {each.uuid for each in nodegroups}
+    gone = requests.keys_of(set(requests.keys.values()) - alive)
+    existing = values.group_names(desired.values)
+    taken = {
+        key
+        for each in rows_now.known_as(existing).workers
+        if each.chart_name in existing
+        for key in (
+            desired_state.item_key(each.uuid),
+            desired_state.change_key(each),
+        )
+    }
+    return gone | (taken & requests.keys.keys())

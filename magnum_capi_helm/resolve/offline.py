@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A cluster that exists in a file alone: to see what it would become.
+
+The file has the fields of a cluster template as Magnum's API names them, and
+below ``cluster`` and ``nodegroups`` what a user would ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import pathlib
+import types
+from typing import Any
+import uuid
+
+import yaml
+
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.resolve import operator_files
+
+#: Field -> what Magnum's API puts where nothing is given.
+_TEMPLATE: dict[str, Any] = {
+    "name": "template",
+    "image_id": None,
+    "flavor_id": None,
+    "master_flavor_id": None,
+    "keypair_id": None,
+    "labels": {},
+    "network_driver": None,
+    "volume_driver": None,
+    "external_network_id": None,
+    "fixed_network": None,
+    "fixed_subnet": None,
+    "dns_nameserver": None,
+    "docker_volume_size": None,
+    "http_proxy": None,
+    "https_proxy": None,
+    "no_proxy": None,
+    "insecure_registry": None,
+    "apiserver_port": None,
+    "floating_ip_enabled": True,
+    "master_lb_enabled": False,
+}
+_CLUSTER: dict[str, Any] = {
+    "name": "cluster",
+    "labels": {},
+    "keypair": None,
+    "master_count": 1,
+    "node_count": 1,
+    "flavor_id": None,
+    "master_flavor_id": None,
+    "docker_volume_size": None,
+    "fixed_network": None,
+    "fixed_subnet": None,
+    "floating_ip_enabled": None,
+    "master_lb_enabled": None,
+}
+_NODEGROUP: dict[str, Any] = {
+    "name": None,
+    "role": "worker",
+    "node_count": 1,
+    "min_node_count": 0,
+    "max_node_count": None,
+    "flavor_id": None,
+    "image_id": None,
+    "docker_volume_size": None,
+    "labels": None,
+    "node_labels": {},
+    "node_taints": [],
+}
+#: Field -> its type in YAML, and the same in words; the others are text.
+_KINDS: dict[str, tuple[type, str]] = {
+    "cluster": (dict, "a mapping with the fields of a cluster"),
+    "nodegroups": (list, "a list of mappings with the fields of a nodegroup"),
+    "node_taints": (list, "a list of mappings with key, value and effect"),
+    **dict.fromkeys(
+        ("labels", "node_labels"), (dict, "a mapping of names to values")
+    ),
+    **dict.fromkeys(
+        ("floating_ip_enabled", "master_lb_enabled"), (bool, "true or false")
+    ),
+    **dict.fromkeys(
+        (
+            "apiserver_port",
+            "docker_volume_size",
+            "master_count",
+            "max_node_count",
+            "min_node_count",
+            "node_count",
+        ),
+        (int, "a whole number"),
+    ),
+}
+_TEXT = (str, "text, in quotes if YAML takes it for something else")
+#: Of a template, what a cluster that says nothing itself gets.
+_INHERITED = (
+    "docker_volume_size",
+    "fixed_network",
+    "fixed_subnet",
+    "flavor_id",
+    "floating_ip_enabled",
+    "master_flavor_id",
+    "master_lb_enabled",
+)
+#: The namespace in which names of sketches become UUIDs.
+_SPACE = uuid.UUID("6a0f2f1e-6d5a-4f5b-9d3a-0c6a3f1f7d52")
+
+
+def read(path: str, project_id: str) -> Any:
+    """Return the cluster that a file describes, as if it were Magnum's row.
+
+    :raises InvalidInput: the file can't be read, or has unknown fields, or
+        one of another type
+    """
+    content = _load(path)
+    for name in ("cluster", "nodegroups"):
+        _check(f"{path}: ", name, content.get(name))
+    wanted = content.pop("cluster", None) or {}
+    groups = content.pop("nodegroups", None) or []
+    template = types.SimpleNamespace(
+        **_filled(f"{path}: ", _TEMPLATE, content)
+    )
+    return cluster(
+        template,
+        _filled(f"{path}: cluster: ", _CLUSTER, wanted),
+        project_id,
+        [
+            _filled(f"{path}: nodegroup {number}: ", _NODEGROUP, each)
+            for number, each in enumerate(groups, 1)
+        ],
+    )
+
+
+def cluster(
+    template: Any,
+    wanted: Mapping[str, Any],
+    project_id: str,
+    groups: list[dict[str, Any]] | None = None,
+) -> Any:
+    """Return the row that Magnum would make of a template.
+
+    :param wanted: the fields of the cluster; None where nothing is given
+    :param groups: nodegroups beside the two default ones
+    """
+    fields = {**_CLUSTER, **wanted}
+    for name in _INHERITED:
+        if fields[name] is None:
+            fields[name] = getattr(template, name)
+    fields["keypair"] = fields["keypair"] or template.keypair_id
+    # As in Magnum, labels of the cluster replace the template's.
+    row = types.SimpleNamespace(
+        uuid=str(uuid.uuid5(_SPACE, str(fields["name"]))),
+        project_id=project_id,
+        user_id="",
+        cluster_template=template,
+        **fields,
+    )
+    row.nodegroups = [
+        _default(row, "master"),
+        _default(row, "worker"),
+        *(_group(row, each) for each in groups or []),
+    ]
+    return row
+
+
+def _default(row: Any, role: str) -> Any:
+    master = role == "master"
+    return _group(
+        row,
+        {
+            **_NODEGROUP,
+            "name": f"default-{role}",
+            "role": role,
+            "node_count": row.master_count if master else row.node_count,
+            "min_node_count": None,
+            "flavor_id": row.master_flavor_id if master else row.flavor_id,
+        },
+        default=True,
+    )
+
+
+def _group(row: Any, fields: dict[str, Any], default: bool = False) -> Any:
+    filled = {
+        **fields,
+        "flavor_id": fields["flavor_id"] or row.flavor_id,
+        "image_id": fields["image_id"] or row.cluster_template.image_id,
+        "labels": row.labels if fields["labels"] is None else fields["labels"],
+        "docker_volume_size": fields["docker_volume_size"]
+        or row.docker_volume_size,
+    }
+    return types.SimpleNamespace(
+        uuid=str(uuid.uuid5(_SPACE, f"{row.uuid}/{fields['name']}")),
+        is_default=default,
+        **filled,
+    )
+
+
+def _load(path: str) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(pathlib.Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise errors.InvalidInput(f"{path}: {error.strerror}") from error
+    except operator_files.YAML_ERRORS as error:
+        raise errors.InvalidInput(
+            f"{path}: no YAML in UTF-8: {error}"
+        ) from error
+    if not isinstance(content, dict):
+        raise errors.InvalidInput(
+            f"{path}: give the fields of a cluster template"
+        )
+    return content
+
+
+def _filled(
+    where: str, fields: Mapping[str, Any], given: Any
+) -> dict[str, Any]:
+    hint = f"known are {', '.join(sorted(fields))}"
+    if not isinstance(given, dict):
+        raise errors.InvalidInput(
+            f"{where}{errors.shown(given)} has no fields; {hint}"
+        )
+    if strange := sorted(map(str, set(given) - set(fields))):
+        raise errors.InvalidInput(f"{where}unknown field {strange[0]}; {hint}")
+    for name, value in given.items():
+        _check(where, name, value)
+    set_fields = {
+        name: each for name, each in given.items() if each is not None
+    }
+    filled = {**fields, **set_fields}
+    if filled["name"] is None:
+        raise errors.InvalidInput(f"{where}it has no name: give one")
+    for name in ("labels", "node_labels"):
+        if filled.get(name):
+            # Magnum keeps them as strings.
+            filled[name] = {str(k): str(v) for k, v in filled[name].items()}
+    return filled
+
+
+def _check(where: str, name: str, value: object) -> None:
+    """Refuse a value of another type than its field; None is not given."""
+    kind, allowed = _KINDS.get(name, _TEXT)
+    # In Python, true is a number as well.
+    fits = isinstance(value, kind) and (
+        isinstance(value, bool) == (kind is bool)
+    )
+    if name == "node_taints" and isinstance(value, list):
+        fits = all(isinstance(each, dict) for each in value)
+    if value is not None and not fits:
+        raise errors.InvalidInput(
+            f"{where}{name}={errors.shown(value)} is not allowed: give "
+            f"{allowed}"
+        )

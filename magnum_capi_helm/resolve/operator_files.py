@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Files and options of the operator for every cluster of this cloud.
+
+Values files are read when a cluster is created, upgraded or changed by
+``cluster apply``. The desired state stores the result, so a file that changes
+later does not reach a cluster through a resize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import functools
+import json
+import math
+import pathlib
+import re
+from typing import Any
+
+import certifi
+from magnum.conf import kubernetes
+from oslo_log import log
+import yaml
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.chart import overlays
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.features import audit
+from magnum_capi_helm.features import authentication
+from magnum_capi_helm.features import registries
+from magnum_capi_helm.features import template
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.helm import packages
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+
+LOG = log.getLogger(__name__)
+
+_POLICY = "keystone_auth_default_policy"
+_DEFAULT_POLICY = next(
+    each.default for each in kubernetes.kubernetes_opts if each.name == _POLICY
+)
+
+#: Characters of all CAs for the machines. They travel in Nova's user data,
+#: which has 64 KiB in base64 for everything.
+_CAS_LIMIT = 16 * 1024
+
+#: A name in a path on the machines.
+_CA_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+def site(cluster_labels: labels.Values) -> cluster_spec.Site:
+    """Return the operator's options that reach the values.
+
+    :param cluster_labels: decide whether a file is needed
+    :raises NotConfigured: a file that they name can't be read
+    """
+    options = conf.CONF.capi_helm
+    return cluster_spec.Site(
+        metadata=tuple(sorted(options.server_metadata.items())),
+        keystone_policy=(
+            _keystone_policy()
+            if cluster_labels[authentication.KEYSTONE]
+            else None
+        ),
+        registry_mirror=_registry_mirror(),
+        addon_repository=options.addon_repository or None,
+        registry_auth=_registry_auth(),
+        trusted_cas=trusted_cas(),
+        audit_policy=_audit_policy()
+        if cluster_labels[audit.ENABLED]
+        else None,
+    )
+
+
+def _audit_policy() -> str | None:
+    """Return the operator's audit policy, as JSON.
+
+    The API server does not start with anything else.
+    """
+    path = conf.CONF.capi_helm.audit_policy_file
+    if not path:
+        return None
+    origin = f"[capi_helm] audit_policy_file {path}"
+    policy = read_yaml(path, origin)
+    kind = (policy.get("apiVersion"), policy.get("kind"))
+    if kind != ("audit.k8s.io/v1", "Policy") or not policy.get("rules"):
+        raise errors.NotConfigured(
+            f"{origin}: must be a Policy of audit.k8s.io/v1 with rules"
+        )
+    return json.dumps(policy, indent=2)
+
+
+def _keystone_policy() -> str | None:
+    """Magnum's policy file of the Keystone webhook, as JSON in one line.
+
+    Magnum's default path may have no file; a path that the operator chose
+    must: without it, users would silently get other rights than meant.
+    """
+    path = conf.CONF.kubernetes[_POLICY]
+    if not path:
+        return None
+    try:
+        policy = json.loads(pathlib.Path(path).read_text("utf-8"))
+        if not isinstance(policy, list):
+            raise ValueError("a policy is a list of rules")
+        return json.dumps(policy)
+    except FileNotFoundError as error:
+        if path == _DEFAULT_POLICY:
+            return None
+        problem: Exception = error
+    except (OSError, ValueError) as error:
+        problem = error
+    raise errors.NotConfigured(
+        f"[kubernetes] {_POLICY}={path}: no JSON list of rules can be read "
+        f"there ({type(problem).__name__})"
+    ) from problem
+
+
+def _registry_mirror() -> str | None:
+    mirror = str(conf.CONF.capi_helm.registry_mirror)
+    if mirror and not registries.is_prefix(mirror):
+        raise errors.NotConfigured(
+            f"[capi_helm] registry_mirror={mirror}: give a registry such as "
+            "mirror.example.org:5000/all, without https://"
+        )
+    return mirror.rstrip("/") or None
+
+
+def _registry_auth() -> tuple[tuple[str, str, str], ...]:
+    """Host, user name and password of each registry."""
+    path = conf.CONF.capi_helm.registry_auth_file
+    if not path:
+        return ()
+    origin = f"[capi_helm] registry_auth_file {path}"
+    return tuple(
+        (host, *_login(entry, f"{origin}: {host}"))
+        for host, entry in sorted(read_yaml(path, origin).items())
+        if _is_host(host, origin)
+    )
+
+
+def _is_host(host: str, origin: str) -> bool:
+    if registries.is_registry(host):
+        return True
+    # May be a password in the wrong place: not shown.
+    raise errors.NotConfigured(
+        f"{origin}: a key is no registry: each must be host or host:port"
+    )
+
+
+def _login(entry: Any, origin: str) -> tuple[str, str]:
+    wanted = {"username", "password"}
+    if not isinstance(entry, dict) or set(entry) != wanted:
+        raise errors.NotConfigured(
+            f"{origin}: must be a mapping with username and password"
+        )
+    for key in sorted(wanted):
+        value = entry[key]
+        if not isinstance(value, str) or not value:
+            raise errors.NotConfigured(f"{origin}: {key} must be a text")
+        # The chart puts it between quotes as it is: containerd would not
+        # start.
+        if not value.isprintable() or set(value) & set('"\\'):
+            raise errors.NotConfigured(
+                f"{origin}: {key} has a character that containerd's "
+                "configuration can't hold: quote, backslash or control"
+            )
+    return entry["username"], entry["password"]
+
+
+def trusted_cas() -> tuple[tuple[str, str], ...]:
+    """Return the CAs for new machines: name and certificate.
+
+    :raises NotConfigured: a file that the options name can't be read
+    """
+    return _openstack_cas() + _trusted_cas()
+
+
+def _openstack_cas() -> tuple[tuple[str, str], ...]:
+    """CAs of [drivers] openstack_ca_file that not everybody trusts anyway.
+
+    Often that is the bundle of a whole distribution. One that stays too
+    large never kept a cluster from being made, and does not now.
+    """
+    path = conf.CONF.drivers.openstack_ca_file
+    if not path:
+        return ()
+    certificates = read_cas(path, f"[drivers] openstack_ca_file {path}")
+    own = [pem for pem in certificates if pem not in public_cas()]
+    if sum(map(len, own)) > _CAS_LIMIT:
+        LOG.warning(
+            "[drivers] openstack_ca_file %s: %d CAs are too many for user "
+            "data; machines trust none of them. Name those that they need "
+            "in [capi_helm] trusted_ca_files",
+            path,
+            len(own),
+        )
+        return ()
+    return tuple(_named("openstack", own))
+
+
+def _trusted_cas() -> tuple[tuple[str, str], ...]:
+    by_name: dict[str, str] = {}
+    for path in conf.CONF.capi_helm.trusted_ca_files:
+        origin = f"[capi_helm] trusted_ca_files {path}"
+        stem = pathlib.Path(path).stem
+        if not _CA_NAME.fullmatch(stem):
+            raise errors.NotConfigured(
+                f"{origin}: give it a name of letters, digits, - and _"
+            )
+        for name, pem in _named(stem, read_cas(path, origin)):
+            if by_name.setdefault(name, pem) != pem or name == "openstack":
+                raise errors.NotConfigured(
+                    f"{origin}: another one gives {name} as well; rename it"
+                )
+    if sum(map(len, by_name.values())) > _CAS_LIMIT:
+        raise errors.NotConfigured(
+            "[capi_helm] trusted_ca_files: larger than "
+            f"{_CAS_LIMIT // 1024} KiB together, too much for user data"
+        )
+    return tuple(by_name.items())
+
+
+def _named(name: str, pems: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield a name for each certificate: tools read only one from a file."""
+    if len(pems) == 1:
+        yield name, pems[0]
+    else:
+        for number, pem in enumerate(pems, 1):
+            yield f"{name}-{number}", pem
+
+
+#: Bytes of one file. All values of a cluster have to fit into one Secret.
+LIMIT = 256 * 1024
+
+_SUFFIX = ".yaml"
+#: Deeper is only what contains itself.
+_MAX_DEPTH = 64
+
+
+def complete(
+    rt: runtime.Runtime, cluster: cluster_spec.Cluster, built: topic.Values
+) -> topic.Values:
+    """Add the operator's values to those of the topics.
+
+    :param built: values that the topics made of the cluster
+    :raises InvalidInput: an overlay changes what it may not change
+    :raises NotConfigured: a file of the operator can't be read
+    """
+    return mirrored(rt, cluster.chart, apply_overlays(built, cluster.labels))
+
+
+def mirrored(
+    rt: runtime.Runtime, chart: cluster_spec.Chart, values: topic.Values
+) -> topic.Values:
+    """Take addons from the operator's repository, if there is one.
+
+    Another version of the chart may have more addons, so values that get
+    another chart need this again.
+
+    :raises ChartUnavailable: the chart's own values can't be read
+    """
+    url = conf.CONF.capi_helm.addon_repository
+    if not url:
+        return values
+    package = packages.read(rt.charts.ensure(chart))
+    return overlays.with_repository(values, package.values, url)
+
+
+def apply_overlays(
+    values: topic.Values, cluster_labels: labels.Values, *, again: bool = False
+) -> topic.Values:
+    """Lay the operator's files, then the profiles, over the values.
+
+    :param cluster_labels: the cluster's labels
+    :param again: the values had them, or former ones, before
+    :raises LabelError: there is no such profile
+    :raises NotConfigured: a file can't be read, or says what it must not
+    """
+    lay = overlays.again if again else overlays.apply
+    for path in conf.CONF.capi_helm.values_files:
+        origin = f"[capi_helm] values_files {path}"
+        values = lay(values, read_yaml(path, origin), origin)
+    if names := cluster_labels[template.PROFILE_NAMES]:
+        profiles = _profiles()
+        for name in names:
+            if name not in profiles:
+                raise cluster_labels.refused(
+                    template.PROFILE_NAMES, *_choice(list(profiles))
+                )
+            origin = f"values profile {name}"
+            overlay = read_yaml(profiles[name], origin)
+            values = lay(values, overlay, origin)
+    return values
+
+
+def read_yaml(path: str | pathlib.Path, origin: str) -> dict[str, Any]:
+    """Return the mapping of a YAML file, which JSON can represent.
+
+    :param origin: what the file is, for the message
+    :raises NotConfigured: it can't be read, or holds something else; never
+        with its content
+    """
+    try:
+        with open(path, "rb") as source:
+            text = source.read(LIMIT + 1)
+        if len(text) > LIMIT:
+            raise _Unusable(f"is larger than {LIMIT // 1024} KiB")
+        # Its loader is one of yaml's safe ones.
+        document = yaml.load(text.decode(), _Loader)  # noqa: S506  # nosec
+        _check_json(document, 0)
+    except OSError as error:
+        raise errors.NotConfigured(f"{origin}: {error.strerror}") from error
+    except _Unusable as error:
+        raise errors.NotConfigured(f"{origin}: {error}") from error
+    except YAML_ERRORS as error:
+        # Not chained: the texts of these quote the document.
+        raise errors.NotConfigured(
+            f"{origin}: is no YAML{_line_of(error)}"
+        ) from None
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise errors.NotConfigured(f"{origin}: must be a mapping")
+    return document
+
+
+def _profiles() -> dict[str, pathlib.Path]:
+    """Name -> file, of all that the operator has."""
+    directory = conf.CONF.capi_helm.values_profile_dir
+    if not directory:
+        return {}
+    try:
+        files = sorted(pathlib.Path(directory).iterdir())
+    except OSError as error:
+        raise errors.NotConfigured(
+            f"[capi_helm] values_profile_dir {directory}: {error.strerror}"
+        ) from error
+    return {
+        path.stem: path
+        for path in files
+        if path.suffix == _SUFFIX and template.is_profile_name(path.stem)
+    }
+
+
+def _choice(names: list[str]) -> tuple[str, str]:
+    """Return the allowed values in words, and the names of the profiles."""
+    if not names:
+        return "none, for the operator keeps no profiles", ""
+    return "names of the operator's profiles", f"they are {', '.join(names)}"
+
+
+class _Unusable(Exception):
+    """YAML all right, but no values."""
+
+
+#: What reading raises; for a tag such as !!bool whatever comes of its text.
+YAML_ERRORS = (
+    yaml.YAMLError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Load YAML as helm does: dates are text, and no key occurs twice."""
+
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict[Any, Any]:
+        keys = set()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in keys:
+                line = key.start_mark.line + 1
+                raise _Unusable(f"has a key in line {line} a second time")
+            keys.add(name)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [each for each in found if each[0] != "tag:yaml.org,2002:timestamp"]
+    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _line_of(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    return f" in line {mark.line + 1}" if mark else ""
+
+
+def _check_json(value: object, depth: int) -> None:
+    """Refuse what JSON has no word for; say what, without the value."""
+    if depth > _MAX_DEPTH:
+        raise _Unusable("is nested too deep")
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise _Unusable("has a key that is no text: quote it")
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            _check_json(each, depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise _Unusable("has a number that is not finite")
+    elif not isinstance(value, str | int | float | None):
+        raise _Unusable(f"has a {type(value).__name__}, which helm can't use")
+
+
+def read_cas(path: str, origin: str) -> list[str]:
+    """Return the certificates of a PEM file, without the text between them.
+
+    :param origin: names file and option, for the message
+    :raises NotConfigured: it can't be read, or has none
+    """
+    try:
+        return encoding.pem_certificates(
+            pathlib.Path(path).read_text("latin-1")
+        )
+    except OSError as error:
+        raise errors.NotConfigured(f"{origin}: {error.strerror}") from error
+    except ValueError as error:
+        raise errors.NotConfigured(
+            f"{origin}: holds no certificates in PEM"
+        ) from error
+
+
+@functools.lru_cache(maxsize=1)
+def public_cas() -> frozenset[str]:
+    """Return the CAs that every machine trusts: Mozilla's list."""
+    return frozenset(read_cas(certifi.where(), "certifi"))

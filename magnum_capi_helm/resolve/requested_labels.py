@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Labels and chart that a template, cluster or nodegroup requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import dataclasses
+from typing import Any
+
+from oslo_log import log
+
+from magnum_capi_helm import features
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.features import autoscaling
+from magnum_capi_helm.features import ignored
+from magnum_capi_helm.features import nodes
+from magnum_capi_helm.features import registries
+from magnum_capi_helm.features import template
+from magnum_capi_helm.helm import charts
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
+
+LOG = log.getLogger(__name__)
+
+
+def cluster_labels(
+    cluster: Any, own: Mapping[str, str] | None = None
+) -> labels.Values:
+    """Return the labels of a cluster, validated.
+
+    :param own: those that its user gave, of a cluster that was upgraded: its
+        row has copies of those of a former template as well
+    :raises LabelError: a value is not allowed
+    """
+    sources = labels.Sources(
+        template=cluster.cluster_template.labels or {},
+        cluster=(cluster.labels or {}) if own is None else own,
+    )
+    return labels.resolve(features.LABELS, sources, conf.label_defaults())
+
+
+def living_labels(
+    cluster: Any, own: Mapping[str, str] | None = None
+) -> labels.Values:
+    """Return the labels of a cluster that exists.
+
+    A value that is not allowed counts as missing: the user can't change it,
+    and 1.4.0 accepted and ignored it.
+
+    :param own: as for :func:`cluster_labels`
+    """
+    user_labels = (cluster.labels or {}) if own is None else own
+    sources = labels.Sources(
+        template=_allowed(cluster.cluster_template.labels or {}),
+        cluster=_allowed(user_labels),
+    )
+    values = labels.resolve(features.LABELS, sources, conf.label_defaults())
+    return values.lasting([each.name for each in features.LABELS])
+
+
+def own_labels(cluster: Any) -> dict[str, str]:
+    """Return the labels of a cluster that differ from its template.
+
+    As in :func:`living_labels`, a value that is not allowed counts as none.
+    The version of Kubernetes is never the cluster's own: it comes with the
+    image.
+    """
+    own = _own(cluster.labels, cluster.cluster_template.labels or {})
+    own.pop(nodes.KUBE_TAG.name, None)
+    return _allowed(own)
+
+
+def own_labels_of_group(cluster: Any, nodegroup: Any) -> dict[str, str]:
+    """Return the labels of a nodegroup that are no copies of its cluster's."""
+    return _own(getattr(nodegroup, "labels", None), cluster.labels or {})
+
+
+def own_minimum(cluster: Any, nodegroup: Any) -> int | None:
+    """Return the lower bound of a default worker that is no copy of a label.
+
+    Magnum copies ``min_node_count`` of a new cluster into its row, and does
+    so with no other bound.
+    """
+    minimum: int | None = nodegroup.min_node_count
+    text = (cluster.labels or {}).get(autoscaling.MINIMUM.name, "")
+    try:
+        return None if int(text) == minimum else minimum
+    except ValueError:
+        return minimum
+
+
+def _allowed(user_labels: Mapping[str, str]) -> dict[str, str]:
+    allowed = {}
+    for name, text in user_labels.items():
+        if problem := _problem(name, text):
+            # Not inside "except": oslo.log would append the exception again.
+            LOG.warning("ignored: %s", problem)
+        else:
+            allowed[name] = text
+    return allowed
+
+
+def _problem(name: str, text: str) -> str:
+    """Why a label has no such value; empty: it has, or there is no such."""
+    for label in features.LABELS:
+        if name in (label.name, *label.aliases):
+            try:
+                label.parse(text, name)
+            except errors.LabelError as error:
+                return str(error)
+    return ""
+
+
+def nodegroup_labels(
+    cluster: Any, cluster_values: labels.Values, nodegroup: Any
+) -> labels.Values:
+    """Return the labels of a nodegroup, with those of its cluster below them.
+
+    :param cluster: whose labels Magnum copied into those of the nodegroup
+    :param cluster_values: the labels of the cluster
+    :raises LabelError: a value is not allowed
+    """
+    own = own_labels_of_group(cluster, nodegroup)
+    return labels.narrowed(features.LABELS, cluster_values, own)
+
+
+def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
+    """Return what is said of labels that have no effect.
+
+    :param user_labels: those of a template, and of its cluster if it has one
+    :returns: by name of the label
+    """
+    texts = _without_effect(user_labels)
+    prefix = user_labels.get(registries.PREFIX.name)
+    mirrors = registries.MIRRORS.name
+    if (
+        prefix
+        and not user_labels.get(mirrors)
+        and not conf.label_defaults()[mirrors]
+        and not conf.CONF.capi_helm.registry_mirror
+    ):
+        text = registries.addons_elsewhere(prefix)
+        texts[registries.PREFIX.name] = text
+    return texts
+
+
+def _without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
+    """Return what is said of labels that this driver does not read."""
+    unknown = labels.find_unknown(features.LABELS, ignored.LABELS, user_labels)
+    return {
+        **{each.name: str(each) for each in unknown},
+        **labels.find_missed(ignored.LABELS, user_labels),
+    }
+
+
+def check_unknown(cluster: Any) -> None:
+    """Warn of labels of a new cluster that have no effect, or refuse them.
+
+    :raises InvalidInput: with ``[capi_helm] unknown_labels = reject``
+    """
+    template = cluster.cluster_template.labels or {}
+    own = _own(cluster.labels, template)
+    for text in labels.find_deprecated(features.LABELS, {*template, *own}):
+        LOG.warning("cluster %s: %s", cluster.uuid, text)
+    _refuse_or_warn(
+        cluster,
+        without_effect({**template, **own}).values(),
+        labels.find_misplaced(features.LABELS, own, labels.Scope.CLUSTER),
+    )
+
+
+def warn_unknown(cluster: Any) -> None:
+    """Log labels of a living cluster that have no effect."""
+    template = cluster.cluster_template.labels or {}
+    texts = without_effect({**template, **(cluster.labels or {})})
+    _warn(cluster, "; ".join(texts.values()))
+
+
+def check_unknown_of_template(cluster: Any) -> None:
+    """Check the labels of the template that a cluster moves to."""
+    user_labels = cluster.cluster_template.labels or {}
+    _refuse_or_warn(cluster, without_effect(user_labels).values())
+
+
+def check_unknown_of_group(cluster: Any, nodegroup: Any) -> None:
+    """Warn of labels of a new nodegroup that have no effect, or refuse them.
+
+    Labels of its cluster are not checked again: they can't be changed.
+
+    :raises InvalidInput: with ``[capi_helm] unknown_labels = reject``
+    """
+    template = cluster.cluster_template.labels or {}
+    own = _own(nodegroup.labels, template, cluster.labels or {})
+    _refuse_or_warn(
+        cluster,
+        _without_effect(own).values(),
+        labels.find_misplaced(features.LABELS, own, labels.Scope.NODEGROUP),
+    )
+
+
+def _own(
+    user_labels: Mapping[str, str] | None, *wider: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the labels that somebody gave in this place.
+
+    Magnum copies the template's into clusters and those into nodegroups.
+    """
+    return {
+        name: text
+        for name, text in (user_labels or {}).items()
+        if all(each.get(name) != text for each in wider)
+    }
+
+
+def _refuse_or_warn(cluster: Any, *found: Iterable[str]) -> None:
+    text = "; ".join(each for kind in found for each in kind)
+    if text and conf.CONF.capi_helm.unknown_labels == "reject":
+        raise errors.InvalidInput(text)
+    _warn(cluster, text)
+
+
+def _warn(cluster: Any, text: str) -> None:
+    if text:
+        LOG.warning("cluster %s: %s", cluster.uuid, text)
+
+
+def autoscales(cluster: Any) -> bool:
+    """Return whether the autoscaler may be on in an existing cluster.
+
+    A living cluster may carry labels that would be refused today: only this
+    one is read, and a value that is none counts as the operator's default.
+    After an upgrade the cluster's may be the copy of a former template's:
+    its machines say for sure.
+    """
+    label = autoscaling.ENABLED
+    default = bool(conf.label_defaults()[label.name])
+    texts = [
+        source[label.name]
+        for source in (cluster.labels, cluster.cluster_template.labels)
+        if label.name in (source or {})
+    ]
+    values = set()
+    for text in texts:
+        try:
+            values.add(label.parse(text))
+        except errors.LabelError:
+            values.add(default)
+    return True in values if values else default
+
+
+def configured_chart() -> cluster_spec.Chart:
+    """Return the chart that the operator configured."""
+    options = conf.CONF.capi_helm
+    return cluster_spec.Chart(
+        name=options.helm_chart_name,
+        version=options.default_helm_chart_version,
+        repository=options.helm_chart_repo,
+    )
+
+
+def default_chart() -> cluster_spec.Chart:
+    """Return the chart of a new cluster whose template chooses no version.
+
+    A chart that is configured by its path has its own version: helm ignores
+    the option there, as with 1.4.0.
+    """
+    configured = configured_chart()
+    version = charts.version_at(configured) or configured.version
+    return dataclasses.replace(configured, version=version)
+
+
+def wanted_chart(values: labels.Values) -> cluster_spec.Chart:
+    """Return the chart of a new cluster: the template's label may choose."""
+    if version := values[template.VERSION]:
+        return dataclasses.replace(configured_chart(), version=version)
+    return default_chart()

@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""When work for a release is due, and results that polls reuse.
+
+All of it is in the memory of one process and measured by its own clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+import contextlib
+import dataclasses
+import math
+import random
+import threading
+import time
+from typing import Generic, TypeAlias, TypeVar
+
+from oslo_log import log
+
+from magnum_capi_helm.kubernetes import location
+
+LOG = log.getLogger(__name__)
+
+Scope: TypeAlias = location.Scope
+T = TypeVar("T")
+
+
+class Backoff:
+    """Pauses between tries of something that keeps failing.
+
+    :param clock: monotonic seconds
+    """
+
+    _FIRST = 10.0
+    _LONGEST = 300.0
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        #: Release -> end of its pause, length of its pause.
+        self._pauses: dict[Scope, tuple[float, float]] = {}
+
+    def is_over(self, scope: Scope) -> bool:
+        """Return whether the pause after the last failure is over."""
+        return self._clock() >= self._pauses.get(scope, (0.0, 0.0))[0]
+
+    def record_failure(self, scope: Scope) -> None:
+        """Begin a pause, twice as long as the one before."""
+        _, before = self._pauses.get(scope, (0.0, self._FIRST / 2))
+        pause = min(before * 2, self._LONGEST)
+        self._pauses[scope] = (self._clock() + pause, pause)
+
+    def clear(self, scope: Scope) -> None:
+        """Forget the failures of a release."""
+        self._pauses.pop(scope, None)
+
+
+class AgeTracker:
+    """Tracks for how long a property of a release has been the same.
+
+    :param clock: monotonic seconds
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since: dict[Scope, tuple[object, float]] = {}
+
+    def age(self, scope: Scope, value: object) -> float:
+        """Return the seconds since the property got this value."""
+        now = self._clock()
+        before, since = self._since.get(scope, (None, now))
+        if scope not in self._since or before != value:
+            self._since[scope] = (value, now)
+            return 0.0
+        return now - since
+
+
+class Schedule:
+    """When a periodic check of a release is due.
+
+    :param clock: monotonic seconds
+    :param spread: a number from 0 to 1, for the first check: a conductor
+        that starts does not check all releases at once
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[], float] = random.random,
+    ) -> None:
+        self._clock = clock
+        self._spread = spread
+        self._due: dict[Scope, float] = {}
+
+    def is_due(self, scope: Scope, interval: float) -> bool:
+        """Return whether it is due; the first one is within ``interval``."""
+        first = self._clock() + self._spread() * interval
+        return self._clock() >= self._due.setdefault(scope, first)
+
+    def set_due(self, scope: Scope, seconds: float) -> None:
+        """Make the check due in so many seconds; 0: at once."""
+        self._due[scope] = self._clock() + seconds
+
+
+class ExpiringLock:
+    """A lock that one release holds at a time, for a limited time.
+
+    :param seconds: after which another release gets it: the work of its
+        holder may have died
+    :param clock: monotonic seconds
+    """
+
+    def __init__(
+        self, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._holder: Scope | None = None
+        self._until = 0.0
+
+    def acquire(self, scope: Scope) -> bool:
+        """Take the lock if it is free; return whether it was."""
+        with self._lock:
+            now = self._clock()
+            if self._holder is not None and now < self._until:
+                return False
+            self._holder, self._until = scope, now + self._seconds
+            return True
+
+    def release(self, scope: Scope) -> None:
+        """Give the lock back if that release holds it."""
+        with self._lock:
+            if self._holder == scope:
+                self._holder = None
+
+
+class BoundedSlots:
+    """Lets a few threads compute at a time.
+
+    Python runs one thread at a time: fifty that compute leave next to no time
+    to a thread that answers a user. A thread that waited long enough goes on
+    without a slot, since the others may be waiting for a server.
+
+    :param slots: threads at a time
+    :param patience: seconds that a thread waits for a slot
+    """
+
+    def __init__(self, slots: int, patience: float) -> None:
+        self._free = threading.Semaphore(slots)
+        self._patience = patience
+
+    @contextlib.contextmanager
+    def slot(self) -> Iterator[None]:
+        """Wait for a slot and keep it in the block."""
+        acquired = self._free.acquire(timeout=self._patience)
+        try:
+            yield
+        finally:
+            if acquired:
+                self._free.release()
+
+
+class PollCache(Generic[T]):
+    """Results of polls, by release, while nothing has changed.
+
+    Most polls have the result of the poll before. While neither an object nor
+    the cluster's row has changed, there is nothing to judge, to read from the
+    database or to write. Entries expire: rows of nodegroups may have changed,
+    and some verdicts depend on the time.
+
+    :param seconds: average life of an entry; those of many clusters do not
+        expire together
+    :param clock: monotonic seconds
+    :param spread: a number from 0 to 1
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[], float] = random.random,
+    ) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._spread = spread
+        self._lock = threading.Lock()
+        self._entries: dict[Scope, tuple[Hashable, float, T]] = {}
+        self._next_sweep = 0.0
+
+    def get(self, scope: Scope, version: Hashable) -> T | None:
+        """Return the result for this version of the facts, or None."""
+        entry = self._entries.get(scope)
+        if entry is None or entry[0] != version or self._clock() >= entry[1]:
+            return None
+        return entry[2]
+
+    def has(self, scope: Scope) -> bool:
+        """Return whether there is an entry for a release."""
+        return scope in self._entries
+
+    def put(
+        self,
+        scope: Scope,
+        version: Hashable,
+        result: T,
+        at_most: float = math.inf,
+    ) -> None:
+        """Keep a result.
+
+        :param at_most: seconds after which time alone changes the result
+        """
+        now = self._clock()
+        seconds = min(self._seconds * (0.5 + self._spread()), at_most)
+        with self._lock:
+            self._entries[scope] = (version, now + seconds, result)
+            if now >= self._next_sweep:
+                self._next_sweep = now + self._seconds
+                self._entries = {
+                    scope: entry
+                    for scope, entry in self._entries.items()
+                    if now < entry[1]
+                }
+
+    def forget(self, scope: Scope) -> None:
+        """Drop the result: this process is about to change the release."""
+        with self._lock:
+            self._entries.pop(scope, None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """The result of a background job.
+
+    :param again: seconds until the job is due again
+    :param pending: whether work is left; None: as before
+    """
+
+    again: float
+    pending: bool | None = None
+
+
+Job: TypeAlias = Callable[[], Outcome]
+
+
+@dataclasses.dataclass
+class _JobState:
+    """When the job of a release is due.
+
+    :param state: the job is due at once when this changes
+    :param requested: when a poll last requested it
+    """
+
+    state: Hashable
+    due: float
+    requested: float
+    pending: bool = False
+    problem: str = ""
+
+
+def _start_thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="delivery", daemon=True).start()
+
+
+class BackgroundJobs:
+    """One job for each release, run beside the polls in one thread.
+
+    A poll requests a job for its cluster. When the job is due, the thread
+    runs it; the poll does not wait. A job stores itself what must survive a
+    restart.
+
+    :param clock: monotonic seconds
+    :param spread: a number from 0 to 1
+    :param start: runs a function in a thread
+    :param wall: seconds since 1970
+    """
+
+    #: Seconds within which a process that starts runs the job of each
+    #: release: another process may have left work.
+    _FIRST = 300.0
+    #: Seconds until a job that raised runs again.
+    _AFTER_ERROR = 300.0
+    #: Seconds after which a release that no poll mentions is forgotten.
+    _FORGOTTEN = 7200.0
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[], float] = random.random,
+        start: Callable[[Callable[[], None]], None] = _start_thread,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._clock = clock
+        self.spread = spread
+        self.wall = wall
+        self._start = start
+        self._lock = threading.Lock()
+        self._states: dict[Scope, _JobState] = {}
+        self._due_jobs: dict[Scope, Job] = {}
+        self._running = False
+        self._next_sweep = 0.0
+        #: Pauses of the server that all jobs need.
+        self.server = Backoff(clock)
+
+    def request(
+        self, scope: Scope, state: Hashable, job: Job, *, now: bool = False
+    ) -> None:
+        """Run a job if it is due. Returns at once.
+
+        :param state: the job is due when it differs from the last request's
+        :param now: the job is due
+        """
+        with self._lock:
+            moment = self._clock()
+            self._drop_old(moment)
+            job_state = self._states.get(scope)
+            if job_state is None:
+                due = moment + self.spread() * self._FIRST
+                job_state = _JobState(state, due, moment)
+                self._states[scope] = job_state
+            job_state.requested = moment
+            if now or job_state.state != state:
+                job_state.state, job_state.due = state, moment
+            if moment >= job_state.due:
+                # The newest job of a release: an older one has older facts.
+                self._due_jobs[scope] = job
+            if self._running or not self._due_jobs:
+                return
+            self._running = True
+        try:
+            self._start(self._work)
+        except RuntimeError:
+            # The process can't start more threads: the next poll tries again.
+            with self._lock:
+                self._running = False
+
+    def forget(self, scope: Scope) -> None:
+        """Drop a release that is gone."""
+        with self._lock:
+            self._states.pop(scope, None)
+            self._due_jobs.pop(scope, None)
+
+    def pending(self) -> int | None:
+        """Return how many releases have work left; None: none was read."""
+        with self._lock:
+            if not self._states:
+                return None
+            return sum(each.pending for each in self._states.values())
+
+    def is_new_problem(self, scope: Scope, problem: str) -> bool:
+        """Record a problem; return whether it differs from the last one.
+
+        :param problem: empty: there is none any more
+        """
+        with self._lock:
+            job_state = self._states.get(scope)
+            if job_state is None:
+                return bool(problem)
+            before, job_state.problem = job_state.problem, problem
+            return problem != before
+
+    def _work(self) -> None:
+        """Run the jobs that are due until none is left."""
+        try:
+            while (taken := self._take()) is not None:
+                scope, job = taken
+                self._reschedule(scope, self._run(scope, job))
+        except BaseException:
+            # The process ends, or a test says so.
+            self._running = False
+            raise
+
+    def _take(self) -> tuple[Scope, Job] | None:
+        with self._lock:
+            if not self._due_jobs:
+                self._running = False
+                return None
+            scope = next(iter(self._due_jobs))
+            if job_state := self._states.get(scope):
+                job_state.due = math.inf
+            return scope, self._due_jobs.pop(scope)
+
+    def _run(self, scope: Scope, job: Job) -> Outcome:
+        """Run a job; an error of any kind delays no other job."""
+        try:
+            return job()
+        except Exception as error:
+            # The text of an unexpected error may quote a secret.
+            why = type(error).__name__
+        LOG.error("The delivery of %s broke off: %s", scope[1], why)
+        return Outcome(self._AFTER_ERROR, pending=True)
+
+    def _reschedule(self, scope: Scope, outcome: Outcome) -> None:
+        with self._lock:
+            job_state = self._states.get(scope)
+            if job_state is None:
+                return
+            if outcome.pending is not None:
+                job_state.pending = outcome.pending
+            # Unless a poll made it due again meanwhile.
+            if job_state.due == math.inf:
+                job_state.due = self._clock() + outcome.again
+
+    def _drop_old(self, now: float) -> None:
+        if now < self._next_sweep:
+            return
+        self._next_sweep = now + self._FORGOTTEN
+        for scope, job_state in list(self._states.items()):
+            if now - job_state.requested >= self._FORGOTTEN:
+                del self._states[scope]

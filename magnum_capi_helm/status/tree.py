@@ -1,0 +1,484 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A cluster as a tree of its parts, for ``describe``.
+
+The tree shows which part is ready, which is not, and why. The reasons are
+those of the verdict and of the health.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+import enum
+from typing import Any
+
+from magnum_capi_helm.model import names
+from magnum_capi_helm.status import cluster as cluster_status
+from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import health
+from magnum_capi_helm.status import messages
+from magnum_capi_helm.status import nodegroup
+from magnum_capi_helm.status import view
+
+
+class State(enum.Enum):
+    """The state of a part as a word; the worst comes last."""
+
+    #: Neither ready nor not ready, such as a Lease.
+    NONE = ""
+    READY = "ready"
+    UNKNOWN = "unknown"
+    NOT_READY = "not ready"
+
+
+_ORDER = list(State)
+
+
+@dataclasses.dataclass(frozen=True)
+class Branch:
+    """A part of a cluster, and its parts.
+
+    :param kind: a kind of Kubernetes, or a word
+    :param state: its own, without its parts
+    :param note: more about it, such as an address
+    :param reason: why it is not ready
+    """
+
+    kind: str
+    name: str = ""
+    state: State = State.NONE
+    note: str = ""
+    reason: str = ""
+    children: tuple[Branch, ...] = ()
+
+    @property
+    def well(self) -> bool:
+        """Return whether it and each of its parts is ready."""
+        return worst_state(self.walk()) in (State.NONE, State.READY)
+
+    def walk(self) -> Iterator[Branch]:
+        """Yield the part and all parts below it."""
+        yield self
+        for each in self.children:
+            yield from each.walk()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the tree for programs, with empty fields."""
+        return {
+            **dataclasses.asdict(self),
+            "state": self.state.value,
+            "children": [each.as_dict() for each in self.children],
+        }
+
+
+def grow(
+    kind: str,
+    name: str,
+    reason: str,
+    note: str = "",
+    parts: Iterable[Branch] = (),
+) -> Branch:
+    """Return a branch that is ready unless there is a reason.
+
+    The lowest part that is not ready shows a reason; parts above it do not.
+    """
+    children = tuple(parts)
+    state = State.NOT_READY if reason else State.READY
+    if worst_state(children) is State.NOT_READY:
+        reason = ""
+    return Branch(kind, name, state, note, reason, children)
+
+
+def collapse_healthy(branch: Branch) -> Branch:
+    """Return the tree without the parts of healthy branches."""
+    children = tuple(
+        dataclasses.replace(each, children=())
+        if each.well
+        else collapse_healthy(each)
+        for each in branch.children
+    )
+    return dataclasses.replace(branch, children=children)
+
+
+def worst_state(branches: Iterable[Branch]) -> State:
+    """Return the worst of the branches' own states."""
+    states = [each.state for each in branches]
+    return max(states, key=_ORDER.index, default=State.NONE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """Facts about a cluster that its objects do not have.
+
+    :param status: Magnum's
+    :param reason: Magnum's status_reason
+    :param health: Magnum's health_status
+    :param chart: its version; empty: unknown
+    :param lease: its holder, in a few words
+    :param credential: why the application credential does not work; empty:
+        it does; None: unknown
+    """
+
+    name: str
+    status: str
+    reason: str = ""
+    health: str = ""
+    chart: str = ""
+    lease: str = ""
+    credential: str | None = ""
+
+    @property
+    def note(self) -> str:
+        """Status and health, as the note of the cluster's branch."""
+        return ", ".join(filter(None, (self.status, self.health)))
+
+
+def cluster_without_release(facts: Facts) -> Branch:
+    """Return the tree of a cluster for which no object was ever made."""
+    reason = facts.reason or "nothing was made for it"
+    return Branch("cluster", facts.name, State.NOT_READY, facts.note, reason)
+
+
+def cluster_tree(
+    facts: Facts,
+    objects: view.View,
+    expected: cluster_status.Expected,
+    verdict: cluster_status.Verdict,
+    now: float,
+) -> Branch:
+    """Return the tree of a cluster.
+
+    :param objects: with those above and below Cluster API
+    :param now: seconds since 1970
+    """
+    children = (
+        _release(objects, facts),
+        _cluster(objects, expected, view.Clock(now)),
+        Branch("Lease", objects.release, note=facts.lease),
+        _credential(objects, facts),
+    )
+    reason = _root_reason(facts, verdict)
+    state = State.NOT_READY if reason else worst_state(children)
+    return Branch("cluster", facts.name, state, facts.note, reason, children)
+
+
+def _root_reason(facts: Facts, verdict: cluster_status.Verdict) -> str:
+    """Return Magnum's reason of an ended operation, else the verdict's."""
+    if facts.status.startswith("DELETE"):
+        return facts.reason or "being deleted"
+    if facts.status.endswith("_FAILED"):
+        return facts.reason or verdict.reason or "it failed"
+    if verdict.complete and not facts.status.endswith("_COMPLETE"):
+        return "it is complete: the next poll writes that down"
+    return verdict.reason
+
+
+def _release(objects: view.View, facts: Facts) -> Branch:
+    notes = []
+    if newest := objects.newest:
+        notes.append(f"revision {newest.version} {newest.status}")
+    if facts.chart:
+        notes.append(f"chart {facts.chart}")
+    reason = cluster_status.release_reason(objects)
+    return grow("helm release", objects.release, reason, ", ".join(notes))
+
+
+def _credential(objects: view.View, facts: Facts) -> Branch:
+    name = names.credentials(objects.release)
+    if facts.credential is None:
+        return Branch(
+            "credential",
+            name,
+            State.UNKNOWN,
+            reason="Keystone, or the management cluster, does not say",
+        )
+    return grow("credential", name, facts.credential)
+
+
+def _cluster(
+    objects: view.View, expected: cluster_status.Expected, clock: view.Clock
+) -> Branch:
+    stopped = cluster_status.stopped_reason(objects)
+    branch = grow(
+        "Cluster",
+        objects.release,
+        stopped or cluster_status.unavailable_reason(objects),
+        health.api_address(objects.cluster) or "",
+        (
+            *_infrastructure(objects),
+            *_groups(objects, expected),
+            *_addons(objects, expected, clock),
+        ),
+    )
+    # No machine knows that its API can't be reached, or of a pause.
+    reason = stopped or health.unreachable_reason(objects, clock)
+    return dataclasses.replace(branch, reason=reason or branch.reason)
+
+
+def _infrastructure(objects: view.View) -> Iterator[Branch]:
+    obj = objects.infrastructure
+    if obj is None and objects.cluster is None:
+        return
+    reason = messages.infrastructure_error(obj)
+    if not reason and not messages.is_provisioned(obj):
+        reason = "not provisioned yet" if obj else "not created yet"
+    name = view.name_of(obj or {}) or objects.release
+    yield grow("OpenStackCluster", name, reason)
+
+
+def _groups(
+    objects: view.View, expected: cluster_status.Expected
+) -> Iterator[Branch]:
+    """Yield the groups of Magnum's rows, then others that have objects."""
+    rows = expected.rows
+    autoscaled = objects.autoscaled()
+    counts = {
+        each.chart_name: None if each.chart_name in autoscaled else each.count
+        for each in rows.workers
+    }
+    magnum_names = {
+        each.chart_name: each.name
+        for each in (*rows.workers, *rows.leaving)
+        if not each.control_plane
+    }
+    master = rows.master
+    yield grow(
+        "KubeadmControlPlane",
+        names.control_plane(objects.release),
+        nodegroup.control_plane_reason(
+            objects.control_plane,
+            master.count if master else None,
+            expected.required,
+        ),
+        _group_note(objects.control_plane, master.name if master else ""),
+        _machines(objects, objects.control_plane_machines()),
+    )
+    for name in (*counts, *sorted(objects.group_names() - counts.keys())):
+        obj = objects.deployment(name)
+        yield grow(
+            "MachineDeployment",
+            names.machine_deployment(objects.release, name),
+            nodegroup.worker_reason(obj, counts.get(name)),
+            _group_note(obj, magnum_names.get(name, "")),
+            _machines(objects, objects.machines_of(name)),
+        )
+
+
+def _group_note(obj: view.Object | None, magnum_name: str) -> str:
+    """Return Magnum's name of a group, and its count of machines."""
+    note = "no nodegroup of Magnum's"
+    if magnum_name:
+        note = f"nodegroup {magnum_name}"
+    if obj is None:
+        return note
+    numbers = nodegroup.replicas(obj)
+    return f"{note}, {numbers.ready} of {numbers.wanted} ready"
+
+
+def _addons(
+    objects: view.View, expected: cluster_status.Expected, clock: view.Clock
+) -> Iterator[Branch]:
+    """Yield a branch with all addons, unless there are none."""
+    live = set(map(view.name_of, objects.addons))
+    addons = [
+        grow(
+            str(each.get("kind") or "addon"),
+            view.name_of(each),
+            cluster_status.addon_reason(each, objects.newest, clock),
+        )
+        for each in objects.addons
+    ]
+    addons += [
+        grow("addon", each, "not created yet")
+        for each in expected.addons - live
+    ]
+    if not addons:
+        return
+    addons.sort(key=lambda each: each.name)
+    deployed = sum(each.state is State.READY for each in addons)
+    yield Branch(
+        "addons",
+        state=worst_state(addons),
+        note=f"{deployed} of {len(addons)} deployed",
+        children=tuple(addons),
+    )
+
+
+def _machines(
+    objects: view.View, machines: Sequence[view.Object]
+) -> Iterator[Branch]:
+    """Yield the machines; the oldest come first."""
+    for machine in sorted(
+        machines, key=lambda each: (view.created_at(each), view.name_of(each))
+    ):
+        parts = (_server(objects, machine), _node(machine))
+        yield grow(
+            "Machine",
+            view.name_of(machine),
+            _machine_reason(objects, machine),
+            _machine_note(machine),
+            filter(None, parts),
+        )
+
+
+def _machine_reason(objects: view.View, machine: view.Object) -> str:
+    """Return a machine's error, else what Cluster API waits for."""
+    error = messages.deletion_reason(machine, objects)
+    if view.deleting(machine):
+        return f"being deleted: {error}" if error else "being deleted"
+    condition = conditions.merged(machine).get("Ready")
+    if error or (condition is not None and condition.well):
+        return error
+    message = _message(condition)
+    if message and not view.spec_of(machine).get("providerID"):
+        # Cluster API also lists what depends on a server.
+        return f"no server yet: {message.partition('; ')[0]}"
+    phase = view.status_of(machine).get("phase")
+    return message or str(
+        phase or "Cluster API has not said anything of it yet"
+    )
+
+
+def _machine_note(machine: view.Object) -> str:
+    """Return a machine's address, server and Kubernetes version."""
+    server = str(view.spec_of(machine).get("providerID") or "")
+    notes = [
+        *nodegroup.addresses([machine]),
+        f"server {server.rpartition('/')[2]}" if server else "",
+        nodegroup.version([machine]) or "",
+    ]
+    return ", ".join(filter(None, notes))
+
+
+def _message(condition: conditions.Condition | None) -> str:
+    if condition is None:
+        return ""
+    return messages.plain(condition.message) or condition.reason
+
+
+def _server(objects: view.View, machine: view.Object) -> Branch | None:
+    """Return the server; one that starts is neither ready nor not ready."""
+    server = objects.server(machine)
+    if server is None:
+        return None
+    status = view.status_of(server)
+    error = messages.server_error(server, objects.fault(server))
+    state = str(status.get("instanceState") or "")
+    branch = grow("OpenStackServer", view.name_of(server), error, state)
+    if error or status.get("ready"):
+        return branch
+    return dataclasses.replace(branch, state=State.NONE)
+
+
+def _node(machine: view.Object) -> Branch | None:
+    if not view.status_of(machine).get("nodeRef"):
+        return None
+    name = health.node_name(machine)
+    condition = health.node_condition(machine)
+    if condition is None or not (condition.well or condition.bad):
+        reason = _message(condition) or "Cluster API does not see it"
+        return Branch("Node", name, State.UNKNOWN, reason=reason)
+    if condition.well:
+        return grow("Node", name, "")
+    return grow("Node", name, _message(condition) or "not ready")
+
+
+def openstack_resources(namespace: str, objects: view.View) -> Branch:
+    """Return the OpenStack resources that Cluster API's objects name.
+
+    An operator deletes them by hand, in this order, if Cluster API cannot log
+    in. Fields and names are those of cluster-api-provider-openstack 0.14.6
+    (``pkg/cloud/services``). A network, router or security group of another
+    name belongs to the user.
+
+    :param namespace: of Cluster API's objects
+    """
+    resource = f"{namespace}-{objects.release}"
+    children = (*_server_resources(objects), *_network(objects, resource))
+    note = "Cluster API's objects name nothing in it"
+    if children:
+        note = "what Cluster API's objects name, to be deleted in this order"
+    return Branch("OpenStack", note=note, children=children)
+
+
+def _server_resources(objects: view.View) -> Iterator[Branch]:
+    """Yield servers, then their ports, then volumes of missing servers.
+
+    Nova deletes the volumes of a server with it. It does not delete ports
+    that were made before the server.
+    """
+    names_of_servers = set(map(view.name_of, objects.servers))
+    older = [
+        each
+        for each in objects.infra_machines
+        if view.name_of(each) not in names_of_servers
+    ]
+    for each in (*objects.servers, *older):
+        if instance := view.status_of(each).get("instanceID"):
+            yield Branch("server", view.name_of(each), note=str(instance))
+    for each in objects.servers:
+        resources = view.status_of(each).get("resources") or {}
+        for port in resources.get("ports") or ():
+            yield Branch("port", str(port["id"]))
+    for each in objects.servers:
+        if not view.status_of(each).get("instanceID"):
+            yield from _volumes(each)
+
+
+def _volumes(server: view.Object) -> Iterator[Branch]:
+    """Yield volumes that may exist for a server that has no id, by name."""
+    spec = view.spec_of(server)
+    suffixes = ["root"] if spec.get("rootVolume") else []
+    suffixes += [
+        str(each["name"])
+        for each in spec.get("additionalBlockDevices") or ()
+        if (each.get("storage") or {}).get("type") == "Volume"
+    ]
+    for suffix in suffixes:
+        yield Branch("volume", f"{view.name_of(server)}-{suffix}")
+
+
+def _network(objects: view.View, resource: str) -> Iterator[Branch]:
+    """Yield load balancer, floating IP, router, subnets, network, groups.
+
+    :param resource: a part of all their names
+    """
+    obj = objects.infrastructure or {}
+    status = view.status_of(obj)
+    balancer = status.get("apiServerLoadBalancer") or {}
+    network = status.get("network") or {}
+    own_name = f"k8s-clusterapi-cluster-{resource}"
+    if balancer.get("id"):
+        yield _resource("load balancer", balancer)
+    if address := _floating_ip(view.spec_of(obj), balancer):
+        yield Branch("floating IP", address)
+    for kind, each in (
+        ("router", status.get("router") or {}),
+        *(("subnet", each) for each in network.get("subnets") or ()),
+        ("network", network),
+    ):
+        if each.get("name") == own_name:
+            yield _resource(kind, each)
+    for role in ("controlPlane", "worker", "bastion"):
+        group = status.get(f"{role}SecurityGroup") or {}
+        if group.get("name", "").startswith(f"k8s-cluster-{resource}-"):
+            yield _resource("security group", group)
+
+
+def _floating_ip(spec: view.Object, balancer: view.Object) -> str:
+    """Return the API's floating IP, unless the user brought it.
+
+    Without a load balancer the endpoint is that of a control plane machine.
+    """
+    if spec.get("apiServerFloatingIP") or spec.get(
+        "disableAPIServerFloatingIP"
+    ):
+        return ""
+    endpoint = spec.get("controlPlaneEndpoint") or {}
+    return str(balancer.get("ip") or endpoint.get("host") or "")
+
+
+def _resource(kind: str, resource: view.Object) -> Branch:
+    name, id_ = str(resource.get("name", "")), str(resource["id"])
+    return Branch(kind, name, note=id_)

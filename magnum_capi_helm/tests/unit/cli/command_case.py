@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What tests of the operator's commands start with."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import pathlib
+import tempfile
+import types
+from typing import Any
+
+import fixtures
+from magnum import objects
+from magnum.db.sqlalchemy import models
+from oslotest import base
+import sqlalchemy
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.config import options
+from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
+
+
+@functools.cache
+def _empty_database() -> bytes:
+    """Return a SQLite file with Magnum's tables."""
+    with tempfile.NamedTemporaryFile() as file:
+        engine = sqlalchemy.create_engine(f"sqlite:///{file.name}")
+        models.Base.metadata.create_all(engine)
+        engine.dispose()
+        return pathlib.Path(file.name).read_bytes()
+
+
+def with_magnum(case: Any) -> pathlib.Path:
+    """Let a configuration file, and a SQLite file with empty tables, be there.
+
+    Magnum's own list of templates is replaced: Magnum keeps its first
+    connection, to the file of the first test, as long as the process lives.
+
+    :param case: has called ``flows.configure``, which resets the options
+    :returns: the SQLite file
+    """
+    home = pathlib.Path(case.useFixture(fixtures.TempDir()).path)
+    file, path = home / "magnum.conf", home / "magnum.sqlite"
+    file.write_text("")
+    conf.CONF([], project="magnum", default_config_files=[str(file)])
+    path.write_bytes(_empty_database())
+    templates = fixtures.MockPatchObject(
+        objects.ClusterTemplate, "list", lambda _: []
+    )
+    case.useFixture(templates)
+    conf.CONF.set_override("connection", f"sqlite:///{path}", "database")
+    return path
+
+
+def template(name: str, **fields: Any) -> Any:
+    """Return a cluster template of this driver, with other fields."""
+    return types.SimpleNamespace(
+        **{
+            "name": name,
+            "coe": "kubernetes",
+            "server_type": "vm",
+            "cluster_distro": "ubuntu",
+            "driver": "k8s_capi_helm_v1",
+            "labels": {},
+            **fields,
+        }
+    )
+
+
+class CommandCase(base.BaseTestCase):
+    """Commands on fakes, and on Magnum's real configuration code."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack = flows.configure(self)
+        self.store = pathlib.Path(conf.CONF.capi_helm.chart_store)
+        self.plane = plane.Plane(str(self.store))
+        flows.install(self, self.plane.runtime())
+        self.database = with_magnum(self)
+        self.out = io.StringIO()
+        self.err = io.StringIO()
+
+    def run_command(self, kind: type, *argv: str) -> int:
+        """Run one command as the application would."""
+        app = main.Application()
+        app.stdout, app.stderr = self.out, self.err
+        command = kind(app, None)
+        options = command.get_parser("test").parse_args(list(argv))
+        return int(command.run(options) or 0)
+
+    def states(self) -> dict[str, str]:
+        """What ``check -f json`` printed: state by check.
+
+        Versions have tests of their own (``test_check_versions.py``).
+        """
+        return {
+            row["Check"]: row["State"]
+            for row in json.loads(self.out.getvalue())
+            if not row["Check"].endswith("version")
+        }
+
+    def printed(self) -> str:
+        """What came out."""
+        return self.out.getvalue()
+
+    def several(self) -> dict[str, plane.Plane]:
+        """Two management clusters, b for one project's gpu templates."""
+        several: dict[str, dict[str, Any]] = {
+            "a": {},
+            "b": {"projects": ["p1"], "only_labelled": True},
+        }
+        conf.CONF.set_override("management_clusters", ["a", "b"], "capi_helm")
+        for name, chosen in several.items():
+            group = f"capi_helm_management_{name}"
+            conf.CONF.register_opts(
+                options.MANAGEMENT_CLUSTER_OPTIONS, group=group
+            )
+            chosen["kubeconfig_file"] = f"/kube/{name}"
+            for option, value in chosen.items():
+                conf.CONF.set_override(option, value, group)
+        runtime.reset()
+        planes = {
+            home.name: plane.Plane(str(self.store), home)
+            for home in runtime.configured()
+        }
+        for each in planes.values():
+            runtime.use(each.runtime())
+        return planes

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What tests of ``describe`` start with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import io
+
+from magnum_capi_helm.cli import describe
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+#: With R in the place of the release.
+WELL = """\
+cluster web (CREATE_COMPLETE, HEALTHY): ready
+├── helm release R (revision 1 deployed, chart 0.27.0): ready
+├── Cluster R (https://203.0.113.10:6443): ready
+│   ├── OpenStackCluster R: ready
+│   ├── KubeadmControlPlane R-control-plane (nodegroup default-master, 1 of 1 \
+ready): ready
+│   │   └── Machine R-control-plane-m0 (192.168.3.10, server \
+server-R-control-plane-m0): ready
+│   │       └── Node R-control-plane-m0: ready
+│   ├── MachineDeployment R-default-worker (nodegroup default-worker, 2 of 2 \
+ready): ready
+│   │   ├── Machine R-default-worker-m0 (192.168.3.11, server \
+server-R-default-worker-m0): ready
+│   │   │   └── Node R-default-worker-m0: ready
+│   │   └── Machine R-default-worker-m1 (192.168.3.12, server \
+server-R-default-worker-m1): ready
+│   │       └── Node R-default-worker-m1: ready
+│   └── addons (4 of 4 deployed): ready
+│       ├── HelmRelease R-ccm-openstack: ready
+│       ├── Manifests R-cloud-config: ready
+│       ├── HelmRelease R-cni-calico: ready
+│       └── HelmRelease R-csi-cinder: ready
+├── Lease R (nobody holds it)
+└── credential R-cloud-credentials: ready
+"""
+
+
+class Terminal(io.StringIO):
+    """What is written to it is seen at once."""
+
+    def isatty(self) -> bool:
+        """As rich asks."""
+        return True
+
+
+class Watched(describe.Describe):
+    """Something happens between two looks, in no time."""
+
+    meanwhile: list[Callable[[], None]]
+
+    def _pause(self, seconds: float) -> None:
+        if not self.meanwhile:
+            raise KeyboardInterrupt
+        self.meanwhile.pop(0)()
+
+
+class DescribeTestCase(base.FlowTestCase):
+    """A cluster that is complete."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.health_poll()
+        self.out: io.StringIO = io.StringIO()
+        self.err = io.StringIO()
+
+    def describe(
+        self, *argv: str, meanwhile: tuple[Callable[[], None], ...] = ()
+    ) -> int:
+        """Run the command; its exit code."""
+        app = main.Application()
+        app.stdout, app.stderr = self.out, self.err
+        command = Watched(app, None)
+        command.meanwhile = list(meanwhile)
+        words = ["web", *argv]
+        return command.run(command.get_parser("test").parse_args(words))
+
+    def printed(self) -> str:
+        """What came out, with R in the place of the release."""
+        return self.out.getvalue().replace(base.RELEASE, "R")
+
+    def lines(self, *argv: str) -> list[str]:
+        """The lines that are not ready, without their branches."""
+        self.describe(*argv)
+        return [
+            each.strip("│├└─ ")
+            for each in self.printed().splitlines()
+            if not each.endswith(": ready") and "Lease" not in each
+        ]

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What tests of ``list`` start with, and others that run it."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from magnum_capi_helm.cli import list as listing
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+CHART = {"metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}}
+
+#: What the last run said beside its table.
+ERRORS = io.StringIO()
+
+
+def run(*argv: str) -> tuple[int, list[dict[str, str]]]:
+    """Exit code and lines of the command."""
+    app = main.Application()
+    app.stdout, app.stderr = io.StringIO(), ERRORS
+    ERRORS.truncate(0)
+    ERRORS.seek(0)
+    command = listing.List(app, None)
+    words = [*argv, "-f", "json"]
+    code = command.run(command.get_parser("test").parse_args(words))
+    found: list[dict[str, str]] = json.loads(app.stdout.getvalue())
+    return int(code), found
+
+
+class ListTestCase(base.FlowTestCase):
+    """One management cluster, and a cluster that is complete."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.server.patch(kinds.CLUSTER, base.NAMESPACE, base.RELEASE, CHART)
+
+    def states(self, *argv: str) -> list[tuple[str, str]]:
+        """Release and state of each line."""
+        return [(each["Release"], each["State"]) for each in run(*argv)[1]]
+
+    def forget(self) -> None:
+        """Magnum loses the cluster, and nothing else does."""
+        for each in self.groups().values():
+            each.destroy()
+        self.row().destroy()

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Show and record with ``magnum-capi-helm management-cluster accept``."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from magnum.common import exception
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.cli import management_cluster
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import api_server
+from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
+
+
+def run(*argv: str) -> tuple[int, list[tuple[str, str]]]:
+    """Exit code; result and detail of each line."""
+    app = main.Application()
+    app.stdout, app.stderr = io.StringIO(), io.StringIO()
+    command = management_cluster.Accept(app, None)
+    words = [*argv, "-f", "json"]
+    code = command.run(command.get_parser("test").parse_args(words))
+    found: list[dict[str, str]] = json.loads(app.stdout.getvalue())
+    return int(code), [(each["Result"], each["Detail"]) for each in found]
+
+
+def copy(
+    source: api_server.ApiServer,
+    target: api_server.ApiServer,
+    *without: kinds.Kind,
+) -> None:
+    """All objects, as a backup or a move takes them along."""
+    for kind in (kinds.NAMESPACE, *kinds.ALL):
+        for each in source.list(kind, None):
+            name = each["metadata"]["name"]
+            where = (kind, each["metadata"].get("namespace", ""), name)
+            if kind not in without and target.get(*where) is None:
+                target.create(kind, each)
+
+
+class AcceptTest(base.FlowTestCase):
+    """One management cluster, and a complete cluster."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.old = self.management.identity()
+
+    def recorded(self) -> str:
+        return str(self.groups()["default-master"].stack_id)
+
+    def rebuild(self, *without: kinds.Kind) -> str:
+        """The same objects on another one; its identity."""
+        other = plane.Plane(conf.CONF.capi_helm.chart_store)
+        copy(self.server, other.server, *without)
+        base.install(self, other.runtime())
+        self.other = other
+        return other.management.identity()
+
+    def test_where_nothing_changed_there_is_nothing_to_do(self) -> None:
+        self.assertEqual((0, [("nothing to do", "")]), run("--all", "--apply"))
+
+    def test_another_identity_is_shown_and_recorded(self) -> None:
+        new = self.rebuild()
+        detail = f"{self.old} -> {new}"
+        self.assertEqual((0, [("would change", detail)]), run("web"))
+        self.assertEqual(f"{base.RELEASE}@{self.old}", self.recorded())
+        self.assertRaises(exception.MagnumException, self.rotate)
+        self.assertEqual((0, [("changed", detail)]), run("web", "--apply"))
+        self.assertEqual(f"{base.RELEASE}@{new}", self.recorded())
+        self.rotate()
+        self.assertEqual((0, [("nothing to do", "")]), run("web"))
+
+    def test_nothing_is_written_to_a_management_cluster(self) -> None:
+        self.rebuild()
+        self.other.management.requests.clear()
+        run("web", "--apply")
+        verbs = {each.verb for each in self.other.management.requests}
+        self.assertEqual({"get", "list"}, verbs)
+
+    def test_accepted_it_can_be_changed_and_deleted(self) -> None:
+        # Leases are not moved, nor are they in every backup.
+        self.rebuild(kinds.LEASE)
+        run("web", "--apply")
+        self.resize(3)
+        capi = self.other.cluster_api(base.NAMESPACE, base.RELEASE)
+        capi.settle()
+        self.poll()
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_without_a_release_it_says_what_that_means(self) -> None:
+        new = self.rebuild(kinds.SECRET)
+        self.assertEqual(
+            (
+                0,
+                [
+                    (
+                        "would change",
+                        f"{self.old} -> {new}; no helm release: it can be "
+                        "polled and deleted, and not changed",
+                    )
+                ],
+            ),
+            run("web"),
+        )
+
+    def test_without_the_cluster_it_is_refused(self) -> None:
+        self.rebuild(kinds.CLUSTER)
+        self.assertEqual(
+            (
+                1,
+                [
+                    (
+                        "refused",
+                        "the management cluster has no Cluster "
+                        f"{base.RELEASE}: bring it back or, if the cluster "
+                        "is gone, say so with --gone",
+                    )
+                ],
+            ),
+            run("web", "--apply"),
+        )
+        self.assertEqual(f"{base.RELEASE}@{self.old}", self.recorded())
+
+    def test_one_that_is_silent_is_no_answer(self) -> None:
+        self.management.unreachable()
+        for option in ((), ("--gone",)):
+            _, [(result, detail)] = run("web", *option)
+            self.assertEqual("refused", result)
+            self.assertIn("does not answer", detail)
+
+    def test_gone_is_only_what_left_no_trace(self) -> None:
+        everything = (kinds.CLUSTER, kinds.SECRET, kinds.LEASE)
+        for kept, word in zip(
+            everything,
+            ("the Cluster", "the helm release", "the Lease"),
+            strict=True,
+        ):
+            self.rebuild(*(each for each in everything if each is not kept))
+            self.assertEqual(
+                (
+                    1,
+                    [
+                        (
+                            "refused",
+                            f"the management cluster has {word} "
+                            f"{base.RELEASE}: delete the cluster, nothing "
+                            "has to be confirmed",
+                        )
+                    ],
+                ),
+                run("web", "--gone", "--apply"),
+            )
+
+    def test_what_is_gone_can_be_deleted(self) -> None:
+        new = self.rebuild(*kinds.ALL)
+        self.delete()
+        self.poll()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        code, [(result, detail)] = run("web", "--gone", "--apply")
+        self.assertEqual((0, "changed"), (code, result))
+        self.assertIn(f"taken for gone from {new}: ", detail)
+        self.assertEqual(f"{base.RELEASE}@{new}@@gone", self.recorded())
+        self.assertEqual((0, [("nothing to do", "")]), run("web", "--gone"))
+        self.poll()
+        self.assertEqual({}, self.openstack.credentials)
+
+    def test_gone_takes_names_alone(self) -> None:
+        for wrong in ("--all", "--project p"):
+            self.assertRaises(
+                errors.InvalidInput, run, "--gone", *wrong.split()
+            )
+
+    def test_a_cluster_of_which_nothing_was_made(self) -> None:
+        row = self.row()
+        row.stack_id = None
+        row.save()
+        self.assertEqual((0, [("nothing to do", "")]), run("web"))
+
+
+class SeveralTest(placing.LocationTestCase):
+    """A complete cluster on b, of a and b."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.made()
+
+    def move(self) -> None:
+        """Its objects are on a now."""
+        copy(self.planes["b"].server, self.planes["a"].server)
+
+    def clear(self) -> None:
+        """Nothing is left on b."""
+        for kind in kinds.ALL:
+            for each in self.planes["b"].server.list(kind, base.NAMESPACE):
+                where = (kind, base.NAMESPACE, each["metadata"]["name"])
+                self.planes["b"].server.delete(*where)
+                self.planes["b"].server.release(*where)
+
+    def identity(self, name: str) -> str:
+        return self.planes[name].management.identity()
+
+    def test_one_that_was_moved_is_found_by_its_cluster(self) -> None:
+        self.health_poll()
+        self.move()
+        self.clear()
+        old, new = self.identity("b"), self.identity("a")
+        self.assertEqual(
+            (0, [("changed", f"b {old} -> a {new}")]), run("web", "--apply")
+        )
+        self.assertEqual(f"{base.RELEASE}@{new}@a", self.recorded())
+        # The command runs in a process of its own.
+        runtime.cache().set_location(self.uuid, "b")
+        self.assertEqual("UNKNOWN", self.health_poll().health_status)
+        self.assertEqual("HEALTHY", self.health_poll().health_status)
+
+    def test_where_both_have_it_one_has_to_be_named(self) -> None:
+        self.move()
+        _, [(result, detail)] = run("web", "--apply")
+        self.assertEqual("refused", result)
+        self.assertIn("the management clusters a, b all have", detail)
+        _, [(result, _)] = run("web", "--management-cluster", "a", "--apply")
+        self.assertEqual("changed", result)
+        self.assertTrue(self.recorded().endswith("@a"))
+        self.assertRaises(
+            errors.NotConfigured, run, "web", "--management-cluster", "c"
+        )
+
+    def test_gone_means_gone_from_where_it_was(self) -> None:
+        self.clear()
+        run("web", "--gone", "--apply")
+        self.assertEqual(
+            f"{base.RELEASE}@{self.identity('b')}@b@gone", self.recorded()
+        )
+        self.delete()
+        self.poll()
+        self.assertEqual({}, self.openstack.credentials)
+
+    def test_gone_from_one_that_was_rebuilt_has_to_name_it(self) -> None:
+        home = self.planes["b"].home
+        self.planes["b"] = plane.Plane(conf.CONF.capi_helm.chart_store, home)
+        self.restart()
+        _, [(result, detail)] = run("web", "--gone", "--apply")
+        self.assertEqual("refused", result)
+        self.assertIn("a, b are not the one that is recorded", detail)
+        _, [(result, _)] = run(
+            "web", "--gone", "--management-cluster", "b", "--apply"
+        )
+        self.assertEqual("changed", result)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+import uuid
+
+from magnum_capi_helm.cli import base as commands
+from magnum_capi_helm.cli import cluster_apply
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import helm as fake_helm
+from magnum_capi_helm.tests.unit.lifecycle import rolling
+
+_LOOKS = 9
+
+
+class RolloutCommandTest(rolling.RolloutTestCase):
+    """As an operator runs it, while Magnum polls."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.err = io.StringIO()
+        self.looks = 0
+
+    def run_it(self, *argv: str) -> tuple[int, list[dict[str, Any]]]:
+        """The exit code, and the lines."""
+        case = self
+
+        class Polled(cluster_apply.Apply):
+            @property
+            def pause(self) -> float:  # type: ignore[override]
+                """Machines come up and Magnum polls while it waits."""
+                case.looks += 1
+                assert case.looks < _LOOKS, "it waits for ever"
+                case.settle()
+                return 0.0
+
+        app = main.Application()
+        app.stdout, app.stderr = io.StringIO(), self.err
+        command = Polled(app, None)
+        words = [*argv, "-f", "json"]
+        code = command.run(command.get_parser("test").parse_args(words))
+        return code, json.loads(app.stdout.getvalue())
+
+    def line(self, *argv: str) -> tuple[int, str, str]:
+        """The exit code, and result and detail of the one cluster."""
+        code, [found] = self.run_it(*argv)
+        self.assertEqual("web", found["Cluster"])
+        return code, found["Result"], found["Detail"]
+
+    def test_a_chart_is_shown_then_applied_and_waited_for(self) -> None:
+        order = ("--all", "--chart-version", rolling.NEW)
+        before = self.written()
+        detail = (
+            "chart 0.26.1 to 0.27.0: nothing changes; no machine is replaced"
+        )
+        self.assertEqual((0, "would change", detail), self.line(*order))
+        self.assertEqual(before, self.written())
+        self.assertEqual((0, "changed", detail), self.line(*order, "--apply"))
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+        self.assertGreater(self.looks, 0)
+        call = self.helm.upgrades[-1]
+        self.assertEqual(
+            (rolling.NEW, str(commands.operator("cluster apply"))),
+            (call.chart_version, call.asked),
+        )
+        self.assertEqual(
+            (0, "nothing to do", ""), self.line(*order, "--apply")
+        )
+
+    def test_values_files_say_what_differs(self) -> None:
+        self.all.write_text(rolling.ADDON)
+        self.assertEqual(
+            (
+                0,
+                "changed",
+                "chart 0.26.1: 1 object to change; no machine is replaced",
+            ),
+            self.line("web", "--values-files", "--apply"),
+        )
+        self.assertIn("ccm", self.told()["addons"]["openstack"])
+
+    def test_machines_are_replaced_only_when_that_is_allowed(self) -> None:
+        self.all.write_text(rolling.MACHINES)
+        order = ("web", "--values-files", "--apply")
+        before = self.written()
+        self.assertEqual(
+            (
+                1,
+                "refused",
+                "machines would be replaced, in control-plane (1): "
+                "--allow-replacement lets them be",
+            ),
+            self.line(*order),
+        )
+        self.assertEqual(before, self.written())
+        self.assertEqual(
+            (
+                0,
+                "changed",
+                "chart 0.26.1: 1 object to change; 1 machine to be replaced",
+            ),
+            self.line(*order, "--allow-replacement"),
+        )
+
+    def test_one_that_was_begun_before_is_waited_for(self) -> None:
+        self.all.write_text(rolling.ADDON)
+        self.roll_out()
+        detail = "has it, and is not complete yet"
+        order = ("web", "--values-files")
+        self.assertEqual((0, "would change", detail), self.line(*order))
+        self.assertEqual((0, "changed", detail), self.line(*order, "--apply"))
+        self.assertEqual("UPDATE_COMPLETE", self.row().status)
+
+    def test_what_helm_leaves_is_told_and_waited_for(self) -> None:
+        self.helm.outcomes = [fake_helm.Outcome.UNREACHABLE]
+        self.all.write_text(rolling.ADDON)
+        code, result, _ = self.line("web", "--values-files", "--apply")
+        self.assertEqual((0, "changed"), (code, result))
+        self.assertIn("web: the polls go on: helm", self.err.getvalue())
+
+    def test_one_that_fails_has_its_reason(self) -> None:
+        self.helm.outcomes = [fake_helm.Outcome.REFUSED] * 2
+        self.all.write_text(rolling.ADDON)
+        self.assertEqual(
+            (
+                1,
+                "failed",
+                "UPDATE_FAILED: helm upgrade: admission webhook denied the "
+                "request",
+            ),
+            self.line("web", "--values-files", "--apply"),
+        )
+
+    def test_a_cluster_that_went_since_it_was_listed(self) -> None:
+        row = self.cluster(name="gone", uuid=str(uuid.uuid4()))
+        command = cluster_apply.Apply(main.Application(), None)
+        words = ["--all", "--values-files"]
+        args = command.get_parser("test").parse_args(words)
+        self.assertEqual("", command.plan(row, args).detail)
+
+    def test_nothing_ordered(self) -> None:
+        for words in (("--all",), ("web", "--chart-version", "")):
+            error = self.assertRaises(errors.InvalidInput, self.run_it, *words)
+            self.assertEqual(
+                "give --chart-version V or --values-files or both, or "
+                "--certificates, or --cloud-settings",
+                str(error),
+            )

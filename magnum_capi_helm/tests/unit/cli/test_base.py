@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A cluster that is named to a command has to be of this driver."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from magnum_capi_helm.cli import base as commands
+from magnum_capi_helm.cli import cluster
+from magnum_capi_helm.cli import describe
+from magnum_capi_helm.cli import kubeconfig
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.cli import management_cluster
+from magnum_capi_helm.cli import preview
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+OTHER = "11111111-2222-4333-8444-555555555555"
+COMMANDS: tuple[tuple[Any, str], ...] = (
+    (management_cluster.Accept, "--gone --apply"),
+    (cluster.Credentials, "--apply"),
+    (describe.Describe, ""),
+    (preview.Diff, ""),
+    (kubeconfig.Kubeconfig, "--stdout"),
+    (cluster.Rollback, "--apply"),
+    (cluster.Unlock, "--apply --force"),
+    (preview.Values, ""),
+)
+
+
+class ChoiceTest(base.FlowTestCase):
+    def run_command(self, kind: Any, *argv: str) -> None:
+        """Run a command of any kind."""
+        app = main.Application()
+        app.stdout, app.stderr = io.StringIO(), io.StringIO()
+        command = kind(app, None)
+        command.run(command.get_parser("test").parse_args(argv))
+
+    def of_driver(self, name: str | None, distro: str = "ubuntu") -> None:
+        """A cluster of that driver, which has a stack."""
+        template = self.template(driver=name, cluster_distro=distro)
+        self.of_template(template.uuid)
+
+    def of_template(self, template: str) -> None:
+        """A cluster of that template."""
+        self.cluster(
+            name="heat",
+            uuid=OTHER,
+            cluster_template_id=template,
+            stack_id="99999999-2222-4333-8444-555555555555",
+            status="CREATE_COMPLETE",
+        ).create()
+
+    def test_one_of_another_driver_is_refused_by_every_command(self) -> None:
+        self.of_driver("k8s_fedora_coreos_v1")
+        for ref in ("heat", OTHER):
+            for kind, options in COMMANDS:
+                error = self.assertRaises(
+                    errors.InvalidInput,
+                    self.run_command,
+                    kind,
+                    ref,
+                    *options.split(),
+                )
+                self.assertEqual(
+                    f"cluster heat ({OTHER}) is of the driver "
+                    "k8s_fedora_coreos_v1: choose one of k8s_capi_helm_v1",
+                    str(error),
+                    kind,
+                )
+        self.assertEqual([], self.management.requests)
+
+    def test_a_driver_without_a_name_is_told_by_what_it_is_for(self) -> None:
+        self.of_driver(None, "fedora-coreos")
+        error = self.assertRaises(
+            errors.InvalidInput, commands.find_cluster, "heat"
+        )
+        self.assertEqual(
+            f"cluster heat ({OTHER}) is of the driver of "
+            "vm/fedora-coreos/kubernetes: choose one of k8s_capi_helm_v1",
+            str(error),
+        )
+
+    def test_one_whose_template_names_no_driver_may_be_of_this(self) -> None:
+        self.of_driver(None)
+        self.assertEqual(OTHER, commands.find_cluster("heat").uuid)
+
+    def test_one_whose_template_is_gone_is_taken(self) -> None:
+        self.of_template("22222222-2222-4333-8444-555555555555")
+        self.assertEqual(OTHER, commands.find_cluster("heat").uuid)

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Commands that change many clusters."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import threading
+from typing import Any
+import uuid
+
+import fixtures
+
+from magnum_capi_helm.cli import base as commands
+from magnum_capi_helm.cli import batch
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+
+class Paint(batch.Batch):
+    """Paints clusters; what is red is refused, what is wet fails."""
+
+    action = "paint"
+    pause = 0.0
+    painted: list[str]
+    looks: dict[str, list[str]]
+    meeting: threading.Barrier | None
+
+    def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
+        """One is painted once."""
+        if "red" in row.name:
+            raise errors.NotSupported(f"cluster {row.name} is red")
+        if row.name in self.painted:
+            return batch.Change()
+        return batch.Change(
+            "becomes blue",
+            make=lambda: self._make(row),
+            unfinished=lambda: self._look(row),
+        )
+
+    def _make(self, row: Any) -> None:
+        if "wet" in row.name:
+            raise errors.HelmError("the paint is wet")
+        self.painted.append(row.name)
+
+    def _look(self, row: Any) -> str:
+        if self.meeting:
+            self.meeting.wait()
+        left = self.looks.get(row.name, [])
+        return left.pop(0) if len(left) > 1 else "".join(left)
+
+
+class FleetTest(base.FlowTestCase):
+    """Five clusters of two projects."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.err = io.StringIO()
+        Paint.painted, Paint.looks, Paint.meeting = [], {}, None
+
+    def clusters(self, *names: str, **fields: Any) -> None:
+        """Rows, and nothing else."""
+        template = self.template()
+        for name in names:
+            self.cluster(
+                name=name,
+                uuid=str(uuid.uuid4()),
+                cluster_template_id=template.uuid,
+                **{"status": "CREATE_COMPLETE", **fields},
+            ).create()
+
+    def run_on(self, *argv: str) -> tuple[int, list[tuple[str, str]]]:
+        """The exit code, and name and result of each line."""
+        app = main.Application()
+        app.stdout, app.stderr = io.StringIO(), self.err
+        command = Paint(app, None)
+        words = [*argv, "-f", "json"]
+        code = command.run(command.get_parser("test").parse_args(words))
+        self.found = json.loads(app.stdout.getvalue())
+        return code, [(each["Cluster"], each["Result"]) for each in self.found]
+
+    def test_without_apply_it_is_only_shown(self) -> None:
+        self.clusters("b", "a", "red")
+        code, lines = self.run_on("--all")
+        self.assertEqual(
+            [("a", "would change"), ("b", "would change"), ("red", "refused")],
+            lines,
+        )
+        self.assertEqual(1, code)
+        self.assertEqual([], Paint.painted)
+        self.assertEqual("cluster red is red", self.found[2]["Detail"])
+        self.assertEqual(
+            "2 would change, 1 refused\n"
+            "nothing was written: --apply makes these changes\n",
+            self.err.getvalue(),
+        )
+
+    def test_applied_it_goes_from_one_to_the_next(self) -> None:
+        self.clusters("b", "a")
+        self.assertEqual(
+            (0, [("a", "changed"), ("b", "changed")]),
+            self.run_on("--all", "--apply"),
+        )
+        self.assertEqual(["a", "b"], Paint.painted)
+        self.assertIn("a: changed becomes blue\n", self.err.getvalue())
+
+    def test_run_again_it_does_what_is_left(self) -> None:
+        self.clusters("a", "b")
+        Paint.painted = ["a"]
+        self.assertEqual(
+            (0, [("a", "nothing to do"), ("b", "changed")]),
+            self.run_on("--all", "--apply"),
+        )
+
+    def test_after_a_failure_no_other_one_is_begun(self) -> None:
+        self.clusters("a", "b-wet", "c", "d")
+        self.assertEqual(
+            (
+                1,
+                [
+                    ("a", "changed"),
+                    ("b-wet", "failed"),
+                    ("c", "not tried"),
+                    ("d", "not tried"),
+                ],
+            ),
+            self.run_on("--all", "--apply"),
+        )
+        self.assertEqual("the paint is wet", self.found[1]["Detail"])
+
+    def test_what_is_refused_keeps_no_other_one_back(self) -> None:
+        self.clusters("a-red", "b")
+        self.assertEqual(
+            (1, [("a-red", "refused"), ("b", "changed")]),
+            self.run_on("--all", "--apply"),
+        )
+
+    def test_it_waits_until_a_change_is_done(self) -> None:
+        self.clusters("a")
+        Paint.looks = {"a": ["drying", "drying", ""]}
+        self.assertEqual((0, [("a", "changed")]), self.run_on("a", "--apply"))
+        self.assertEqual([""], Paint.looks["a"])
+
+    def test_what_does_not_end_fails(self) -> None:
+        self.clusters("a")
+        Paint.looks = {"a": ["drying"]}
+        over = batch.Change("x", unfinished=lambda: "drying")
+        command = Paint(main.Application(), None)
+        error = self.assertRaises(
+            errors.CapiHelmError, command._wait, over, 0.0
+        )
+        self.assertEqual("not done within 0 minutes: drying", str(error))
+
+    def wait(self, seconds: float, *looks: str | Exception) -> None:
+        """A change of which each look finds the next."""
+        left = iter(looks)
+
+        def look() -> str:
+            found = next(left)
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+        change = batch.Change("x", unfinished=look)
+        Paint(main.Application(), None)._wait(change, seconds)
+        self.assertEqual([], list(left))
+
+    def test_what_passes_by_itself_is_waited_for(self) -> None:
+        for passing in (
+            errors.CloudUnreachable("Keystone does not answer"),
+            errors.ManagementUnreachable("cut off"),
+            errors.Conflict("somebody was first"),
+            errors.LeaseHeld("a conductor works on it"),
+        ):
+            self.wait(60.0, passing, "drying", passing, "")
+            error = self.assertRaises(
+                errors.CapiHelmError, self.wait, 0.0, *[passing] * 1000
+            )
+            self.assertEqual(
+                f"not done within 0 minutes: {passing}", str(error)
+            )
+
+    def test_what_takes_somebody_to_end_it_fails_at_once(self) -> None:
+        for lasting in (
+            errors.Frozen("the management cluster", "moving"),
+            errors.CloudError("Keystone does not let you"),
+            errors.ManagementError("the Secret is damaged"),
+        ):
+            self.assertRaises(type(lasting), self.wait, 60.0, lasting, "")
+
+    def test_several_at_a_time(self) -> None:
+        self.clusters("a", "b")
+        # One alone would wait here for ever.
+        Paint.meeting = threading.Barrier(2, timeout=20)
+        self.assertEqual(
+            (0, [("a", "changed"), ("b", "changed")]),
+            self.run_on("--all", "--apply", "--at-a-time", "2"),
+        )
+
+    def test_clusters_are_chosen_in_one_way(self) -> None:
+        self.clusters("a")
+        self.clusters("b", project_id="p2")
+        self.clusters("c", status="DELETE_IN_PROGRESS")
+        rows: tuple[tuple[tuple[str, ...], list[str]], ...] = (
+            (("--all",), ["a", "b"]),
+            (("--project", "p2"), ["b"]),
+            (("b", "a", "b"), ["b", "a"]),
+            (("c",), ["c"]),
+        )
+        for argv, names in rows:
+            _, lines = self.run_on(*argv)
+            self.assertEqual(names, [name for name, _ in lines])
+        for wrong in ("", "a --all", "a --project p2", "--all --project p2"):
+            self.assertRaises(errors.InvalidInput, self.run_on, *wrong.split())
+
+    def test_clusters_of_other_drivers_are_left_alone(self) -> None:
+        self.clusters("a")
+        other = self.template(driver="k8s_fedora_coreos_v1")
+        self.cluster(
+            name="heat", uuid=str(uuid.uuid4()), cluster_template_id=other.uuid
+        ).create()
+        _, lines = self.run_on("--all")
+        self.assertEqual(["a"], [name for name, _ in lines])
+
+    def test_each_change_is_logged_with_who_made_it(self) -> None:
+        self.clusters("a", "b-wet")
+        self.run_on("--all", "--apply")
+        who = commands.operator("paint")
+        self.assertRegex(str(who), r"^paint, user \S+@\S+$")
+        rows = {each["Cluster"]: each["UUID"] for each in self.found}
+        for name, became in (("a", "accepted"), ("b-wet", "refused")):
+            self.assertIn(
+                f"audit: cluster {rows[name]}: {became}: {who}",
+                self.log.output,
+            )
+        self.assertIsNone(audit.current())
+
+    def test_whoever_has_no_name_is_told_by_number(self) -> None:
+        for each in ("SUDO_USER", "LOGNAME", "USER", "LNAME", "USERNAME"):
+            self.useFixture(fixtures.EnvironmentVariable(each, None))
+        # What Python says of a uid without an entry, until 3.12 and since.
+        for error in (KeyError, OSError):
+
+            def unknown(_: int, error: type[Exception] = error) -> None:
+                raise error("uid not found")
+
+            self.useFixture(fixtures.MonkeyPatch("pwd.getpwuid", unknown))
+            self.useFixture(fixtures.MonkeyPatch("os.getuid", lambda: 54321))
+            who = commands.operator("paint")
+            self.assertRegex(str(who), r"^paint, user uid 54321@\S+$")
+
+    def test_counts_are_whole_numbers(self) -> None:
+        parser = Paint(main.Application(), None).get_parser("test")
+        for text in ("0", "-1", "two", "1.5", "²"):
+            self.assertRaises(
+                SystemExit, parser.parse_args, ["a", "--at-a-time", text]
+            )

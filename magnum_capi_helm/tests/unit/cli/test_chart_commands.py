@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``magnum-capi-helm chart``: the store, and mirrors of it."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+import fixtures
+
+from magnum_capi_helm.cli import chart
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import chart as fake_chart
+from magnum_capi_helm.tests.unit.cli import command_case
+
+NAME = "openstack-cluster"
+FILE = "openstack-cluster-0.27.0.tgz"
+
+
+class ChartTestCase(command_case.CommandCase):
+    """A chart store, and a directory to take charts from."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.helm = self.plane.helm
+
+    def rows(self, kind: type, *argv: str) -> list[dict[str, Any]]:
+        """What a list prints as JSON."""
+        self.out.truncate(self.out.seek(0))
+        self.run_command(kind, *argv, "-f", "json")
+        rows: list[dict[str, Any]] = json.loads(self.out.getvalue())
+        return rows
+
+
+class FetchTest(ChartTestCase):
+    def test_a_directory_gives_the_version_asked_for(self) -> None:
+        (self.home / "Chart.yaml").write_text(f"name: {NAME}\nversion: 0.30.0")
+        self.run_command(chart.Fetch, "0.30.0", "--from", str(self.home))
+        self.assertEqual(
+            f"{self.store}/{NAME}-0.30.0.tgz\n", self.out.getvalue()
+        )
+
+    def test_an_archive_of_any_name_gets_the_chart_s_place(self) -> None:
+        archive = self.home / "mine.tgz"
+        packed = fake_chart.package(NAME, "0.27.0", {"mine": True})
+        archive.write_bytes(packed)
+        self.run_command(chart.Fetch, "--from", str(archive))
+        self.assertEqual(packed, (self.store / FILE).read_bytes())
+
+    def test_another_version_than_the_one_asked_for_is_refused(self) -> None:
+        archive = self.home / "mine.tgz"
+        archive.write_bytes(fake_chart.package(NAME, "0.26.1"))
+        error = self.assertRaises(
+            errors.ChartUnavailable,
+            self.run_command,
+            chart.Fetch,
+            "0.27.0",
+            "--from",
+            str(archive),
+        )
+        self.assertIn("has version 0.26.1, not 0.27.0", str(error))
+
+    def test_what_is_in_the_store_is_never_replaced(self) -> None:
+        self.run_command(chart.Fetch)
+        error = self.assertRaises(
+            errors.InvalidInput,
+            self.run_command,
+            chart.Fetch,
+            "--from",
+            str(self.home),
+        )
+        self.assertIn("is in the chart store already", str(error))
+
+    def test_each_kind_of_source(self) -> None:
+        sources = {
+            "https://charts.example.org": (NAME, "https://charts.example.org"),
+            "https://host/x-0.27.0.tgz": ("https://host/x-0.27.0.tgz", ""),
+            "oci://host/charts/x": ("oci://host/charts/x", ""),
+            "/srv/charts": ("/srv/charts", ""),
+        }
+        for place, (name, repository) in sources.items():
+            found = chart._source(chart._chart("0.27.0"), place)
+            self.assertEqual(
+                (name, "0.27.0", repository),
+                (found.name, found.version, found.repository),
+            )
+
+
+class ListTest(ChartTestCase):
+    def test_a_chart_of_the_store(self) -> None:
+        self.run_command(chart.Fetch)
+        size = (self.store / FILE).stat().st_size
+        self.assertEqual(
+            [
+                {
+                    "Name": NAME,
+                    "Version": "0.27.0",
+                    "State": "ok",
+                    "Size": size,
+                    "Supported": "yes",
+                    "Needs": "Cluster API 1.13.3, CAPO 0.14.6, addon provider "
+                    "0.12.1, ORC 2.6.0, Kubernetes 1.33-1.36",
+                }
+            ],
+            self.rows(chart.List),
+        )
+
+    def test_the_long_form_has_checksum_and_notes(self) -> None:
+        self.run_command(chart.Fetch, "0.16.0")
+        (row,) = self.rows(chart.List, "--long")
+        self.assertRegex(row["SHA-256"], "^[0-9a-f]{64}$")
+        self.assertIn("does not apply allowed CIDRs", row["Notes"])
+
+    def test_an_unknown_version_and_a_damaged_file_are_listed(self) -> None:
+        self.run_command(chart.Fetch, "0.99.0")
+        self.run_command(chart.Fetch, "0.27.0")
+        (self.store / FILE).write_text("damaged")
+        damaged, unknown = self.rows(chart.List)
+        self.assertEqual(FILE, damaged["Name"])
+        self.assertIn("is damaged or was replaced", damaged["State"])
+        self.assertEqual("unknown", unknown["Supported"])
+
+    def test_all_has_the_supported_versions_as_well(self) -> None:
+        self.run_command(chart.Fetch)
+        states = {
+            row["Version"]: row["State"]
+            for row in self.rows(chart.List, "--all")
+        }
+        self.assertEqual(29, len(states))
+        self.assertEqual("ok", states["0.27.0"])
+        self.assertEqual("not in the store", states["0.26.1"])
+
+
+class MirrorTest(ChartTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.to = self.home / "mirror"
+
+    def test_list_fetches_nothing_but_the_chart(self) -> None:
+        rows = self.rows(chart.Mirror, "--list")
+        self.assertEqual(
+            [
+                ("ccm-openstack", "1.0.0", "listed"),
+                ("cni-calico", "1.0.0", "listed"),
+                ("cni-cilium", "1.0.0", "listed"),
+                ("csi-cinder", "1.0.0", "listed"),
+            ],
+            [(row["Chart"], row["Version"], row["State"]) for row in rows],
+        )
+        self.assertEqual(["0.27.0"], self.helm.pulls)
+
+    def test_all_has_the_addons_that_are_off_as_well(self) -> None:
+        rows = self.rows(chart.Mirror, "--list", "--all")
+        self.assertEqual(
+            {
+                "etcd-defrag": "0.27.0",
+                "tigera-operator": "v3.31.5",
+                "csi-driver-nfs": "4.13.1",
+            },
+            {
+                row["Chart"]: row["Version"]
+                for row in rows
+                if row["Version"] != "1.0.0"
+            },
+        )
+
+    def test_a_mirror_has_charts_an_index_and_the_images(self) -> None:
+        code = self.run_command(chart.Mirror, "--to", str(self.to))
+        self.assertEqual(0, code)
+        self.assertEqual(
+            [
+                "ccm-openstack-1.0.0.tgz",
+                "cni-calico-1.0.0.tgz",
+                "cni-cilium-1.0.0.tgz",
+                "csi-cinder-1.0.0.tgz",
+                "images.txt",
+                "index.yaml",
+                FILE,
+            ],
+            sorted(each.name for each in self.to.iterdir()),
+        )
+        self.assertEqual(
+            "reg.test/ccm-openstack-1.0.0:latest\n"
+            "reg.test/cni-calico-1.0.0:latest\n"
+            "reg.test/cni-cilium-1.0.0:latest\n"
+            "reg.test/csi-cinder-1.0.0:latest\n",
+            (self.to / "images.txt").read_text(),
+        )
+
+    def test_what_fails_is_told_and_the_rest_is_done(self) -> None:
+        self.helm.published = {"0.27.0", "1.0.0"}
+        code = self.run_command(
+            chart.Mirror, "--all", "--to", str(self.to), "-f", "json"
+        )
+        self.assertEqual(1, code)
+        states = {
+            row["Chart"]: row["State"]
+            for row in json.loads(self.out.getvalue())
+        }
+        self.assertEqual("fetched", states["csi-cinder"])
+        self.assertEqual(
+            "failed: helm pull: chart tigera-operator version v3.31.5 not "
+            "found",
+            states["tigera-operator"],
+        )
+        self.assertTrue((self.to / "index.yaml").exists())
+
+    def test_values_files_lie_over_each_other(self) -> None:
+        for name, text in {
+            "a": "x: {y: 1, z: 2}",
+            "b": "x: {y: null}",
+        }.items():
+            (self.home / name).write_text(text)
+        self.assertEqual(
+            {"x": {"y": None, "z": 2}},
+            chart._values([self.home / "a", self.home / "b"]),
+        )
+
+    def test_a_values_file_that_is_none_is_named(self) -> None:
+        for text in ("{", "[1]", "a: 2026-02-30", None):
+            file = self.home / "values.yaml"
+            file.unlink(missing_ok=True)
+            if text:
+                file.write_text(text)
+            error = self.assertRaises(
+                errors.InvalidInput, chart._values, [file]
+            )
+            self.assertIn(str(file), str(error))
+
+    def test_a_place_that_can_t_be_written_is_named(self) -> None:
+        self.to.write_text("a file in the way")
+        error = self.assertRaises(
+            errors.InvalidInput,
+            self.run_command,
+            chart.Mirror,
+            "--to",
+            str(self.to),
+        )
+        self.assertIn(f"{self.to} can't be written", str(error))

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``check``: Magnum's database, its drivers and its service user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import contextlib
+from importlib import metadata
+import json
+import sqlite3
+from typing import Any
+
+import fixtures
+from magnum import objects
+from magnum.drivers.common import driver as drivers
+from sqlalchemy import exc
+
+from magnum_capi_helm import driver
+from magnum_capi_helm.cli import check
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.cli import command_case
+
+OURS = "k8s_capi_helm_v1"
+_DEFAULT = "[drivers] default_driver"
+_UBUNTU = "k8s_cluster_api_ubuntu"
+
+
+class MagnumChecksTestCase(command_case.CommandCase):
+    def line(self, name: str) -> tuple[str, str]:
+        """Return state and detail of a line of ``check``."""
+        self.out.truncate(0)
+        self.out.seek(0)
+        self.run_command(check.Check, "-f", "json")
+        lines = {row["Check"]: row for row in json.loads(self.printed())}
+        return lines[name]["State"], lines[name]["Detail"]
+
+
+class DatabaseTest(MagnumChecksTestCase):
+    def connect(self, url: str) -> None:
+        conf.CONF.set_override("connection", url, "database")
+
+    def test_a_database_with_all_tables_is_named(self) -> None:
+        self.assertEqual(
+            ("ok", f"sqlite:///{self.database}"), self.line("database")
+        )
+
+    def test_a_table_or_a_column_that_is_missing(self) -> None:
+        rows = {
+            "DROP TABLE nodegroup": "run 'magnum-db-manage upgrade'",
+            "ALTER TABLE cluster_template DROP COLUMN driver": "see whether "
+            "the database answers there, and whether it has the tables of "
+            "this Magnum",
+        }
+        whole = self.database.read_bytes()
+        for statement, words in rows.items():
+            self.database.write_bytes(whole)
+            with contextlib.closing(sqlite3.connect(self.database)) as file:
+                file.execute(statement)
+                file.commit()
+            state, detail = self.line("database")
+            self.assertEqual("failed", state, statement)
+            self.assertIn(f"sqlite:///{self.database}: ", detail)
+            self.assertIn(words, detail)
+
+    def test_a_file_that_is_missing_is_not_created(self) -> None:
+        self.database.unlink()
+        self.assertEqual(
+            (
+                "failed",
+                f"there is no file {self.database}: set [database] connection",
+            ),
+            self.line("database"),
+        )
+        self.assertFalse(self.database.exists())
+
+    def test_a_url_that_is_wrong_is_named_without_its_password(self) -> None:
+        rows = {
+            "mysql+nosuch://magnum:s3cret@db.test/magnum?charset=utf8": (
+                "NoSuchModuleError): [database] connection "
+                "mysql+nosuch://db.test/magnum: SQLAlchemy can't use this URL"
+            ),
+            "magnum:s3cret": (
+                "ArgumentError): [database] connection: SQLAlchemy can't use "
+                "this URL"
+            ),
+        }
+        for url, words in rows.items():
+            self.connect(url)
+            self.assertEqual(
+                ("failed", f"Magnum's database can't be read ({words}"),
+                self.line("database"),
+            )
+
+    def test_a_database_that_does_not_answer_is_asked_once(self) -> None:
+        self.connect("mysql+pymysql://magnum:s3cret@127.0.0.1:1/magnum")
+        self.assertEqual(
+            (
+                "failed",
+                "Magnum's database can't be read (DBConnectionError 2003): "
+                "[database] connection mysql+pymysql://127.0.0.1:1/magnum: it "
+                "does not answer",
+            ),
+            self.line("database"),
+        )
+
+
+class Rival(driver.Driver):
+    """Another driver for some of the same images."""
+
+    @property
+    def provides(self) -> list[dict[str, str]]:
+        """Return one that is this driver's, too."""
+        return super().provides[:1]
+
+
+class Elsewhere(driver.Driver):
+    """A driver for other images."""
+
+    @property
+    def provides(self) -> list[dict[str, str]]:
+        """Return what no template of this driver asks for."""
+        return [
+            {"server_type": "vm", "os": "fedora-coreos", "coe": "kubernetes"}
+        ]
+
+
+class DriverTest(MagnumChecksTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        #: The cluster templates in Magnum's database.
+        self.templates: list[Any] = []
+        self.useFixture(
+            fixtures.MockPatchObject(
+                objects.ClusterTemplate, "list", lambda _: self.templates
+            )
+        )
+        self.useFixture(
+            fixtures.MockPatchObject(
+                drivers.Driver, "load_entry_points", self._load
+            )
+        )
+        self.loaded: dict[str, Callable[[], Any]] = {OURS: driver.Driver}
+
+    def _load(self) -> list[tuple[metadata.EntryPoint, Callable[[], Any]]]:
+        return [
+            (metadata.EntryPoint(name, "x:Y", "magnum.drivers"), kind)
+            for name, kind in self.loaded.items()
+        ]
+
+    def choose(self, default: str | None) -> None:
+        """Set the option that Magnum has since 23."""
+        if not hasattr(drivers.Driver, "get_default_driver"):
+            self.skipTest("this Magnum has no [drivers] default_driver")
+        conf.CONF.set_override("default_driver", default, "drivers")
+
+    def without_default_driver(self) -> None:
+        """Let Magnum choose as before 23."""
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "magnum.drivers.common.driver.Driver.get_default_driver",
+                fixtures.MonkeyPatch.delete,
+            )
+        )
+
+    def test_the_driver_is_the_only_one_for_its_images(self) -> None:
+        self.without_default_driver()
+        self.loaded["a_driver"] = Elsewhere
+        self.assertEqual(("ok", OURS), self.line("driver"))
+
+    def test_before_magnum_23_disabled_drivers_decides(self) -> None:
+        self.without_default_driver()
+        self.loaded[_UBUNTU] = Rival
+        self.loaded["k8s_fedora_coreos_v1"] = Elsewhere
+        self.assertEqual(
+            (
+                "failed",
+                "k8s_cluster_api_ubuntu provides vm/ubuntu/kubernetes, too, "
+                "and Magnum takes the driver that it loads last for templates "
+                "that name no driver: set [drivers] disabled_drivers = "
+                "k8s_cluster_api_ubuntu. Do not disable a driver that has "
+                "clusters: give the images of this driver the property "
+                "magnum_driver = k8s_capi_helm_v1 instead, and make their "
+                "templates anew",
+            ),
+            self.line("driver"),
+        )
+
+    def test_drivers_that_are_disabled_stay_disabled(self) -> None:
+        self.without_default_driver()
+        self.loaded[_UBUNTU] = Rival
+        conf.CONF.set_override(
+            "disabled_drivers", ["z_driver", "a_driver"], "drivers"
+        )
+        self.assertIn(
+            "disabled_drivers = a_driver,k8s_cluster_api_ubuntu,z_driver. ",
+            self.line("driver")[1],
+        )
+
+    def test_since_magnum_23_default_driver_decides(self) -> None:
+        """A driver for the same images has no part in it."""
+        self.loaded[_UBUNTU] = Rival
+        rows: list[tuple[str | None, str, tuple[str, str]]] = [
+            (None, _UBUNTU, ("ok", OURS)),
+            (OURS, "a_driver", ("ok", f"{OURS}, by {_DEFAULT}")),
+            (_UBUNTU, "a_driver", ("ok", f"{_UBUNTU}, by {_DEFAULT}")),
+            (
+                None,
+                "a_driver",
+                (
+                    "failed",
+                    "new templates that name no driver get a_driver, the "
+                    f"first one by name: set {_DEFAULT} = {OURS}",
+                ),
+            ),
+            (
+                "k8s_heat",
+                "a_driver",
+                (
+                    "failed",
+                    f"{_DEFAULT} = k8s_heat is not installed, or it is in "
+                    f"[drivers] disabled_drivers: set it to {OURS}",
+                ),
+            ),
+        ]
+        for default, other, told in rows:
+            with self.subTest(f"{default} beside {other}"):
+                self.loaded[other] = Elsewhere
+                self.choose(default)
+                self.loaded[_UBUNTU] = Rival
+                self.assertEqual(told, self.line("driver"))
+
+    def test_since_magnum_23_it_does_not_decide_for_old_templates(
+        self,
+    ) -> None:
+        """Magnum 22 and older made templates without a driver."""
+        self.choose(OURS)
+        good = ("ok", f"{OURS}, by {_DEFAULT}")
+        other = {"cluster_distro": "fedora-coreos"}
+        rows: list[tuple[bool, dict[str, Any], bool]] = [
+            # Another driver for vm/ubuntu/kubernetes, a template, refused.
+            (True, {}, True),
+            (True, {"driver": ""}, True),
+            (True, {"driver": OURS}, False),
+            (True, {"driver": _UBUNTU}, False),
+            (True, {"cluster_distro": "flatcar"}, False),
+            (True, other, False),
+            (False, {}, False),
+        ]
+        for rival, fields, refused in rows:
+            with self.subTest(f"rival: {rival}, {fields}"):
+                self.loaded[_UBUNTU] = Rival if rival else Elsewhere
+                named = {"driver": None, **fields}
+                self.templates[:] = [command_case.template("old", **named)]
+                if not refused:
+                    self.assertEqual(good, self.line("driver"))
+                    continue
+                state, detail = self.line("driver")
+                self.assertEqual("failed", state)
+                for words in (
+                    "k8s_cluster_api_ubuntu provides vm/ubuntu/kubernetes",
+                    "the driver that it loads last for templates that name "
+                    "no driver ('old'): set [drivers] disabled_drivers = "
+                    "k8s_cluster_api_ubuntu. Do not disable a driver that "
+                    "has clusters",
+                ):
+                    self.assertIn(words, detail)
+
+    def test_without_the_database_the_detail_names_both_options(self) -> None:
+        self.choose(OURS)
+        self.loaded[_UBUNTU] = Rival
+        self.useFixture(
+            fixtures.MockPatchObject(
+                objects.ClusterTemplate,
+                "list",
+                side_effect=exc.OperationalError("SELECT", {}, OSError()),
+            )
+        )
+        state, detail = self.line("driver")
+        self.assertEqual("unknown", state)
+        for words in (
+            "Magnum's database can't be read",
+            f"{_DEFAULT} decides for new templates only",
+            "[drivers] disabled_drivers = k8s_cluster_api_ubuntu",
+        ):
+            self.assertIn(words, detail)
+
+    def test_a_driver_that_magnum_does_not_load(self) -> None:
+        del self.loaded[OURS]
+        state, detail = self.line("driver")
+        self.assertEqual("failed", state)
+        self.assertIn(f"Magnum does not load {OURS}", detail)
+        self.assertIn("[drivers] disabled_drivers", detail)
+
+
+class ServiceUserTest(MagnumChecksTestCase):
+    def test_an_administrator_is_named_with_its_project(self) -> None:
+        self.assertEqual(
+            (
+                "ok",
+                f"{openstack.USER} has the role admin in project "
+                f"{openstack.PROJECT}",
+            ),
+            self.line("service user"),
+        )
+
+    def test_the_role_that_is_missing_is_named_with_its_scope(self) -> None:
+        self.openstack.service_roles = ("member", "reader")
+        self.assertEqual(
+            (
+                "failed",
+                "fake_user has member, reader in project fake_project, but "
+                "not admin, which deletes what clusters of other users leave "
+                "in Keystone and Nova: 'openstack role add --user fake_user "
+                "--project fake_project admin'",
+            ),
+            self.line("service user"),
+        )
+
+    def test_of_a_user_who_cannot_log_in_one_line_says_why(self) -> None:
+        self.openstack.stop(openstack.IDENTITY)
+        self.assertEqual("failed", self.line("OpenStack")[0])
+        self.assertEqual(
+            ("unknown", "not looked at: see OpenStack"),
+            self.line("service user"),
+        )

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``check``: what is wrong with a management cluster, in one line each."""
+
+from __future__ import annotations
+
+import pathlib
+import time
+
+import fixtures
+from magnum import objects
+from oslotest import base
+
+from magnum_capi_helm.cli import check_management_cluster
+from magnum_capi_helm.cli import checks
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import kubeconfig
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.cli import command_case
+from magnum_capi_helm.tests.unit.lifecycle import base as flows
+
+_FORBIDDEN = "the management cluster refused GET Namespace kube-system (403)"
+
+
+class PlaneChecksTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        flows.configure(self)
+        command_case.with_magnum(self)
+        conf.CONF.set_override(
+            "kubeconfig_file", "/etc/magnum/capi.kubeconfig", "capi_helm"
+        )
+        store = pathlib.Path(conf.CONF.capi_helm.chart_store)
+        self.plane = plane.Plane(str(store))
+        self.management = self.plane.management
+        self.rt = self.plane.runtime()
+        flows.install(self, self.rt)
+        self.useFixture(
+            fixtures.MockPatchObject(
+                objects.ClusterTemplate, "list", return_value=[]
+            )
+        )
+
+    def lines(self) -> dict[str, tuple[str, str]]:
+        """State and detail by check, without those of versions."""
+        return {
+            each.name: (each.state, each.detail)
+            for each in checks.run(self.rt)
+            if not each.name.endswith(" version")
+        }
+
+    def failed(self) -> dict[str, str]:
+        """What failed, and what to do."""
+        return {
+            name: detail
+            for name, (state, detail) in self.lines().items()
+            if state == "failed"
+        }
+
+    def unasked(self) -> dict[str, str]:
+        """What was not looked at, and why."""
+        return {
+            name: detail
+            for name, (state, detail) in self.lines().items()
+            if state == "unknown"
+        }
+
+    def test_one_line_says_that_it_does_not_answer(self) -> None:
+        self.management.unreachable()
+        self.assertEqual(
+            {
+                "management cluster": "the management cluster does not "
+                "answer (ConnectTimeout). It is https://fake: see what "
+                "'kubectl --kubeconfig /etc/magnum/capi.kubeconfig get --raw "
+                "/readyz' says here"
+            },
+            self.failed(),
+        )
+        see = "not looked at: see management cluster"
+        self.assertEqual(
+            {
+                "clock": see,
+                "maintenance": see,
+                "permissions": see,
+                "Cluster API": see,
+                "clean-up": see,
+                "versions": see,
+            },
+            self.unasked(),
+        )
+
+    def test_what_is_not_trusted_says_so_itself(self) -> None:
+        self.management.fail(responses.UntrustedError("not trusted: check it"))
+        self.assertEqual(
+            {"management cluster": "not trusted: check it"}, self.failed()
+        )
+
+    def test_nobody_is_asked_with_a_kubeconfig_that_is_none(self) -> None:
+        self.management.kubeconfig = errors.NotConfigured("no kubeconfig")
+        self.assertEqual({"kubeconfig": "no kubeconfig"}, self.failed())
+        self.assertEqual(
+            "not looked at: see kubeconfig",
+            self.unasked()["management cluster"],
+        )
+        self.assertEqual([], self.management.requests)
+
+    def test_a_token_that_ended_is_the_reason_not_to_be_let_in(self) -> None:
+        self.management.fail(responses.UnauthorizedError("401"))
+        self.management.kubeconfig = (
+            kubeconfig.Expiry("client certificate", time.time() + 3600),
+            kubeconfig.Expiry("token", 1763870400.0),
+        )
+        self.assertEqual(
+            {
+                "management cluster": "the kubeconfig's user is not let in "
+                "(401 Unauthorized): its token ended at 2025-11-23 04:00 "
+                "UTC: make a new kubeconfig, and put it into "
+                "/etc/magnum/capi.kubeconfig"
+            },
+            self.failed(),
+        )
+
+    def test_a_user_of_another_cluster_is_not_let_in_either(self) -> None:
+        self.management.fail(responses.UnauthorizedError("401"))
+        self.assertIn(
+            "its credential is of another cluster, or was revoked",
+            self.failed()["management cluster"],
+        )
+
+    def test_what_ends_is_said_before_it_does(self) -> None:
+        self.management.kubeconfig = (
+            kubeconfig.Expiry("token", 4102444800.0),
+        )
+        self.assertEqual(
+            (
+                "ok",
+                "/etc/magnum/capi.kubeconfig, token until 2100-01-01 00:00 "
+                "UTC",
+            ),
+            self.lines()["kubeconfig"],
+        )
+
+    def test_who_may_not_read_one_thing_may_be_asked_for_others(self) -> None:
+        self.management.fail(
+            responses.ForbiddenError(_FORBIDDEN),
+            verbs=("get",),
+            kind=kinds.NAMESPACE,
+        )
+        self.assertEqual(
+            {"management cluster": _FORBIDDEN, "maintenance": _FORBIDDEN},
+            self.failed(),
+        )
+
+    def test_of_a_group_that_is_served_one_kind_is_missing(self) -> None:
+        self.management.retired = {"infrastructure.cluster.x-k8s.io/v1beta1"}
+        self.management.removed = {kinds.MANIFESTS}
+        self.assertEqual(
+            {
+                "Cluster API": "the management cluster serves no "
+                "OpenStackCluster in v1beta1, no OpenStackMachine in "
+                "v1beta1, no OpenStackMachineTemplate in v1beta1 of "
+                "infrastructure.cluster.x-k8s.io: install or upgrade its "
+                "OpenStack provider (CAPO), with all of its CRDs; the "
+                "management cluster serves no Manifests in v1alpha1 of "
+                "addons.stackhpc.com: install or upgrade "
+                "cluster-api-addon-provider, with all of its CRDs"
+            },
+            self.failed(),
+        )
+
+    def test_an_older_provider_may_do_without_servers(self) -> None:
+        self.assertIn(
+            "OpenStackServer v1alpha1", self.lines()["Cluster API"][1]
+        )
+        self.management.removed = {kinds.OPENSTACK_SERVER}
+        self.assertEqual({}, self.failed())
+        self.assertNotIn("OpenStackServer", self.lines()["Cluster API"][1])
+
+    def test_many_permissions_that_lack_are_counted(self) -> None:
+        self.management.refused = {
+            f"{verb} {what}"
+            for verb in ("get", "list", "create", "patch", "delete")
+            for what in ("secrets", "leases.coordination.k8s.io")
+        }
+        lacking = self.failed()["permissions"]
+        self.assertRegex(lacking, r"may not ([a-z]+ \S+, ){8}and \d more: ")
+
+    def test_a_clock_that_is_off(self) -> None:
+        self.management.clock_ahead = -300.0
+        self.assertRegex(
+            self.failed()["clock"],
+            r"^this host is 5 min ahead of the management cluster, "
+            r"more than 60 s: certificates that one of them signs are not "
+            r"valid for the other; set the clocks of both by NTP$",
+        )
+        self.management.clock_ahead = 300.0
+        self.assertRegex(self.failed()["clock"], r"^this host is 5 min behind")
+
+    def test_a_clock_that_nobody_tells_is_no_fault(self) -> None:
+        self.management.clock_ahead = None
+        self.assertEqual(
+            ("ok", "not known: the management cluster sends no date"),
+            self.lines()["clock"],
+        )
+
+    def test_a_date_in_whole_seconds_says_no_more_than_it_does(self) -> None:
+        # Asked, the date in between, answered: how far ahead at least.
+        for before, date, after, expected in (
+            (100.2, 100.0, 100.3, 0.0),
+            (100.9, 100.0, 101.4, 0.0),
+            (100.2, 99.0, 100.3, 0.2),
+            (105.0, 100.0, 106.0, 4.0),
+            (100.0, 200.0, 101.0, -99.0),
+            # An answer that took a minute says little.
+            (100.0, 130.0, 160.0, 0.0),
+        ):
+            with self.subTest(before=before, date=date):
+                found = check_management_cluster.seconds_ahead(
+                    before, date, after
+                )
+                self.assertAlmostEqual(expected, found)

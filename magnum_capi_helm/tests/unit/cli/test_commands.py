@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The operator's commands: what they print, and how they exit."""
+
+from __future__ import annotations
+
+import fixtures
+import yaml
+
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import chart
+from magnum_capi_helm.cli import management_cluster
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.cli import command_case
+from magnum_capi_helm.tests.unit.cli import entry_points
+
+_NO_FILES = (
+    "no configuration file was found, so all options have their defaults: "
+    "give --config-file\n"
+)
+
+
+class CommandsTest(command_case.CommandCase):
+    def program(self, *words: str) -> int:
+        """Run the program; the exit code."""
+        app = entry_points.application()
+        app.stdout, app.stderr = self.out, self.err
+        return int(app.run(list(words)))
+
+    def without_configuration(self) -> None:
+        """Let oslo.config find no file on this host."""
+        for name in ("find_config_files", "find_config_dirs"):
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    f"oslo_config.cfg.{name}", lambda *_, **__: []
+                )
+            )
+
+    def test_without_a_configuration_file_a_command_is_refused(self) -> None:
+        self.without_configuration()
+        self.assertEqual(1, self.program("list"))
+        self.assertEqual(_NO_FILES, self.err.getvalue())
+
+    def test_charts_need_no_configuration_file_and_are_told(self) -> None:
+        """A host without a conductor may fetch them."""
+        self.without_configuration()
+        self.assertEqual(0, self.program("chart", "list"))
+        self.assertEqual(_NO_FILES, self.err.getvalue())
+
+    def test_permissions_are_printed_without_a_configuration(self) -> None:
+        self.without_configuration()
+        self.assertEqual(0, self.program("management-cluster", "permissions"))
+        self.assertEqual("", self.err.getvalue())
+
+    def test_a_configuration_file_that_is_missing_is_named(self) -> None:
+        self.assertEqual(1, self.program("--config-file", "/gone", "list"))
+        self.assertEqual(
+            "Failed to find some config files: /gone\n", self.err.getvalue()
+        )
+
+    def test_a_usage_error_is_told_before_the_configuration_is_read(
+        self,
+    ) -> None:
+        ended = self.assertRaises(
+            SystemExit,
+            self.program,
+            "--config-file",
+            "/gone",
+            "list",
+            "--no-such",
+        )
+        self.assertEqual(2, ended.code)
+
+    def test_permissions_are_printed_as_they_are_checked(self) -> None:
+        self.run_command(management_cluster.Permissions)
+        role = list(yaml.safe_load_all(self.printed()))[2]
+        self.assertEqual("ClusterRole", role["kind"])
+        self.assertEqual([], self.plane.management.requests)
+
+    def test_chart_fetch_prints_where_the_chart_is(self) -> None:
+        code = self.run_command(chart.Fetch, "0.26.1")
+        path = self.store / "openstack-cluster-0.26.1.tgz"
+        self.assertEqual(f"{path}\n", self.out.getvalue())
+        self.assertTrue(path.is_file())
+        self.assertEqual(0, code)
+
+    def test_chart_fetch_takes_the_configured_version(self) -> None:
+        self.run_command(chart.Fetch)
+        self.assertEqual(
+            f"{self.store}/openstack-cluster-0.27.0.tgz\n",
+            self.out.getvalue(),
+        )
+
+    def test_a_fault_is_one_line_and_exit_code_1(self) -> None:
+        self.plane.helm.published = set()
+        [file] = conf.files()
+        code = self.program("--config-file", file, "chart", "fetch", "0.1.0")
+        self.assertEqual(1, code)
+        self.assertRegex(
+            self.err.getvalue(),
+            r"\Athe chart is not .* openstack-cluster 0\.1\.0",
+        )
+        self.assertEqual(1, self.err.getvalue().count("\n"))
+
+    def test_runtime_is_built_from_the_configuration_alone(self) -> None:
+        runtime.reset()
+        made = runtime.get()
+        self.assertIs(made, runtime.get())
+
+    def test_each_of_several_has_clients_of_its_own(self) -> None:
+        self.several()
+        runtime.reset()
+        for name in ("a", "b"):
+            made = runtime.get(name)
+            self.assertIs(made, runtime.get(name))
+            error = self.assertRaises(
+                errors.NotConfigured, made.management.identity
+            )
+            self.assertEqual(
+                f"no kubeconfig at /kube/{name}: set "
+                f"[capi_helm_management_{name}] kubeconfig_file to a "
+                "kubeconfig of the management cluster",
+                str(error),
+            )
+        # There is none without a name.
+        self.assertRaises(errors.NotConfigured, runtime.get)

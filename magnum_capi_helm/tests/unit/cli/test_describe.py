@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm describe``: the tree of a cluster."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import yaml
+
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.cli import described
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+WORKERS = names.machine_deployment(base.RELEASE, "default-worker")
+CREDENTIALS = names.credentials(base.RELEASE)
+NO_HOST = (
+    "No valid host was found: the cloud has no room for a server of this "
+    "flavor there; choose another flavor or availability zone, or ask the "
+    "operator"
+)
+
+
+class TreeTest(described.DescribeTestCase):
+    def test_a_cluster_that_is_well(self) -> None:
+        self.assertEqual(0, self.describe())
+        self.assertEqual(described.WELL, self.printed())
+
+    def test_the_reason_stands_at_the_machine_that_has_no_server(self) -> None:
+        machine = self.capi.fail_machine("default-worker")
+        machine = machine.replace(base.RELEASE, "R")
+        why = f"machine {machine}: {NO_HOST}"
+        self.assertEqual(
+            [
+                "cluster web (CREATE_COMPLETE, HEALTHY): not ready: "
+                f"nodegroup default-worker: {why}",
+                "Cluster R (https://203.0.113.10:6443): not ready",
+                "MachineDeployment R-default-worker (nodegroup "
+                "default-worker, 1 of 2 ready): not ready",
+                f"Machine {machine} (server server-{machine}): not ready: "
+                f"{NO_HOST}",
+            ],
+            self.lines(),
+        )
+        self.assertEqual(1, self.describe())
+
+    def test_the_reason_stands_at_the_node_that_is_ill(self) -> None:
+        machine = f"{WORKERS}-m0"
+        live = self.server.get(kinds.MACHINE, base.NAMESPACE, machine)
+        assert live is not None
+        ill = [
+            {"type": "Ready", "status": "False", "message": "node is ill"},
+            {
+                "type": "NodeReady",
+                "status": "False",
+                "reason": "NodeConditionsFailed",
+                "message": "kubelet stopped posting node status",
+            },
+        ]
+        self.server.set_status(
+            kinds.MACHINE,
+            base.NAMESPACE,
+            machine,
+            {**live["status"], "conditions": ill},
+        )
+        self.assertEqual(
+            [
+                "Machine R-default-worker-m0 (192.168.3.11, server "
+                "server-R-default-worker-m0): not ready",
+                "Node R-default-worker-m0: not ready: kubelet stopped "
+                "posting node status",
+            ],
+            self.lines()[-2:],
+        )
+
+    def test_an_addon_that_failed(self) -> None:
+        self.capi.fail_addon("ccm-openstack", "timed out")
+        found = self.lines()
+        self.assertEqual(
+            [
+                "addons (3 of 4 deployed): not ready",
+                "HelmRelease R-ccm-openstack: not ready: Failed: timed out",
+            ],
+            found[-2:],
+        )
+        self.assertIn("addon ccm-openstack: Failed: timed out", found[0])
+
+    def test_an_addon_is_shown_while_a_machine_is_not_ready(self) -> None:
+        self.capi.fail_machine("default-worker")
+        self.describe()
+        self.assertIn("HelmRelease R-ccm-openstack: ready", self.printed())
+
+    def test_helm_that_did_not_end(self) -> None:
+        name = names.helm_record(base.RELEASE, 1)
+        change = {"metadata": {"labels": {"status": "pending-upgrade"}}}
+        self.server.patch(kinds.SECRET, base.NAMESPACE, name, change)
+        self.assertEqual(
+            [
+                "cluster web (CREATE_COMPLETE, HEALTHY): not ready: helm: "
+                "revision 1 is pending-upgrade",
+                "helm release R (revision 1 pending-upgrade, chart 0.27.0): "
+                "not ready: helm: revision 1 is pending-upgrade",
+            ],
+            self.lines(),
+        )
+
+    def test_a_cluster_that_the_operator_paused(self) -> None:
+        self.server.patch(
+            kinds.CLUSTER,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"spec": {"paused": True}},
+        )
+        self.assertEqual(
+            [
+                "Cluster R (https://203.0.113.10:6443): not ready: the "
+                "operator has paused the cluster: nothing is changed"
+            ],
+            self.lines()[1:],
+        )
+
+    def test_a_credential_that_keystone_refuses(self) -> None:
+        self.openstack.stillborn = True
+        [line] = self.lines()[1:]
+        self.assertTrue(
+            line.startswith(
+                "credential R-cloud-credentials: not ready: Keystone refuses"
+            ),
+            line,
+        )
+        self.assertEqual(1, self.describe())
+
+    def test_a_machine_without_a_server_says_what_comes_first(self) -> None:
+        key = (kinds.MACHINE, base.NAMESPACE, f"{WORKERS}-m0")
+        message = (
+            "* InfrastructureReady: the server is made\n"
+            "* NodeHealthy: Waiting for spec.providerID"
+        )
+        ready = {"type": "Ready", "status": "False", "reason": "NotReady"}
+        self.server.patch(*key, {"spec": {"providerID": None}})
+        self.server.set_status(
+            *key,
+            {
+                "phase": "Provisioning",
+                "conditions": [{**ready, "message": message}],
+            },
+        )
+        self.assertIn(
+            "Machine R-default-worker-m0: not ready: no server yet: "
+            "InfrastructureReady: the server is made",
+            self.lines(),
+        )
+
+    def test_the_machine_that_was_made_last_comes_last(self) -> None:
+        key = (kinds.MACHINE, base.NAMESPACE, f"{WORKERS}-m0")
+        first = self.server.get(*key)
+        assert first is not None
+        self.server.delete(*key)
+        self.server.stamp = "2100-01-01T00:00:00Z"
+        self.server.apply(kinds.MACHINE, first)
+        self.describe()
+        found = re.findall(r"Machine R-default-worker-(m\d)", self.printed())
+        self.assertEqual(["m1", "m0"], found)
+
+    def test_who_holds_the_lease(self) -> None:
+        with self.busy():
+            self.assertEqual(0, self.describe())
+        self.assertIn("Lease R (held by other)", self.printed())
+
+    def test_a_nodegroup_that_was_never_made(self) -> None:
+        self.server.delete(kinds.MACHINE_DEPLOYMENT, base.NAMESPACE, WORKERS)
+        self.assertIn(
+            "MachineDeployment R-default-worker (nodegroup default-worker): "
+            "not ready: not created yet",
+            self.lines(),
+        )
+
+    def test_a_cluster_of_which_nothing_was_made(self) -> None:
+        row = self.row()
+        row.stack_id, row.status = None, "CREATE_FAILED"
+        row.status_reason = "flavor m1.medium is gone"
+        row.save()
+        self.assertEqual(1, self.describe())
+        self.assertEqual(
+            "cluster web (CREATE_FAILED, HEALTHY): not ready: flavor "
+            "m1.medium is gone\n",
+            self.printed(),
+        )
+
+    def test_what_failed_says_what_the_row_says(self) -> None:
+        row = self.row()
+        row.status, row.status_reason = "UPDATE_FAILED", "quota exceeded"
+        row.save()
+        self.assertIn(": not ready: quota exceeded", self.lines()[0])
+
+    def test_nothing_that_a_terminal_would_obey(self) -> None:
+        self.capi.fail_addon("ccm-openstack", "[red]\x1b[2Jgone[/red]")
+        self.describe()
+        self.assertIn("Failed: [red]?[2Jgone[/red]", self.printed())
+
+    def test_programs_get_the_same_tree(self) -> None:
+        self.describe("-f", "json")
+        found = json.loads(self.out.getvalue())
+        self.out.seek(0)
+        self.out.truncate()
+        self.describe("-f", "yaml")
+        self.assertEqual(found, yaml.safe_load(self.out.getvalue()))
+        self.assertEqual(
+            ["helm release", "Cluster", "Lease", "credential"],
+            [each["kind"] for each in found["children"]],
+        )
+        self.assertEqual(
+            {
+                "kind": "credential",
+                "name": CREDENTIALS,
+                "state": "ready",
+                "note": "",
+                "reason": "",
+                "children": [],
+            },
+            found["children"][-1],
+        )
+
+    def test_nothing_is_written(self) -> None:
+        before = self.management.requests[:]
+        self.describe()
+        verbs = {each.verb for each in self.management.requests[len(before) :]}
+        self.assertEqual(set(), verbs & {"create", "replace", "patch"})

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``check --from-1-4-0``, on a cluster of 1.4.0."""
+
+from __future__ import annotations
+
+import pathlib
+import uuid
+
+import fixtures
+
+from magnum_capi_helm.cli import check
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.cli import legacy_reports
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import test_legacy
+
+RELEASE = test_legacy.RELEASE
+
+
+class FromOldVersionTest(legacy_reports.ReportCase):
+    def setUp(self) -> None:
+        super().setUp()
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.file = folder / "magnum.conf"
+        self.set_chart(test_legacy.CHART)
+
+    def set_chart(self, version: str) -> None:
+        """Write the operator's option into a configuration file."""
+        option = f"default_helm_chart_version = {version}" if version else ""
+        self.file.write_text(f"[capi_helm]\n{option}\n")
+        conf.CONF(["--config-file", str(self.file)], project="magnum")
+
+    def failed(self, *argv: str) -> list[tuple[str, str]]:
+        """Return check and detail of the lines that need the operator."""
+        code, self.lines = self.run_command(check.Check, "--from-1-4-0", *argv)
+        failed = [
+            (each["Check"], each["Detail"])
+            for each in self.lines
+            if each["State"] == "failed"
+        ]
+        self.assertEqual(bool(failed), bool(code))
+        return failed
+
+    def test_a_cluster_without_problems(self) -> None:
+        self.assertEqual([], self.failed())
+        self.assertEqual(
+            ["configuration", "chart option", "cluster"],
+            [each["Check"] for each in self.lines],
+        )
+        detail = self.lines[2]["Detail"]
+        for part in ("web", base.UUID, "CREATE_COMPLETE", test_legacy.CHART):
+            self.assertIn(part, detail)
+
+    def test_only_the_clusters_of_a_project(self) -> None:
+        self.failed("--project", "another")
+        self.assertNotIn("cluster", [each["Check"] for each in self.lines])
+
+    def test_the_project_is_only_for_this_report(self) -> None:
+        error = self.assertRaises(
+            errors.InvalidInput,
+            self.run_command,
+            check.Check,
+            "--project",
+            "p",
+        )
+        self.assertIn("--from-1-4-0", str(error))
+
+    def test_the_default_chart_version_is_not_set(self) -> None:
+        self.set_chart("")
+        ((name, detail),) = self.failed()
+        self.assertEqual("chart option", name)
+        self.assertIn("default_helm_chart_version = 0.10.1", detail)
+
+    def test_an_option_that_this_version_refuses(self) -> None:
+        conf.CONF.set_override(
+            "trusted_ca_files", ["/nowhere/ca.pem"], "capi_helm"
+        )
+        ((name, detail),) = self.failed()
+        self.assertEqual("configuration", name)
+        self.assertIn("/nowhere/ca.pem", detail)
+
+    def test_an_operation_in_progress(self) -> None:
+        row = self.row()
+        row.status = "UPDATE_IN_PROGRESS"
+        row.save()
+        ((name, detail),) = self.failed()
+        self.assertEqual("cluster", name)
+        self.assertIn("UPDATE_IN_PROGRESS", detail)
+
+    def test_a_cluster_for_which_nothing_was_made(self) -> None:
+        row = self.row()
+        row.stack_id = None
+        row.save()
+        self.assertEqual([], self.failed())
+        self.assertIn("no release", self.lines[2]["Detail"])
+
+    def test_a_release_that_is_not_there(self) -> None:
+        self.server.delete(
+            kinds.SECRET, base.NAMESPACE, f"sh.helm.release.v1.{RELEASE}.v1"
+        )
+        ((name, detail),) = self.failed()
+        self.assertEqual("cluster", name)
+        self.assertIn(f"no release {RELEASE}", detail)
+        self.assertIn("kubeconfig_file", detail)
+
+    def test_a_management_cluster_that_does_not_answer(self) -> None:
+        self.management.unreachable()
+        self.assertEqual([], self.failed())
+        states = {each["Check"]: each["State"] for each in self.lines}
+        self.assertEqual("unknown", states["management cluster"])
+        self.assertNotIn("cluster", states)
+
+    def test_an_allow_list_that_is_not_applied(self) -> None:
+        row = self.row()
+        row.labels = {"api_master_lb_allowed_cidrs": "192.0.2.0/24"}
+        row.save()
+        ((name, detail),) = self.failed()
+        self.assertEqual("label", name)
+        self.assertIn("api_master_lb_allowed_cidrs=192.0.2.0/24", detail)
+        self.assertIn("open to all", detail)
+
+    def test_labels_that_are_taken_otherwise(self) -> None:
+        row = self.row()
+        row.labels = {
+            "boot_volume_size": "large",
+            "monitoring_enabled": "true",
+            "metrics_server_enabled": "false",
+            "nodelocaldns_enabled": "true",
+        }
+        row.save()
+        self.assertEqual([], self.failed())
+        details = [
+            each["Detail"] for each in self.lines if each["Check"] == "label"
+        ]
+        self.assertIn("boot_volume_size", str(details))
+        self.assertIn("the default applies", str(details))
+        self.assertNotIn("monitoring_enabled", str(details))
+
+    def test_a_template_that_is_refused(self) -> None:
+        self.saved(
+            {
+                "labels": {"auto_healing_enabled": "perhaps"},
+                "network_driver": "flannel",
+            },
+            uuid=str(uuid.uuid4()),
+            stack_id=RELEASE,
+            status="CREATE_COMPLETE",
+        )
+        found = self.failed()
+        self.assertEqual(["template", "template"], [name for name, _ in found])
+        self.assertIn("auto_healing_enabled", found[0][1])
+        self.assertIn("network_driver flannel", found[1][1])

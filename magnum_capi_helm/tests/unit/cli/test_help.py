@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What every command has: examples, formats, exit codes, completion."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import itertools
+import re
+import shlex
+import shutil
+import subprocess
+import textwrap
+from typing import Any
+from unittest import mock
+
+from cliff import lister
+from oslotest import base
+
+from magnum_capi_helm.cli import base as commands
+from magnum_capi_helm.cli import complete
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.cli import management_cluster
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.cli import entry_points
+
+CODES = entry_points.ROOT / "doc/source/admin/exit-codes.inc"
+#: Stands in for the package bash-completion.
+_BASH = """
+_get_comp_words_by_ref() {
+  words=("${COMP_WORDS[@]}"); cur="${words[COMP_CWORD]}"
+}
+eval "$SCRIPT"
+COMP_WORDS=($WORDS "$LAST"); COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
+_magnum_capi_helm
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a command, as the program has it."""
+    app = entry_points.application()
+    command = entry_points.declared()[name](app, None)
+    return command.get_parser(f"{commands.PROGRAM} {name}")
+
+
+def examples(name: str) -> list[str]:
+    """The lines at the end of a command's help, without the program."""
+    _, _, end = parser_of(name).format_help().rpartition("Examples:\n")
+    lines = textwrap.dedent(end.strip("\n")).splitlines()
+    prefix = f"{commands.PROGRAM} "
+    if not all(each.startswith(prefix) for each in lines):
+        return []
+    return [each.removeprefix(prefix) for each in lines]
+
+
+class HelpTest(base.BaseTestCase):
+    def test_the_help_of_every_command_ends_with_an_example(self) -> None:
+        lacking = [
+            name
+            for name in entry_points.declared()
+            if not any(each.startswith(name) for each in examples(name))
+        ]
+        self.assertEqual([], lacking)
+
+    def test_every_example_is_understood(self) -> None:
+        app = entry_points.application()
+        for name, command in entry_points.declared().items():
+            for line in examples(name):
+                words = itertools.takewhile(
+                    lambda each: each not in ("|", ">"), shlex.split(line)
+                )
+                factory, found, rest = app.command_manager.find_command(
+                    list(words)
+                )
+                self.assertEqual((command, name), (factory, found), line)
+                parser_of(name).parse_args(rest)
+
+    def test_paragraphs_stay_paragraphs(self) -> None:
+        text = parser_of("management-cluster thaw").format_help()
+        self.assertIn("all goes on where it stopped.\n\nThe time", text)
+        self.assertTrue(
+            text.endswith(
+                "Examples:\n\n"
+                "    magnum-capi-helm management-cluster thaw --apply\n"
+            ),
+            text,
+        )
+
+    def test_what_lists_prints_tables_json_and_yaml(self) -> None:
+        for name, command in entry_points.declared().items():
+            if issubclass(command, lister.Lister):
+                options = parser_of(name)._option_string_actions
+                found = set(options["-f"].choices or ())
+                self.assertLessEqual({"json", "yaml", "table"}, found, name)
+
+    def test_what_prints_something_else_is_known(self) -> None:
+        """Whatever lists anything is a lister."""
+        self.assertEqual(
+            [
+                "chart fetch",
+                "complete",
+                "describe",
+                "kubeconfig",
+                "management-cluster permissions",
+                "metrics",
+                "render",
+                "values",
+            ],
+            sorted(
+                name
+                for name, command in entry_points.declared().items()
+                if not issubclass(command, lister.Lister)
+            ),
+        )
+
+
+class GroupsTest(base.BaseTestCase):
+    def test_the_program_s_help_has_every_command_in_its_group(self) -> None:
+        app = entry_points.application()
+        self.assertRaises(SystemExit, app.run, ["--help"])
+        _, _, text = app.stdout.getvalue().partition("\nLook:\n")
+        groups = dict(
+            each.split(":\n", 1) for each in f"Look:\n{text}".split("\n\n")
+        )
+        self.assertEqual(
+            ["Look", "Cluster", "Management cluster", "Charts", "Other"],
+            list(groups),
+        )
+        for name in entry_points.declared():
+            if name.startswith("management-cluster "):
+                self.assertIn(f"  {name} ", groups["Management cluster"])
+            self.assertIn(f"  {name} ", text)
+
+
+class ExitTest(base.BaseTestCase):
+    """The table of exit codes on the page, row by row."""
+
+    def exit_code(self, *options: str, fault: Any = None) -> int:
+        """Run a command whose action has that fault; return its code."""
+        with mock.patch.object(
+            management_cluster.Permissions,
+            "take_action",
+            side_effect=fault,
+            return_value=0,
+        ):
+            return self.run_program(
+                "management-cluster", "permissions", *options
+            )
+
+    def run_program(self, *words: str) -> int:
+        """Return the exit code of the program."""
+        try:
+            return int(entry_points.application().run(list(words)))
+        except SystemExit as ended:
+            return int(str(ended.code))
+
+    def test_each_code_of_the_table(self) -> None:
+        found = {
+            "0": self.exit_code(),
+            "1": self.exit_code(fault=errors.InvalidInput("no")),
+            "2": self.exit_code("--no-such-option"),
+            "130": self.exit_code(fault=KeyboardInterrupt()),
+            "141": self.exit_code(fault=BrokenPipeError()),
+        }
+        self.assertEqual(dict(zip(found, map(int, found), strict=True)), found)
+        self.assertEqual(list(found), self.codes())
+        self.assertEqual(2, self.run_program("no-such-command"))
+        self.assertEqual(1, self.exit_code(fault=KeyError()))
+
+    def test_the_page_says_of_each_command_when_it_is_1(self) -> None:
+        listed = re.findall(
+            r"^   \* - ``([a-z -]+)``$", CODES.read_text(), re.M
+        )
+        self.assertEqual(sorted(entry_points.declared()), listed)
+
+    def test_what_has_a_code_of_its_own_does_not_only_fail(self) -> None:
+        only = re.findall(
+            r"^   \* - ``([a-z -]+)``\n     - only when it fails$",
+            CODES.read_text(),
+            re.M,
+        )
+        own = {
+            name
+            for name, command in entry_points.declared().items()
+            if any(
+                "exit_code = " in inspect.getsource(each)
+                for each in command.__mro__
+                if each.__module__.startswith("magnum_capi_helm.")
+                and each is not commands.BaseCommand
+            )
+            or command.take_action.__annotations__["return"] == "int"
+        }
+        self.assertEqual(set(), own.intersection(only))
+
+    def codes(self) -> list[str]:
+        return re.findall(r"^   \* - ``(\d+)``$", CODES.read_text(), re.M)
+
+
+class CompletionTest(base.BaseTestCase):
+    def script(self, shell: str) -> str:
+        """What the command prints."""
+        app = entry_points.application()
+        command = complete.Complete(app, None)
+        parser = command.get_parser("test")
+        words = ["--shell", shell, "--name", commands.PROGRAM]
+        self.assertEqual(0, command.run(parser.parse_args(words)))
+        return str(app.stdout.getvalue())
+
+    def completed(self, *words: str) -> set[str]:
+        """What bash would offer for the last of some words."""
+        if not shutil.which("bash"):
+            self.skipTest("there is no bash")
+        ended = subprocess.run(
+            ["bash", "-c", _BASH],
+            env={
+                "SCRIPT": self.script("bash"),
+                "WORDS": " ".join([commands.PROGRAM, *words[:-1]]),
+                "LAST": words[-1],
+            },
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return set(ended.stdout.split())
+
+    def test_bash_offers_every_command(self) -> None:
+        first = {name.split()[0] for name in entry_points.declared()}
+        self.assertEqual(first, self.completed(""))
+        self.assertEqual({"describe"}, self.completed("desc"))
+        self.assertEqual(
+            {"fetch", "list", "mirror"}, self.completed("chart", "")
+        )
+        self.assertEqual(
+            {"accept", "freeze", "permissions", "thaw"},
+            self.completed("management-cluster", ""),
+        )
+
+    def test_bash_offers_the_options_of_a_command(self) -> None:
+        self.assertEqual({"--watch"}, self.completed("describe", "--w"))
+        self.assertEqual({"--orphans"}, self.completed("list", "--o"))
+        self.assertEqual({"--all"}, self.completed("chart", "list", "--a"))
+        self.assertEqual(
+            {"--gone"}, self.completed("management-cluster", "accept", "--g")
+        )
+
+    def test_zsh_knows_the_same(self) -> None:
+        script = self.script("zsh")
+        self.assertTrue(script.startswith("#compdef magnum-capi-helm\n"))
+        self.assertIn("\n    cmds_chart 'fetch list mirror'\n", script)
+        self.assertRegex(script, r"\n    cmds_describe '.*--watch.*'\n")
+        self.assertIn(
+            "\n  compdef _magnum_capi_helm magnum-capi-helm\n", script
+        )
+
+    def test_the_program_itself_has_it(self) -> None:
+        app = main.Application()
+        found, *_ = app.command_manager.find_command(["complete"])
+        self.assertIs(complete.Complete, found)

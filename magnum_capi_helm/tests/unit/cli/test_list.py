@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``magnum-capi-helm list``: what it prints, asks, and how it exits."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from unittest import mock
+import uuid
+
+from magnum import objects
+from magnum.drivers.common import driver as drivers
+
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.credentials import cloud_secret
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.cli import listed
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+
+def name(obj: dict[str, Any]) -> str:
+    """Of an object."""
+    return str(obj["metadata"]["name"])
+
+
+class ListTest(listed.ListTestCase):
+    def test_a_cluster_that_is_well(self) -> None:
+        line = {
+            "Name": "web",
+            "UUID": self.uuid,
+            "Project": openstack.PROJECT,
+            "Status": "CREATE_COMPLETE",
+            "Management cluster": "",
+            "Release": base.RELEASE,
+            "Chart": "0.27.0",
+            "Kubernetes": self.row().coe_version,
+            "Revision": "deployed",
+            "State": "ok",
+        }
+        self.assertEqual((0, [line]), listed.run())
+
+    def copy(self, release: str) -> None:
+        """One more cluster with all that the first one has."""
+        self.saved(
+            uuid=str(uuid.uuid4()), stack_id=release, status="CREATE_COMPLETE"
+        )
+        for kind in (kinds.CLUSTER, kinds.SECRET):
+            for each in self.server.list(kind, base.NAMESPACE):
+                text = json.dumps(each).replace(base.RELEASE, release)
+                made = json.loads(text)
+                if self.server.get(kind, base.NAMESPACE, name(made)) is None:
+                    self.server.create(kind, made)
+
+    def test_many_cost_as_many_requests_as_one(self) -> None:
+        self.copy("api-aaaaaaaaaaaa")
+        self.copy("db-bbbbbbbbbbbb")
+        self.management.requests.clear()
+        lists = mock.patch.object(
+            self.management, "list", wraps=self.management.list
+        )
+        with (
+            lists as seen,
+            mock.patch.object(objects.NodeGroup, "list", self.fail),
+        ):
+            self.assertEqual(3, len(listed.run()[1]))
+        label = "capi.stackhpc.com/cluster"
+        records = "owner=helm,status!=superseded,name"
+        metadata = {"metadata_only": True}
+        self.assertEqual(
+            [
+                mock.call(
+                    kinds.SECRET,
+                    None,
+                    "magnum.openstack.org/cluster-uuid",
+                    **metadata,
+                ),
+                mock.call(kinds.CLUSTER, None, label, **metadata),
+                mock.call(kinds.SECRET, None, records, **metadata),
+            ],
+            seen.mock_calls,
+        )
+        asked = [(each.verb, each.kind) for each in self.management.requests]
+        expected = [
+            ("get", "Namespace"),
+            ("list", "Secret"),
+            ("list", "Cluster"),
+            ("list", "Secret"),
+        ]
+        self.assertEqual(expected, asked)
+
+    def test_a_cluster_that_was_told_another_way_to_the_cloud(self) -> None:
+        stale = (
+            "stale: the cloud's endpoint, region, interface or CA has changed"
+        )
+        conf.CONF.set_override("region_name", "R2", "cinder_client")
+        self.assertEqual([(base.RELEASE, stale)], self.states())
+        self.assertEqual(1, listed.run()[0])
+
+    def test_a_credential_that_the_health_poll_found_dead(self) -> None:
+        row = self.row()
+        row.health_status = "UNHEALTHY"
+        row.health_status_reason = {"credential": "Keystone refuses it"}
+        row.save()
+        code, (line,) = listed.run()
+        self.assertEqual(
+            (
+                1,
+                "warning: credential refused, or gone: magnum-capi-helm "
+                "cluster credentials gives the cluster another one",
+            ),
+            (code, line["State"]),
+        )
+
+    def test_a_secret_without_a_note_is_read_as_a_whole(self) -> None:
+        name = names.credentials(base.RELEASE)
+        key = (kinds.SECRET, base.NAMESPACE, name)
+        note = {"annotations": {cloud_secret.ANNOTATION: None}}
+        self.server.patch(*key, {"metadata": note})
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+        conf.CONF.set_override("region_name", "R2", "cinder_client")
+        self.assertEqual(1, listed.run()[0])
+        # Nobody can tell; what is damaged, health says.
+        self.server.patch(*key, {"data": {"clouds.yaml": "bm8="}})
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_a_keystone_that_is_silent_hides_nothing_else(self) -> None:
+        conf.CONF.set_override("region_name", "R2", "cinder_client")
+        error = errors.CloudUnreachable("Keystone: no answer")
+        with mock.patch.object(catalogue, "Cloud", side_effect=error):
+            code, (line,) = listed.run()
+        self.assertEqual((0, "ok"), (code, line["State"]))
+        self.assertEqual(
+            "whether credentials are stale is not known: Keystone: no answer"
+            "\n",
+            listed.ERRORS.getvalue(),
+        )
+
+    def test_the_chart_is_the_intents_where_no_label_says_it(self) -> None:
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        code, (line,) = listed.run()
+        self.assertEqual("0.27.0", line["Chart"])
+        self.assertEqual(
+            "drift: the Cluster object does not exist", line["State"]
+        )
+        self.assertEqual(1, code)
+
+    def test_an_intent_that_says_nothing_and_one_that_is_not_seen(
+        self,
+    ) -> None:
+        secret = names.desired_state(base.RELEASE)
+        damaged = {"data": {"intent.json": "bm8="}}
+        self.server.patch(kinds.SECRET, base.NAMESPACE, secret, damaged)
+        nameless = {"metadata": {"labels": {"helm.sh/chart": None}}}
+        self.server.patch(
+            kinds.CLUSTER, base.NAMESPACE, base.RELEASE, nameless
+        )
+        _, (line,) = listed.run()
+        self.assertEqual(("", "ok"), (line["Chart"], line["State"]))
+        error = errors.ManagementUnreachable("cut off")
+        self.management.fail(error, verbs=("get",), kind=kinds.SECRET)
+        self.assertEqual(
+            [(base.RELEASE, "unreachable: cut off")], self.states()
+        )
+
+    def test_rows_that_changed_since_are_a_drift(self) -> None:
+        group = self.groups()["default-worker"]
+        group.node_count += 1
+        group.save()
+        code, (line,) = listed.run()
+        self.assertEqual(
+            "drift: the rows want something else than was last applied",
+            line["State"],
+        )
+        self.assertEqual(1, code)
+
+    def test_every_operation_ends_with_ok(self) -> None:
+        self.resize(3)
+        self.add("extra")
+        self.capi.settle()
+        self.poll()
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_a_deletion_is_no_drift(self) -> None:
+        self.delete()
+        self.poll()
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_a_deletion_is_none_before_its_groups_are_marked(self) -> None:
+        row, group = self.row(), self.groups()["default-worker"]
+        row.status = "DELETE_IN_PROGRESS"
+        row.save()
+        group.node_count += 1
+        group.save()
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_clusters_of_another_driver_that_is_installed(self) -> None:
+        self.saved(
+            {"driver": "heat", "cluster_distro": "core"},
+            uuid=str(uuid.uuid4()),
+            stack_id="theirs",
+        )
+        ours = drivers.Driver.get_driver
+
+        def found(server_type: str, distro: str, *args: Any) -> Any:
+            if distro == "core":
+                return object()
+            return ours(server_type, distro, *args)
+
+        with mock.patch.object(drivers.Driver, "get_driver", found):
+            self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_clusters_of_other_drivers_are_not_listed(self) -> None:
+        for driver in ("k8s_of_somebody_else", None):
+            self.saved(
+                {"driver": driver, "cluster_distro": "other-os"},
+                uuid=str(uuid.uuid4()),
+                stack_id="theirs",
+            )
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_old_templates_name_no_driver(self) -> None:
+        self.saved(
+            {"driver": None, "cluster_distro": "ubuntu"},
+            uuid=str(uuid.uuid4()),
+            name="young",
+        )
+        self.assertEqual([(base.RELEASE, "ok"), ("", "ok")], self.states())
+
+    def test_one_project_alone(self) -> None:
+        self.assertEqual(
+            [(base.RELEASE, "ok")],
+            self.states("--project", openstack.PROJECT),
+        )
+        self.assertEqual((0, []), listed.run("--project", "another"))
+
+    def test_its_rows_are_listed_while_it_does_not_answer(self) -> None:
+        self.management.unreachable()
+        code, (line,) = listed.run()
+        self.assertEqual(
+            "unreachable: the management cluster does not answer "
+            "(ConnectTimeout). It is https://fake",
+            line["State"],
+        )
+        self.assertEqual(
+            ("web", "CREATE_COMPLETE"), (line["Name"], line["Status"])
+        )
+        self.assertEqual(1, code)
+
+    def test_namespaces_are_read_one_by_one_where_it_has_to_be(self) -> None:
+        original = self.management.list
+
+        def refused(
+            kind: kinds.Kind, namespace: str | None, *args: Any, **options: Any
+        ) -> Any:
+            if namespace is None:
+                raise responses.ForbiddenError("forbidden")
+            return original(kind, namespace, *args, **options)
+
+        self.management.list = refused  # type: ignore[method-assign]
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+        self.management.fail(responses.ForbiddenError("forbidden"))
+        self.assertEqual(
+            [(base.RELEASE, "unreachable: forbidden")], self.states()
+        )
+
+    def test_an_unknown_management_cluster(self) -> None:
+        error = self.assertRaises(
+            errors.NotConfigured, listed.run, "--management-cluster", "x"
+        )
+        self.assertIn("there is no management cluster 'x'", str(error))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``list``: what a management cluster has and Magnum does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.tests.unit.cli import listed
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+#: What is said where nothing tells whose a namespace is.
+UNMARKED = (
+    "orphan, or another Magnum's: its namespace is not marked, set "
+    "[capi_helm] region_name in each"
+)
+
+
+class OrphansTest(listed.ListTestCase):
+    def test_what_magnum_lost_is_an_orphan(self) -> None:
+        self.forget()
+        orphan = {
+            "Name": "",
+            "UUID": "",
+            "Project": "fakeproject",
+            "Status": "",
+            "Management cluster": "",
+            "Release": base.RELEASE,
+            "Chart": "0.27.0",
+            "Kubernetes": "",
+            "Revision": "deployed",
+            "State": UNMARKED,
+        }
+        self.assertEqual((1, [orphan]), listed.run())
+
+    def test_what_another_region_has_is_no_orphan(self) -> None:
+        label = "magnum.openstack.org/region"
+        rows: tuple[tuple[str | None, str, list[str]], ...] = (
+            # in the namespace, in the configuration, orphans
+            ("west", "east", []),
+            ("west", "", []),
+            ("east", "east", ["orphan"]),
+            (None, "east", [UNMARKED]),
+            (None, "", [UNMARKED]),
+        )
+        for owner, region, _ in rows:
+            conf.CONF.set_override("region_name", region, "capi_helm")
+            change = {"metadata": {"labels": {label: owner}}}
+            self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+            # A cluster of ours is listed wherever it is.
+            self.assertEqual([(base.RELEASE, "ok")], self.states())
+        other = "other-aaaaaaaaaaaa"
+        stray = {
+            "name": other,
+            "namespace": base.NAMESPACE,
+            "labels": {"capi.stackhpc.com/cluster": other},
+        }
+        self.server.create(kinds.CLUSTER, {"metadata": stray})
+        change = {"metadata": {"labels": {label: "west"}}}
+        self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+        self.server.delete(kinds.CLUSTER, base.NAMESPACE, other)
+        self.forget()
+        for owner, region, orphans in rows:
+            conf.CONF.set_override("region_name", region, "capi_helm")
+            change = {"metadata": {"labels": {label: owner}}}
+            self.server.patch(kinds.NAMESPACE, "", base.NAMESPACE, change)
+            found = [state for _, state in self.states()]
+            self.assertEqual(orphans, found, (owner, region))
+
+    def test_a_cluster_that_is_made_meanwhile_is_no_orphan(self) -> None:
+        row, groups = self.row(), self.groups().values()
+        self.forget()
+        original = self.management.list
+
+        def made_now(*args: Any, **options: Any) -> Any:
+            self.management.list = original  # type: ignore[method-assign]
+            fields = {key: row[key] for key in row.fields if key != "id"}
+            fields.pop("cluster_template", None)
+            self.dbapi.create_cluster(fields)
+            for each in groups:
+                values = {key: each[key] for key in each.fields if key != "id"}
+                self.dbapi.create_nodegroup(values)
+            return original(*args, **options)
+
+        self.management.list = made_now  # type: ignore[method-assign]
+        self.assertEqual([(base.RELEASE, "ok")], self.states())
+
+    def test_orphans_alone(self) -> None:
+        self.assertEqual((0, []), listed.run("--orphans"))
+        self.forget()
+        self.assertEqual([(base.RELEASE, UNMARKED)], self.states("--orphans"))
+        # What nobody can see now, is not nothing.
+        self.management.unreachable()
+        self.assertEqual(1, listed.run("--orphans")[0])

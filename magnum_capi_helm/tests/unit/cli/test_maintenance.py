@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``management-cluster freeze`` and ``thaw``: output and effect."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import fixtures
+
+from magnum_capi_helm.cli import base as commands
+from magnum_capi_helm.cli import main
+from magnum_capi_helm.cli import management_cluster
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import maintenance
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
+
+
+class Freeze(management_cluster.Freeze):
+    """Without a pause between two looks."""
+
+    pause = 0.0
+
+
+class CommandsTest(base.FlowTestCase):
+    """On one management cluster."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.err = io.StringIO()
+        # What another process knows is too old at once.
+        self.useFixture(
+            fixtures.MonkeyPatch(f"{maintenance.__name__}.AGE", 0.0)
+        )
+
+    def run_command(
+        self, kind: type, *argv: str
+    ) -> tuple[int, list[dict[str, Any]]]:
+        """Exit code, and the lines that are printed."""
+        app = main.Application()
+        app.stdout, app.stderr = io.StringIO(), self.err
+        command = kind(app, None)
+        words = [*argv, "-f", "json"]
+        code = command.run(command.get_parser("test").parse_args(words))
+        return int(code), json.loads(app.stdout.getvalue())
+
+    def frozen(self) -> bool:
+        found = self.server.get(kinds.NAMESPACE, "", "kube-system") or {}
+        return maintenance.parsed(found).freeze is not None
+
+    def test_unless_told_to_apply_it_writes_nothing(self) -> None:
+        self.complete()
+        with self.busy():
+            code, [line] = self.run_command(Freeze, "--reason", "etcd moves")
+        self.assertEqual((0, False), (code, self.frozen()))
+        self.assertEqual(
+            ("open", "", base.RELEASE),
+            (line["State"], line["Reason"], line["Still at work"]),
+        )
+        self.assertIn("--apply freezes it", self.err.getvalue())
+
+    def test_it_freezes_and_says_that_all_is_quiet(self) -> None:
+        code, [line] = self.run_command(
+            Freeze, "--reason", "etcd moves", "--apply"
+        )
+        self.assertEqual((0, True), (code, self.frozen()))
+        self.assertRegex(line.pop("Since"), r"^20\d\d-\d\d-\d\dT.*\+00:00$")
+        self.assertEqual(
+            {
+                "Management cluster": "",
+                "State": "frozen",
+                "By": commands.operator("freeze").user,
+                "Reason": "etcd moves",
+                "Still at work": "nobody",
+            },
+            line,
+        )
+
+    def test_it_waits_for_what_is_under_way(self) -> None:
+        self.complete()
+        looks = []
+
+        def look() -> None:
+            """The third look finds the Lease given back."""
+            looks.append(1)
+            if len(looks) == 5:
+                idle = {"spec": {"holderIdentity": ""}}
+                self.server.patch(
+                    kinds.LEASE, base.NAMESPACE, base.RELEASE, idle
+                )
+
+        with self.busy():
+            self.management.before = look
+            code, [line] = self.run_command(
+                Freeze, "--reason", "etcd moves", "--apply"
+            )
+        self.assertEqual((0, "nobody"), (code, line["Still at work"]))
+        self.assertEqual(
+            f"still at work: {base.RELEASE}\nstill at work: nobody\n",
+            self.err.getvalue(),
+        )
+
+    def test_a_reason_is_needed_before_anything_is_asked(self) -> None:
+        self.assertRaises(
+            errors.InvalidInput, self.run_command, Freeze, "--reason", " "
+        )
+        self.assertEqual([], self.management.requests)
+
+    def test_thaw_ends_it(self) -> None:
+        self.run_command(Freeze, "--reason", "etcd moves", "--apply")
+        _, [line] = self.run_command(management_cluster.Thaw)
+        self.assertEqual(("frozen", True), (line["State"], self.frozen()))
+        for _ in range(2):
+            code, [line] = self.run_command(management_cluster.Thaw, "--apply")
+            self.assertEqual((0, "open"), (code, line["State"]))
+            self.assertFalse(self.frozen())
+
+    def audited(self) -> list[str]:
+        """What the log has of who did what."""
+        lines = self.log.output.splitlines()
+        return [
+            each.partition("audit: ")[2] for each in lines if "audit: " in each
+        ]
+
+    def test_the_log_says_who_began_a_maintenance_and_who_ended_it(
+        self,
+    ) -> None:
+        who = commands.operator("freeze").user
+        orders: tuple[tuple[type, tuple[str, ...], str], ...] = (
+            (Freeze, ("--reason", "x"), ""),
+            (Freeze, ("--reason", "x", "--apply"), "freeze"),
+            (management_cluster.Thaw, (), ""),
+            (management_cluster.Thaw, ("--apply",), "thaw"),
+        )
+        for kind, argv, _ in orders:
+            self.run_command(kind, *argv)
+        self.assertEqual(
+            [
+                f"management cluster: accepted: {action}, user {who}"
+                for _, _, action in orders
+                if action
+            ],
+            self.audited(),
+        )
+
+    def assert_refused(self, why: str, verb: str, kind: kinds.Kind) -> None:
+        """The management cluster lets no maintenance begin."""
+        self.management.fail(
+            errors.ManagementError(why), verbs=[verb], kind=kind
+        )
+        order = ("--reason", "x", "--apply")
+        self.assertRaises(
+            errors.ManagementError, self.run_command, Freeze, *order
+        )
+
+    def test_a_maintenance_that_could_not_begin_is_in_the_log(self) -> None:
+        self.assert_refused(
+            "may not patch namespaces (403)", "patch", kinds.NAMESPACE
+        )
+        who = commands.operator("freeze").user
+        self.assertEqual(
+            [f"management cluster: refused: freeze, user {who}"],
+            self.audited(),
+        )
+
+    def test_who_may_not_list_leases_is_told_so(self) -> None:
+        self.assert_refused("may not list leases (403)", "list", kinds.LEASE)
+
+
+class SeveralTest(placing.LocationTestCase):
+    run_command = CommandsTest.run_command
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.err = io.StringIO()
+
+    def test_one_of_several_is_named(self) -> None:
+        error = self.assertRaises(
+            errors.InvalidInput, self.run_command, management_cluster.Thaw
+        )
+        self.assertEqual("give --management-cluster, one of a, b", str(error))
+        self.assertRaises(
+            errors.NotConfigured,
+            self.run_command,
+            management_cluster.Thaw,
+            "--management-cluster",
+            "c",
+        )
+        words = ("--management-cluster", "b", "--apply")
+        _, [line] = self.run_command(management_cluster.Thaw, *words)
+        self.assertEqual("b", line["Management cluster"])
+        self.assertIn(
+            "audit: management cluster b: accepted: thaw", self.log.output
+        )

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The options of delivery: what is wrong is named, with what is allowed."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pathlib
+from typing import Any
+
+import fixtures
+from oslo_config import cfg
+from oslotest import base
+
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.config import delivery
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.delivery import pki
+
+GOOD = "give https://host[:port]/path, without user, password and fragment"
+
+ONE = base64.b64encode(b"1" * 24).decode()
+TWO = base64.b64encode(b"2" * 64).decode()
+OPTION = "[capi_helm] delivery_key_file"
+WANTED = (
+    "has no key: give 24 to 64 bytes in base64, such as openssl rand -base64 "
+    "32 prints"
+)
+
+#: Option, value, and what is said of it.
+WRONG: list[tuple[str, Any, str]] = [
+    ("delivery_url", "http://a.test", f"has the scheme 'http': {GOOD}"),
+    ("delivery_url", "portal.test/hook", f"has the scheme '': {GOOD}"),
+    ("delivery_url", "https://", "is not a URL to send to"),
+    ("delivery_url", "https:///hook", "is not a URL to send to"),
+    ("delivery_url", "https://u:p@a.test/", "is not a URL to send to"),
+    ("delivery_url", "https://a.test/#x", "is not a URL to send to"),
+    ("delivery_url", "https://a.test:0/", "is not a URL to send to"),
+    ("delivery_url", "https://a.test/a b", "is not a URL to send to"),
+    ("delivery_url", "https://a.test/\u00e9", "is not a URL to send to"),
+    ("delivery_url", "https://a.test:port/", "has the scheme ''"),
+    ("delivery_url", "https://[::1/", "has the scheme ''"),
+    ("delivery_key_file", "", "is empty"),
+    ("delivery_ca_file", "/nowhere", "can't be used: No such file"),
+]
+
+
+class SettingsTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(conf.CONF.reset)
+        self.addCleanup(conf.CONF.clear)
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.set("delivery_url", "https://portal.test:8443/hook?token=t")
+        key = base64.b64encode(b"0" * 32).decode()
+        self.set("delivery_key_file", self.file("key", key))
+
+    def set(self, name: str, value: Any) -> None:
+        """Set an option until the test ends."""
+        conf.CONF.set_override(name, value, "capi_helm")
+        self.addCleanup(conf.CONF.clear_override, name, "capi_helm")
+
+    def file(self, name: str, text: str) -> str:
+        """A file for Magnum alone."""
+        path = self.directory / name
+        path.write_text(text)
+        path.chmod(0o600)
+        return str(path)
+
+    def test_what_is_read(self) -> None:
+        ca = self.file("ca", pki.trusted().pem)
+        self.set("delivery_ca_file", ca)
+        self.assertEqual(
+            delivery.Settings(
+                url="https://portal.test:8443/hook?token=t",
+                host="portal.test",
+                port=8443,
+                keys=(b"0" * 32,),
+                ca_file=ca,
+                user="admin",
+                timeout=10.0,
+                interval=3600.0,
+            ),
+            delivery.read(),
+        )
+
+    def test_what_may_be_told_of_it(self) -> None:
+        found = delivery.read()
+        self.assertEqual("https://portal.test:8443", found.receiver)
+        self.assertNotIn("token", repr(found))
+        self.assertNotIn("b'0", repr(found))
+
+    def test_the_port_is_that_of_https(self) -> None:
+        self.set("delivery_url", "https://portal.test")
+        self.assertEqual(443, delivery.read().port)
+
+    def test_what_is_wrong(self) -> None:
+        for name, value, said in WRONG:
+            before = conf.CONF.capi_helm[name]
+            self.set(name, value)
+            error = self.assertRaises(errors.NotConfigured, delivery.read)
+            self.assertTrue(
+                str(error).startswith(f"[capi_helm] {name} "), str(error)
+            )
+            self.assertIn(said, str(error))
+            self.set(name, before)
+
+    def test_a_file_without_certificates(self) -> None:
+        path = self.file("ca", "no PEM")
+        self.set("delivery_ca_file", path)
+        error = self.assertRaises(errors.NotConfigured, delivery.read)
+        self.assertEqual(
+            f"[capi_helm] delivery_ca_file {path} can't be used: it has no "
+            "certificates in PEM",
+            str(error),
+        )
+
+    def test_a_limited_user_is_refused(self) -> None:
+        error = self.refused_file("delivery_user = limited")
+        self.assertIn("delivery_user", str(error))
+        self.assertIn("limited", str(error))
+
+    def test_what_oslo_config_refuses_is_told_as_well(self) -> None:
+        error = self.refused_file("delivery_timeout = 600")
+        self.assertIn("delivery_timeout", str(error))
+
+    def refused_file(self, line: str) -> errors.NotConfigured:
+        """Return why a configuration file with this line is refused."""
+        path = self.directory / "magnum.conf"
+        path.write_text(f"[capi_helm]\n{line}\n")
+        fresh = cfg.ConfigOpts()
+        fresh.register_opts(
+            conf.ALL_OPTS[conf.capi_helm_group], group="capi_helm"
+        )
+        fresh(args=[], default_config_files=[str(path)])
+        for name in ("delivery_url", "delivery_key_file"):
+            value = conf.CONF.capi_helm[name]
+            fresh.set_override(name, value, "capi_helm")
+        self.useFixture(fixtures.MockPatchObject(delivery, "CONF", fresh))
+        error: errors.NotConfigured = self.assertRaises(
+            errors.NotConfigured, delivery.read
+        )
+        return error
+
+    def test_it_is_off_by_default(self) -> None:
+        conf.CONF.clear_override("delivery_url", "capi_helm")
+        self.assertFalse(delivery.enabled())
+
+
+class KeysTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        directory = self.useFixture(fixtures.TempDir()).path
+        self.path = pathlib.Path(directory) / "key"
+
+    def keys(self, text: str, mode: int = 0o600) -> tuple[bytes, ...]:
+        """Those of a file with such a text."""
+        self.path.write_text(text)
+        self.path.chmod(mode)
+        return delivery.read_keys(str(self.path))
+
+    def refused(self, text: str, mode: int = 0o600) -> str:
+        """Why there are none."""
+        return str(
+            self.assertRaises(errors.NotConfigured, self.keys, text, mode)
+        )
+
+    def test_what_files_have_keys(self) -> None:
+        for text, found in (
+            (ONE, (b"1" * 24,)),
+            (f"{ONE}\n", (b"1" * 24,)),
+            (f"whsec_{TWO}\n", (b"2" * 64,)),
+            (f"{TWO}\nwhsec_{ONE}\n", (b"2" * 64, b"1" * 24)),
+        ):
+            self.assertEqual(found, self.keys(text), text)
+
+    def test_what_files_have_none(self) -> None:
+        for text, why in (
+            ("", "has 0 keys: give one, or the new one and the former one"),
+            (f"{ONE} {ONE} {ONE}", "has 3 keys"),
+            ("passphrase", WANTED),
+            ("b3Vyc2VjcmV0", WANTED),
+            (base64.b64encode(b"3" * 65).decode(), WANTED),
+            ("s\u00e9cret", WANTED),
+        ):
+            said = self.refused(text)
+            self.assertIn(f"{OPTION} {self.path} ", said)
+            self.assertIn(why, said)
+            self.assertNotIn(text or "?", said)
+
+    def test_who_may_read_and_write_the_file(self) -> None:
+        for mode in (0o600, 0o400, 0o640):
+            self.assertEqual(1, len(self.keys(ONE, mode)), oct(mode))
+        for mode in (0o644, 0o604, 0o602, 0o660, 0o666):
+            self.assertEqual(
+                f"{OPTION} {self.path} has mode {mode:04o}: give one that "
+                "others can't read and a group can't write, 0600 or 0640",
+                self.refused(ONE, mode),
+            )
+
+    def test_what_is_no_file_is_not_waited_for(self) -> None:
+        os.mkfifo(self.path, 0o600)
+        error = self.assertRaises(
+            errors.NotConfigured, delivery.read_keys, str(self.path)
+        )
+        self.assertEqual(f"{OPTION} {self.path} is no file", str(error))
+
+    def test_no_file_is_named(self) -> None:
+        error = self.assertRaises(errors.NotConfigured, delivery.read_keys, "")
+        self.assertEqual(
+            f"{OPTION} is empty: name a file with the key that signs what is "
+            "sent to delivery_url",
+            str(error),
+        )

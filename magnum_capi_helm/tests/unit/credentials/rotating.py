@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A complete cluster whose credential is rotated, and Keystone over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import yaml
+
+from magnum_capi_helm.cloud import credential_secret
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+
+class RotationTestCase(base.FlowTestCase):
+    """A cluster that is complete, and Keystone over HTTP."""
+
+    keypairs: dict[tuple[str, str], str] | None = None
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        conf.CONF.set_override("app_cred_grace", 0, "capi_helm")
+        conf.CONF.set_override(
+            "app_cred_grace_without_reloader", 0, "capi_helm"
+        )
+        self.first = self.in_use()
+
+    def catalogue(self, session: Any) -> fake_cloud.FakeCloud:
+        found = super().catalogue(session)
+        found.keypairs = self.keypairs
+        return found
+
+    def secret(self) -> Any:
+        found = self.server.get(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
+        assert found is not None
+        return found
+
+    def in_use(self) -> str:
+        """Id of the credential that the cluster has."""
+        clouds = yaml.safe_load(
+            base64.b64decode(self.secret()["data"]["clouds.yaml"])
+        )
+        auth = clouds["clouds"]["openstack"]["auth"]
+        return str(auth["application_credential_id"])
+
+    def listed(self) -> list[dict[str, Any]]:
+        """What the ledger says."""
+        annotations = self.secret()["metadata"]["annotations"]
+        found: list[dict[str, Any]] = json.loads(
+            annotations[credential_secret.ANNOTATION]
+        )
+        return found
+
+    def owners(self) -> dict[str, str]:
+        """Id of each credential in Keystone -> its user."""
+        return {
+            key: each["user_id"]
+            for key, each in self.openstack.credentials.items()
+        }

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Application credentials, against a Keystone over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from typing import Any
+
+import fixtures
+import yaml
+
+from magnum_capi_helm.cloud import credential_secret
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.credentials import application_credential
+from magnum_capi_helm.credentials import cloud_secret
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+NAME = f"{base.RELEASE}-cloud-credentials"
+
+
+class RolesTest(base.FlowTestCase):
+    """Which roles a cluster gets."""
+
+    def test_configured_roles_of_the_user_in_one_order_and_never_admin(
+        self,
+    ) -> None:
+        for has, configured, expected in (
+            (["member", "reader"], [], ("member", "reader")),
+            (["reader", "member"], [], ("member", "reader")),
+            (["member", "reader"], ["reader"], ("reader",)),
+            (["admin", "member"], [], ("member",)),
+            (["admin"], ["admin"], ()),
+            (["Admin", "member"], [], ("member",)),
+            (["ADMIN"], ["ADMIN"], ()),
+            (["member"], ["load-balancer_member"], ()),
+            ([], [], ()),
+        ):
+            self.assertEqual(
+                expected,
+                application_credential.allowed_roles(has, configured),
+                (has, configured),
+            )
+
+    def test_the_owner_is_the_tokens_user(self) -> None:
+        self.login(roles=("member", "admin"))
+        found = application_credential.owner_of(
+            sessions.user_session(self.context)
+        )
+        self.assertEqual(
+            application_credential.Owner(
+                user_id="fake_user", roles=("member",)
+            ),
+            found,
+        )
+
+
+class EnsureTest(base.FlowTestCase):
+    """Making one."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.row_ = self.saved()
+        self.server.create(
+            kinds.NAMESPACE, {"metadata": {"name": base.NAMESPACE}}
+        )
+
+    def ensure(self) -> None:
+        session = sessions.user_session(self.context)
+        cloud_secret.create(
+            operations.Operation(
+                self.context, self.row_, self.plane.runtime()
+            ),
+            session,
+            cloud_secret.cloud_access(session),
+        )
+
+    def secret(self) -> Any:
+        found = self.server.get(kinds.SECRET, base.NAMESPACE, NAME)
+        assert found is not None
+        return found
+
+    def test_the_secret_is_in_no_log_at_any_level(self) -> None:
+        everything = self.useFixture(
+            fixtures.FakeLogger("keystoneauth", level=logging.DEBUG)
+        )
+        self.ensure()
+        secret = base64.b64decode(self.secret()["data"]["clouds.yaml"])
+        self.assertIn(b"s3cret", secret)
+        self.assertNotIn("s3cret", everything.output)
+
+    def test_the_name_is_unique_and_says_whose_it_is(self) -> None:
+        self.ensure()
+        [made] = self.openstack.credentials.values()
+        self.assertRegex(made["name"], f"^magnum-{base.UUID}-[0-9a-f]{{8}}$")
+        self.assertEqual("Magnum cluster (web)", made["description"])
+        self.assertIsNot(True, made.get("unrestricted"))
+
+    def test_a_role_that_implies_admin_in_any_case_is_refused(self) -> None:
+        for name in ("admin", "Admin", "ADMIN"):
+            self.openstack.implied = name
+            error = self.assertRaises(errors.CloudError, self.ensure)
+            self.assertIn("implies the role admin", str(error), name)
+            self.assertNotIn("data", self.secret(), name)
+
+    def test_a_refusal_leaves_the_name_that_was_asked_for(self) -> None:
+        self.openstack.refusals["POST"] = 500
+        self.assertRaises(errors.CloudError, self.ensure)
+        meta = self.secret()["metadata"]
+        [written] = json.loads(
+            meta["annotations"][credential_secret.ANNOTATION]
+        )
+        self.assertEqual("fake_user", written["user"])
+        self.assertNotIn("data", self.secret())
+
+    def test_an_answer_that_was_lost_leaks_no_credential(self) -> None:
+        """Keystone made it, the conductor never learned its id."""
+        self.openstack.refusals["POST"] = 500
+        self.assertRaises(errors.CloudError, self.ensure)
+        meta = self.secret()["metadata"]
+        [written] = json.loads(
+            meta["annotations"][credential_secret.ANNOTATION]
+        )
+        self.openstack.credentials["lost"] = {
+            "id": "lost",
+            "name": written["name"],
+            "user_id": "fake_user",
+        }
+        self.openstack.credentials["theirs"] = {
+            "id": "theirs",
+            "name": "somebody-elses",
+            "user_id": "fake_user",
+        }
+        application_credential.delete_all(
+            operations.Operation(
+                self.context, self.row(), self.plane.runtime()
+            )
+        )
+        self.assertEqual(["theirs"], list(self.openstack.credentials))
+
+    def test_keystone_that_does_not_answer_is_worth_another_try(self) -> None:
+        self.openstack.stop("http://keystone.test")
+        error = self.assertRaises(errors.CloudUnreachable, self.ensure)
+        self.assertEqual("Keystone does not answer", str(error))
+
+    def test_the_bundle_of_the_operator_is_passed_on(self) -> None:
+        path = self.create_tempfiles([("ca", "the operator's CA")], ".pem")[0]
+        conf.CONF.set_override("openstack_ca_file", path, "drivers")
+        conf.CONF.set_override("verify_ca", False, "drivers")
+        self.ensure()
+        data = self.secret()["data"]
+        self.assertEqual(
+            b"the operator's CA", base64.b64decode(data["cacert"])
+        )
+        clouds = yaml.safe_load(base64.b64decode(data["clouds.yaml"]))
+        self.assertIs(False, clouds["clouds"]["openstack"]["verify"])
+
+    def test_a_bundle_with_comments_in_latin_1_is_passed_on(self) -> None:
+        path = self.create_tempfiles(
+            [("ca", "# Gr\xfcn\nthe CA", "latin-1")], ".pem"
+        )[0]
+        conf.CONF.set_override("openstack_ca_file", path, "drivers")
+        self.ensure()
+        self.assertEqual(
+            "# Gr\ufffdn\nthe CA",
+            base64.b64decode(self.secret()["data"]["cacert"]).decode(),
+        )
+
+    def test_a_cloud_without_regions_has_no_region_name(self) -> None:
+        login = credential_secret.Login("id", "secret")
+        access = cloud_secret.CloudAccess("http://k/v3", None, "CA")
+        text = cloud_secret.clouds_yaml(access, login)
+        entry = yaml.safe_load(text)["clouds"]["openstack"]
+        self.assertNotIn("region_name", entry)
+
+
+class DeleteTest(base.FlowTestCase):
+    """Deleting one, as Magnum's service user."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+
+    def delete_credentials(self) -> None:
+        application_credential.delete_all(
+            operations.Operation(
+                self.context, self.row(), self.plane.runtime()
+            )
+        )
+
+    def test_the_service_user_asks_and_not_the_user(self) -> None:
+        self.delete_credentials()
+        [request] = [
+            each
+            for each in self.openstack.mocker.request_history
+            if each.method == "DELETE"
+        ]
+        self.assertEqual("service-token", request.headers["X-Auth-Token"])
+        self.assertIn("/users/fake_user/", request.path)
+
+    def test_twice_is_fine(self) -> None:
+        self.delete_credentials()
+        self.delete_credentials()
+        self.assertEqual({}, self.openstack.credentials)
+
+    def test_without_a_secret_the_owners_are_looked_through(self) -> None:
+        """Somebody deleted it by hand."""
+        self.server.delete(kinds.SECRET, base.NAMESPACE, NAME)
+        self.openstack.credentials["theirs"] = {
+            "id": "theirs",
+            "name": "magnum-of-another-cluster",
+            "user_id": "fake_user",
+        }
+        self.delete_credentials()
+        self.assertEqual(["theirs"], list(self.openstack.credentials))
+
+    def test_a_refusal_is_told_with_what_is_missing(self) -> None:
+        for status in (401, 403):
+            self.openstack.refusals["DELETE"] = status
+            error = self.assertRaises(
+                errors.CloudError, self.delete_credentials
+            )
+            self.assertIn("role admin", str(error))
+        self.assertEqual(1, len(self.openstack.credentials))
+
+    def test_damaged_clouds_yaml_is_a_fault_and_not_a_crash(self) -> None:
+        """1.4.0's Secret, edited by hand."""
+        self.server.patch(
+            kinds.SECRET,
+            base.NAMESPACE,
+            NAME,
+            {
+                "metadata": {"annotations": None},
+                "data": {"clouds.yaml": "bm90OiBbY2xvdWRz"},
+            },
+        )
+        self.assertRaises(errors.CapiHelmError, self.delete_credentials)
+
+    def test_a_damaged_annotation_is_a_fault_and_not_a_crash(self) -> None:
+        self.server.patch(
+            kinds.SECRET,
+            base.NAMESPACE,
+            NAME,
+            {"metadata": {"annotations": {credential_secret.ANNOTATION: "{"}}},
+        )
+        self.assertRaises(errors.CapiHelmError, self.delete_credentials)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The keypair of a cluster whose owner changes by a rotation."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from magnum.common import exception
+
+from magnum_capi_helm.cloud import catalogue
+from magnum_capi_helm.credentials import keypair
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.credentials import rotating
+from magnum_capi_helm.tests.unit.lifecycle import base
+
+KEY = "ssh-ed25519 AAAA mine"
+
+
+class KeypairTest(rotating.RotationTestCase):
+    """The new owner gets the keypair that machines ask for."""
+
+    def setUp(self) -> None:
+        self.keypairs = {("", "mine"): KEY}
+        super().setUp()
+        self.login(user="other_user")
+
+    def forget(self) -> None:
+        """As with a cluster of 1.4.0."""
+        change = {"data": {"keypair.json": None}}
+        name = f"{base.RELEASE}-intent"
+        self.server.patch(kinds.SECRET, base.NAMESPACE, name, change)
+
+    def outcome(
+        self, asking: str, owner: str, user: str = "other_user"
+    ) -> str:
+        """The key that a user gets, or why he gets none.
+
+        :param asking: what he has under that name
+        :param owner: what Nova has for the owner so far
+        """
+        keys = {("", "mine"): asking, ("fake_user", "mine"): owner}
+        self.keypairs = {name: key for name, key in keys.items() if key}
+        try:
+            found = keypair.to_import(
+                self.plane.runtime(),
+                (base.NAMESPACE, base.RELEASE),
+                self.row(),
+                cast("catalogue.Cloud", self.catalogue(None)),
+                user,
+            )
+        except errors.InvalidInput as error:
+            return str(error)
+        return found.public_key if found else ""
+
+    def test_who_gets_which_key(self) -> None:
+        another = "your keypair is not the cluster's of that name"
+        for title, asking, owner, expected in (
+            ("he has none", "", "", KEY),
+            ("he has it, with another comment", f"{KEY}-at-home", "", ""),
+            ("he has another one", "ssh-ed25519 BBBB", KEY, another),
+        ):
+            found = self.outcome(asking, owner)
+            self.assertEqual(expected, found[: len(expected) or None], title)
+        self.assertEqual("", self.outcome("ssh-ed25519 BBBB", "", "fake_user"))
+
+    def test_of_1_4_0_s_cluster_nova_knows_it_under_the_old_owner(
+        self,
+    ) -> None:
+        self.forget()
+        for title, asking, owner, expected in (
+            ("he has none", "", KEY, KEY),
+            ("nobody has", "", "", "nobody has the cluster's keypair"),
+            ("he alone has one", "ssh-ed25519 BBBB", "", ""),
+        ):
+            found = self.outcome(asking, owner)
+            self.assertEqual(expected, found[: len(expected) or None], title)
+
+    def test_it_is_imported_and_kept(self) -> None:
+        self.forget()
+        self.keypairs = {("fake_user", "mine"): KEY}
+        self.rotate()
+        self.assertEqual(KEY, self.keypairs["", "mine"])
+        self.assertIn("keypair.json", self.intent_keys())
+
+    def test_a_refusal_comes_before_the_first_write(self) -> None:
+        self.keypairs = {("", "mine"): "ssh-ed25519 BBBB"}
+        before = self.secret()
+        self.assertRaises(exception.InvalidParameterValue, self.rotate)
+        self.assertEqual(before, self.secret())
+
+    def test_a_cluster_without_one_needs_none(self) -> None:
+        row = self.row()
+        row.keypair = None
+        row.save()
+        self.keypairs = {}
+        self.rotate()
+        self.assertEqual({}, self.keypairs)

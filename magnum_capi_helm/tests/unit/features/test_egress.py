@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Proxies: whole files and commands of the machines."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from oslotest import base
+
+from magnum_capi_helm.features import egress
+from magnum_capi_helm.features import topic
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.features import specs
+
+PROXY = cluster_spec.Proxy(
+    http="http://proxy.example.org:3128",
+    https="http://user:p%40ss@proxy.example.org:3128",
+    exceptions=("registry.example.org", ".svc"),
+)
+INSIDE = (
+    "localhost,127.0.0.1,::1,169.254.169.254,172.16.0.0/13,172.24.0.0/13,"
+    "10.0.0.0/24,.svc,.cluster.local"
+)
+ENVIRONMENT = {
+    "path": "/etc/containerd/proxy.env",
+    "owner": "root:root",
+    "permissions": "0600",
+    "content": "HTTP_PROXY=http://proxy.example.org:3128\n"
+    "HTTPS_PROXY=http://user:p%40ss@proxy.example.org:3128\n"
+    f"NO_PROXY={INSIDE},registry.example.org\n",
+}
+DROP_IN = {
+    "path": "/etc/systemd/system/containerd.service.d/http-proxy.conf",
+    "owner": "root:root",
+    "permissions": "0644",
+    "content": "[Service]\nEnvironmentFile=/etc/containerd/proxy.env\n",
+}
+APT = {
+    "path": "/etc/apt/apt.conf.d/90proxy",
+    "owner": "root:root",
+    "permissions": "0600",
+    "content": 'Acquire::http::Proxy "http://proxy.example.org:3128";\n'
+    "Acquire::https::Proxy "
+    '"http://user:p%40ss@proxy.example.org:3128";\n',
+}
+
+
+def _cluster(
+    proxy: cluster_spec.Proxy, distro: str = "ubuntu"
+) -> cluster_spec.Cluster:
+    group = specs.group(
+        image=dataclasses.replace(specs.IMAGE, os_distro=distro)
+    )
+    return specs.cluster(proxy=proxy, control_plane=group)
+
+
+def _setup(proxy: cluster_spec.Proxy, distro: str = "ubuntu") -> topic.Setup:
+    return egress.TOPIC.setup(
+        _cluster(proxy, distro), topic.Nodes.CONTROL_PLANE
+    )
+
+
+class SetupTest(base.BaseTestCase):
+    def test_ubuntu_restarts_containerd_with_its_proxy(self) -> None:
+        self.assertEqual(
+            topic.Setup(
+                files=(ENVIRONMENT, DROP_IN, APT),
+                before=(
+                    "systemctl daemon-reload",
+                    "systemctl restart containerd",
+                ),
+            ),
+            _setup(PROXY),
+        )
+
+    def test_flatcar_has_the_files_before_containerd_starts(self) -> None:
+        self.assertEqual(
+            topic.Setup(files=(ENVIRONMENT, DROP_IN)),
+            _setup(PROXY, "flatcar"),
+        )
+
+    def test_workers_have_what_the_control_plane_has(self) -> None:
+        cluster = _cluster(PROXY)
+        found = [egress.TOPIC.setup(cluster, each) for each in topic.Nodes]
+        self.assertEqual([_setup(PROXY)] * 2, found)
+
+    def test_exceptions_alone_need_no_proxy(self) -> None:
+        self.assertEqual(
+            topic.Setup(),
+            _setup(cluster_spec.Proxy(exceptions=("a.example.org",))),
+        )
+
+    def test_one_proxy_is_not_taken_for_the_other(self) -> None:
+        environment, _, apt = _setup(
+            cluster_spec.Proxy(http="http://p:3128")
+        ).files
+        self.assertEqual(
+            f"HTTP_PROXY=http://p:3128\nNO_PROXY={INSIDE}\n",
+            environment["content"],
+        )
+        self.assertEqual(
+            'Acquire::http::Proxy "http://p:3128";\n', apt["content"]
+        )
+
+    def test_all_that_is_inside_is_reached_directly(self) -> None:
+        cluster = specs.cluster(
+            {
+                "pods_cidr": "10.100.0.0/16,fd00:1::/56",
+                "service_cluster_ip_range": "10.254.0.0/16,fd00:2::/112",
+                "dns_cluster_domain": "k8s.example.org",
+            },
+            proxy=cluster_spec.Proxy(http="http://p:3128"),
+            network=cluster_spec.Network(
+                fixed_id="net",
+                subnet_cidrs=("192.168.0.0/24", "fd00:3::/64"),
+            ),
+        )
+        environment = egress.TOPIC.setup(cluster, topic.Nodes.WORKERS).files[0]
+        self.assertEqual(
+            "HTTP_PROXY=http://p:3128\n"
+            "NO_PROXY=localhost,127.0.0.1,::1,169.254.169.254,"
+            "10.100.0.0/16,fd00:1::/56,10.254.0.0/16,fd00:2::/112,"
+            "192.168.0.0/24,fd00:3::/64,.svc,.k8s.example.org\n",
+            environment["content"],
+        )
+
+
+class CheckTest(base.BaseTestCase):
+    ACCEPTED = (
+        "http://proxy.example.org:3128",
+        "https://10.0.0.1",
+        "http://[fd00::1]:3128/",
+        "http://user:p%40ss@proxy:3128",
+    )
+    REFUSED = (
+        "proxy.example.org:3128",
+        "socks5://proxy:1080",
+        "http://proxy:3128/path",
+        "http://proxy:3128\nFOO=bar",
+        "http://proxy:3128\n",
+        'http://proxy:3128";',
+        "http://proxy :3128",
+        "http://us'er:pw@proxy:3128",
+        "http://{{ds}}@proxy:3128",
+        "http://us\\er@proxy",
+    )
+
+    def test_urls_of_proxies(self) -> None:
+        for url in self.ACCEPTED:
+            for proxy in (
+                cluster_spec.Proxy(http=url),
+                cluster_spec.Proxy(https=url),
+            ):
+                egress.TOPIC.check(_cluster(proxy))
+
+    def test_any_other_text_is_refused_and_not_shown(self) -> None:
+        for url in self.REFUSED:
+            for name, proxy in (
+                ("http_proxy", cluster_spec.Proxy(http=url)),
+                ("https_proxy", cluster_spec.Proxy(https=url)),
+            ):
+                error = self.assertRaises(
+                    errors.InvalidInput,
+                    egress.TOPIC.check,
+                    _cluster(proxy),
+                )
+                self.assertEqual(
+                    f"{name} of the template: give a URL, with special "
+                    "characters of a password as %XX. An example is "
+                    "http://proxy.example.org:3128",
+                    str(error),
+                )
+
+    def test_exceptions(self) -> None:
+        good = ("*", ".example.org", "*.example.org", "10.0.0.0/8", "[::1]:80")
+        egress.TOPIC.check(_cluster(cluster_spec.Proxy(exceptions=good)))
+        for bad in ("a b", "a\nFOO=bar", "$(id)", "{{ds}}"):
+            error = self.assertRaises(
+                errors.InvalidInput,
+                egress.TOPIC.check,
+                _cluster(cluster_spec.Proxy(exceptions=(bad,))),
+            )
+            self.assertEqual(
+                "no_proxy: give host names, domains, addresses and networks "
+                f"separated by commas. {bad!r} is none",
+                str(error),
+            )
+
+    def test_a_password_is_in_no_text_of_the_spec(self) -> None:
+        self.assertNotIn("p%40ss", repr(_cluster(PROXY)))

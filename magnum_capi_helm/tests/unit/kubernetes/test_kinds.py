@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots: one reading for all who may share it, and no stale one."""
+
+from __future__ import annotations
+
+from oslotest import base
+
+from magnum_capi_helm.kubernetes import kinds
+
+RENDERED: tuple[tuple[str, str, tuple[str, str, str] | None], ...] = (
+    (
+        "cluster.x-k8s.io/v1beta1",
+        "MachineDeployment",
+        ("cluster.x-k8s.io", "machinedeployments", "v1beta1"),
+    ),
+    ("apps/v1", "Deployment", ("apps", "deployments", "v1")),
+    ("v1", "Secret", ("", "secrets", "v1")),
+    # Not what it is called, but what it is.
+    ("example.org/v1", "Secret", None),
+    ("source.toolkit.fluxcd.io/v1", "GitRepository", None),
+)
+
+
+class RenderedTest(base.BaseTestCase):
+    def test_a_kind_of_a_manifest_is_in_the_version_of_the_manifest(
+        self,
+    ) -> None:
+        for version, name, expected in RENDERED:
+            with self.subTest(f"{version} {name}"):
+                found = kinds.rendered({"apiVersion": version, "kind": name})
+                self.assertEqual(
+                    expected,
+                    found and (found.group, found.plural, found.versions[0]),
+                )
+
+    def test_its_version_is_never_exchanged_for_another(self) -> None:
+        obj = {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster"}
+        found = kinds.rendered(obj)
+        assert found is not None
+        self.assertTrue(found.fixed)

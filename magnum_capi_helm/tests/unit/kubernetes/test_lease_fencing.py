@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Who may have lost the Lease writes nothing more."""
+
+from __future__ import annotations
+
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
+from magnum_capi_helm.model import timing
+from magnum_capi_helm.tests.unit.kubernetes import lease_case
+
+
+class StandstillTest(lease_case.LeaseTestCase):
+    """A conductor stands still while it holds the Lease, and wakes up."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.client = self.api.client()
+        self.asked: list[str] = []
+        self.api.before = lambda method, path: self.asked.append(
+            f"{method} {path.rpartition('/')[2]}"
+        )
+
+    def _write(self) -> None:
+        self.client.delete(kinds.SECRET, "n", "demo-1-intent")
+
+    def _hold_and_wake(self, seconds: float, thief: str = "") -> list[str]:
+        """What is asked for one write, that much after the Lease is taken."""
+        with self.hold(self.leases()):
+            self.clock.now += seconds
+            if thief:
+                self.left_behind(thief)
+            self.asked.clear()
+            try:
+                self._write()
+            finally:
+                found = list(self.asked)
+        return found
+
+    def test_a_write_in_time_asks_nobody(self) -> None:
+        for seconds in (0, lease.SAFE - 0.1):
+            found = self._hold_and_wake(seconds)
+            self.assertEqual(["DELETE demo-1-intent"], found)
+
+    def test_a_late_write_renews_before(self) -> None:
+        for seconds in (lease.SAFE, 3600):
+            found = self._hold_and_wake(seconds)
+            self.assertEqual(["PUT demo-1", "DELETE demo-1-intent"], found)
+
+    def test_nothing_is_written_once_another_has_it(self) -> None:
+        error = self.assertRaises(
+            errors.LeaseLost, self._hold_and_wake, 31, "two/1"
+        )
+        self.assertEqual(
+            "the Lease of demo-1 was taken over by two/1", str(error)
+        )
+        self.assertEqual(["PUT demo-1", "GET demo-1"], self.asked)
+        self.assertEqual("two/1", self.live()["spec"]["holderIdentity"])
+
+    def test_it_is_asked_but_once(self) -> None:
+        with self.hold(self.leases()):
+            self.clock.now += 31
+            self.left_behind("two/1")
+            self.assertRaises(errors.LeaseLost, self._write)
+            self.asked.clear()
+            self.assertRaises(errors.LeaseLost, self._write)
+            self.assertEqual([], self.asked)
+
+    def test_who_cannot_ask_does_not_write(self) -> None:
+        def broken(method: str, path: str) -> None:
+            raise errors.ManagementUnreachable("no answer")
+
+        with self.hold(self.leases()):
+            self.clock.now += 31
+            self.api.before = broken
+            self.assertRaises(errors.ManagementUnreachable, self._write)
+
+    def test_reads_go_on(self) -> None:
+        with self.hold(self.leases()):
+            self.clock.now += 31
+            self.left_behind("two/1")
+            self.client.get(kinds.SECRET, "n", "demo-1-intent")
+
+    def test_threads_of_the_block_are_held_back_as_well(self) -> None:
+        with self.hold(self.leases()), timing.Threads(1) as pool:
+            self.clock.now += 31
+            self.left_behind("two/1")
+            written = pool.submit(self._write)
+            self.assertRaises(errors.LeaseLost, written.result)
+
+    def test_programs_of_the_block_learn_that_it_is_lost(self) -> None:
+        with self.hold(self.leases()) as hold:
+            lost = lease_guard.lost()
+            self.assertFalse(lost())
+            self.clock.now += 31
+            self.left_behind("two/1")
+            self.assertRaises(errors.LeaseLost, hold.confirm)
+            self.assertTrue(lost())
+        self.assertFalse(lease_guard.lost()())
+
+    def test_without_a_lease_everybody_writes(self) -> None:
+        with self.hold(self.leases()):
+            self.clock.now += 31
+            self.left_behind("two/1")
+        self._write()
+        lease_guard.check()

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the namespace ``kube-system`` says, and how old that may be."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import cast
+
+from oslotest import base
+
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import maintenance
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.fakes import api_server
+from magnum_capi_helm.tests.fakes import management
+
+
+def namespace(**annotations: str) -> client.Object:
+    """The namespace with the driver's annotations."""
+    noted = {
+        f"magnum.openstack.org/{key.replace('_', '-')}": value
+        for key, value in annotations.items()
+    }
+    return {"metadata": {"uid": "u-1", "annotations": noted}}
+
+
+class ParsedTest(base.BaseTestCase):
+    def test_what_the_namespace_says(self) -> None:
+        rows: tuple[tuple[client.Object | None, maintenance.State], ...] = (
+            (None, maintenance.State("")),
+            ({"metadata": {"uid": "u-1"}}, maintenance.State("u-1")),
+            (
+                namespace(frozen='{"reason": "etcd", "since": 5, "by": "x"}'),
+                maintenance.State("u-1", maintenance.Freeze("etcd", 5.0, "x")),
+            ),
+            (
+                namespace(was_frozen="[[1, 2], [3.5, 4]]"),
+                maintenance.State("u-1", None, ((1.0, 2.0), (3.5, 4.0))),
+            ),
+            # Written by hand, it freezes as well.
+            *(
+                (
+                    namespace(frozen=text),
+                    maintenance.State(
+                        "u-1", maintenance.Freeze(text, -math.inf)
+                    ),
+                )
+                for text in ("", "by hand", "[]", "7", '{"reason": "x"}')
+            ),
+            (namespace(was_frozen="never"), maintenance.State("u-1")),
+            (namespace(was_frozen="[1]"), maintenance.State("u-1")),
+        )
+        for found, state in rows:
+            self.assertEqual(state, maintenance.parsed(found), str(found))
+
+    def test_what_was_frozen_by_hand_was_so_for_ever(self) -> None:
+        state = maintenance.parsed(
+            namespace(frozen="x", was_frozen="[[1, 2]]")
+        )
+        self.assertEqual(((1.0, 2.0), (-math.inf, 9.0)), state.spans(9.0))
+
+
+class AnchorTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.now = 100.0
+        self.management = management.FakeManagement(api_server.ApiServer())
+        self.maintenance = maintenance.Maintenance(
+            cast("client.Client", self.management), "east"
+        )
+        self.maintenance.clock = lambda: self.now
+
+    def test_what_was_read_serves_for_five_seconds(self) -> None:
+        for ahead, reads in ((0.0, 1), (4.9, 1), (5.0, 2), (9.9, 2)):
+            self.now = 100.0 + ahead
+            self.maintenance.check()
+            self.assertEqual(reads, len(self.management.requests))
+
+    def test_frozen_it_refuses_with_the_reason(self) -> None:
+        self.maintenance.freeze("etcd moves", "op@host", 1000.0)
+        error = self.assertRaises(errors.Frozen, self.maintenance.check)
+        self.assertEqual(
+            "the management cluster east is frozen for maintenance, try "
+            "again when that is over. The operator says: etcd moves",
+            str(error),
+        )
+        self.assertTrue(error.retriable)
+
+    def test_another_reason_is_the_same_maintenance(self) -> None:
+        self.maintenance.freeze("one", "a", 1000.0)
+        self.maintenance.freeze("two", "b", 2000.0)
+        self.assertEqual(
+            maintenance.Freeze("two", 1000.0, "b"),
+            self.maintenance.read().freeze,
+        )
+
+    def test_a_reason_is_one_that_says_something(self) -> None:
+        for wrong in ("", "  ", "x" * 201):
+            error = self.assertRaises(
+                errors.InvalidInput, self.maintenance.freeze, wrong, "a", 1.0
+            )
+            self.assertIn("give 1 to 200 characters", str(error))
+        self.assertEqual([], self.management.requests)
+
+    def test_thawed_it_is_remembered(self) -> None:
+        for began, ended in ((1000.0, 1100.0), (2000.0, 2200.0)):
+            self.maintenance.freeze("x", "a", began)
+            self.maintenance.thaw(ended)
+        self.maintenance.check()
+        found = self.maintenance.read()
+        self.assertEqual(((1000.0, 1100.0), (2000.0, 2200.0)), found.before)
+        self.maintenance.thaw(3000.0)
+        self.assertEqual(found, self.maintenance.read())
+
+    def test_twenty_are_remembered(self) -> None:
+        for each in range(25):
+            self.maintenance.freeze("x", "a", each * 10.0)
+            self.maintenance.thaw(each * 10.0 + 1)
+        before = self.maintenance.read().before
+        self.assertEqual((20, 50.0), (len(before), before[0][0]))
+
+    def test_by_hand_is_ended_and_not_remembered(self) -> None:
+        self.management.patch(
+            kinds.NAMESPACE,
+            "",
+            "kube-system",
+            {"metadata": {"annotations": {maintenance.FROZEN: "by hand"}}},
+        )
+        self.assertRaises(errors.Frozen, self.maintenance.check)
+        self.maintenance.thaw(1000.0)
+        self.maintenance.check()
+        self.assertEqual((), self.maintenance.read().before)
+
+    def test_who_does_not_answer_is_frozen_if_it_was(self) -> None:
+        self.management.unreachable()
+        self.assertRaises(errors.ManagementUnreachable, self.maintenance.check)
+        self.management.recover()
+        self.maintenance.freeze("x", "a", 1000.0)
+        self.management.unreachable()
+        self.now += 60
+        self.assertRaises(errors.Frozen, self.maintenance.check)
+        self.assertRaises(errors.ManagementUnreachable, self.maintenance.read)
+
+    def test_other_annotations_stay(self) -> None:
+        change = {"metadata": {"annotations": {"theirs": "1"}}}
+        self.management.patch(kinds.NAMESPACE, "", "kube-system", change)
+        self.maintenance.freeze("x", "a", 1000.0)
+        self.maintenance.thaw(1001.0)
+        found = self.management.get(kinds.NAMESPACE, "", "kube-system") or {}
+        self.assertEqual(
+            {
+                "theirs": "1",
+                maintenance.WAS_FROZEN: json.dumps([[1000.0, 1001.0]]),
+            },
+            found["metadata"]["annotations"],
+        )

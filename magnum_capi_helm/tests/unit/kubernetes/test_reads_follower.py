@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import json
+import logging
+from typing import Any
+
+import fixtures
+from oslotest import base
+
+from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.kubernetes import api
+
+LABEL = "cluster.x-k8s.io/cluster-name"
+TRACK = reads.Query(kinds.MACHINE, LABEL)
+SCOPE = ("magnum-p1", "demo-1")
+OTHER = ("magnum-p1", "demo-2")
+SERVED = api.group("v1beta2")
+GONE = api.status(410, "too old resource version")
+
+
+def machine(name: str, version: int, release: str = "demo-1") -> Any:
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": SCOPE[0],
+            "resourceVersion": str(version),
+            "labels": {LABEL: release},
+        }
+    }
+
+
+def listed(version: int, *found: Any, token: str = "") -> api.Answer:
+    meta = {"resourceVersion": str(version), "continue": token}
+    return api.Answer(200, {"metadata": meta, "items": list(found)})
+
+
+def watched(*events: tuple[str, Any]) -> api.Answer:
+    lines = [
+        json.dumps({"type": type_, "object": found}) for type_, found in events
+    ]
+    return api.Answer(200, "\n".join(lines))
+
+
+class FollowerTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.now = 0.0
+
+    def _over(self, *script: Any) -> reads.Follower:
+        self.transport = api.Scripted(SERVED, *script)
+        management = client.Client(lambda: self.transport)
+        return reads.Follower(management, TRACK, lambda: self.now, lambda: 1.0)
+
+    def _asked(self) -> list[tuple[str, str | None]]:
+        """What was asked for, and from which version on."""
+        params = [each.get("params", {}) for each in self.transport.options]
+        return [
+            (
+                "watch" if "watch" in each else "list",
+                each.get("resourceVersion"),
+            )
+            for each in params[1:]
+        ]
+
+    @staticmethod
+    def _names(found: Mapping[reads.Scope, reads.Items]) -> Any:
+        return {
+            scope[1]: [(each.name, each.version) for each in mine]
+            for scope, mine in found.items()
+        }
+
+    def test_a_list_is_gone_on_with_by_watches(self) -> None:
+        follower = self._over(
+            listed(7, machine("a", 3), token="x"),
+            listed(7, machine("b", 5)),
+            watched(),
+            watched(("MODIFIED", machine("a", 9))),
+            watched(("BOOKMARK", {"metadata": {"resourceVersion": "12"}})),
+            watched(),
+        )
+        for _ in range(5):
+            found = follower.read()
+        self.assertEqual(
+            {"demo-1": [("b", "5"), ("a", "9")]}, self._names(found)
+        )
+        self.assertEqual(
+            [
+                ("list", None),
+                ("list", None),
+                ("watch", "7"),
+                ("watch", "7"),
+                ("watch", "9"),
+                ("watch", "12"),
+            ],
+            self._asked(),
+        )
+
+    def test_what_each_kind_of_event_does(self) -> None:
+        a, b = machine("a", 3), machine("b", 4, "demo-2")
+        for event, expected in (
+            (
+                ("ADDED", machine("c", 9)),
+                {"demo-1": ["a", "c"], "demo-2": ["b"]},
+            ),
+            (
+                ("MODIFIED", machine("a", 9)),
+                {"demo-1": ["a"], "demo-2": ["b"]},
+            ),
+            (("DELETED", machine("b", 9, "demo-2")), {"demo-1": ["a"]}),
+            (("DELETED", machine("z", 9)), {"demo-1": ["a"], "demo-2": ["b"]}),
+        ):
+            follower = self._over(listed(7, a, b), watched(event))
+            follower.read()
+            found = self._names(follower.read())
+            names = {
+                release: [name for name, _ in mine]
+                for release, mine in found.items()
+            }
+            self.assertEqual(expected, names)
+
+    def test_what_can_not_be_gone_on_with_is_listed_anew(self) -> None:
+        error = {"kind": "Status", "code": 410, "metadata": {}}
+        for refusal in (GONE, watched(("ERROR", error))):
+            follower = self._over(
+                listed(7, machine("a", 3)), refusal, listed(20)
+            )
+            follower.read()
+            self.assertEqual({}, follower.read())
+
+    def test_who_may_not_watch_lists_each_time_and_is_told_once(
+        self,
+    ) -> None:
+        logged = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        refusal = api.status(403)
+        follower = self._over(
+            listed(7, machine("a", 3)),
+            refusal,
+            listed(20),
+            refusal,
+            listed(30),
+        )
+        for _ in range(3):
+            found = follower.read()
+        self.assertEqual({}, found)
+        self.assertEqual(1, logged.output.count("listed each time"))
+
+    def test_everything_is_listed_anew_now_and_then(self) -> None:
+        follower = self._over(
+            listed(7, machine("a", 3)), listed(20, machine("b", 8))
+        )
+        follower.read()
+        self.now += 1801
+        self.assertEqual(
+            {"demo-1": [("b", "8")]}, self._names(follower.read())
+        )
+
+    def test_a_watch_that_fails_fails_the_look_and_loses_nothing(
+        self,
+    ) -> None:
+        api.no_pauses(self)
+        for broken in (
+            [api.status(503)] * 3,
+            [api.Answer(200, '{"type": "MODIFIED", "obj')],
+        ):
+            follower = self._over(
+                listed(7, machine("a", 3)),
+                *broken,
+                watched(("MODIFIED", machine("a", 9))),
+            )
+            follower.read()
+            self.assertRaises(errors.ManagementUnreachable, follower.read)
+            self.assertEqual(
+                {"demo-1": [("a", "9")]}, self._names(follower.read())
+            )
+            self.assertEqual(("watch", "7"), self._asked()[-1])
+
+    def test_a_list_that_fails_is_not_gone_on_with(self) -> None:
+        api.no_pauses(self)
+        follower = self._over(
+            listed(7, machine("a", 3), token="x"),
+            *[api.status(503)] * 3,
+            listed(9, machine("b", 8)),
+        )
+        self.assertRaises(errors.ManagementUnreachable, follower.read)
+        self.assertEqual(
+            {"demo-1": [("b", "8")]}, self._names(follower.read())
+        )
+
+    def test_what_did_not_change_is_not_kept_twice(self) -> None:
+        a = machine("a", 3)
+        follower = self._over(listed(7, a), GONE, listed(20, a))
+        before = follower.read()[SCOPE]
+        self.assertIs(before[0], follower.read()[SCOPE][0])

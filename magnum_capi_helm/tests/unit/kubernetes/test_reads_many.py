@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Looks at many releases: lists of all namespaces, or of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from magnum_capi_helm.kubernetes import reads
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.kubernetes import api
+from magnum_capi_helm.tests.unit.kubernetes import reads_case
+
+
+class ManyTest(reads_case.ReadsTestCase):
+    """Looks at more than one release."""
+
+    def test_many_releases_take_as_many_lists_as_one(self) -> None:
+        self.put(
+            "machines", "m-2", {"cluster.x-k8s.io/cluster-name": "demo-2"}
+        )
+        second = (reads_case.SCOPE[0], "demo-2")
+        seen = self.observe(reads_case.SCOPE, second, whole=False)
+        self.assertEqual(4, len(self.asked))
+        self.assertEqual(
+            [["m-1"], ["m-2"]],
+            [
+                [view.name_of(each) for each in seen[scope].decode().machines]
+                for scope in (reads_case.SCOPE, second)
+            ],
+        )
+
+    def test_a_hundred_releases_fit_in_one_request(self) -> None:
+        for number, lists in ((100, 4), (101, 8), (199, 8)):
+            scopes = [
+                (reads_case.SCOPE[0], f"r-{each}") for each in range(number)
+            ]
+            self.observe(*scopes, whole=False, many=999)
+            self.assertEqual(lists, len(self.asked))
+
+    def test_all_releases_are_followed_where_many_are_asked_for(
+        self,
+    ) -> None:
+        asked: list[str] = []
+        real = self.api.request
+
+        def request(method: str, version: str, url: str, **more: Any) -> Any:
+            if url:
+                params = more["params"]
+                asked.append("watch" if "watch" in params else "list")
+                if "watch" in params:
+                    return api.Answer(200, "")
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[assignment, method-assign]
+        observer = reads.Reader(self.api.client(), whole=False, follow_from=2)
+        for scopes, expected in (
+            ([reads_case.SCOPE], ["list"] * 4),
+            ([reads_case.SCOPE, ("magnum-p2", "demo-3")], ["list"] * 4),
+            ([reads_case.SCOPE, ("magnum-p2", "demo-3")], ["watch"] * 4),
+        ):
+            asked.clear()
+            seen = observer.read(scopes, False, {})
+            self.assertEqual(expected, asked)
+            self.assertEqual(set(scopes), set(seen))
+            self.assertIsNotNone(seen[reads_case.SCOPE].decode().cluster)
+        asked.clear()
+        observer.read([reads_case.SCOPE, ("magnum-p2", "demo-3")], True, {})
+        self.assertEqual(["list"] * 8, asked)
+
+    def test_one_name_in_two_namespaces_is_two_releases(self) -> None:
+        there = ("magnum-p2", reads_case.SCOPE[1])
+        seen = self.observe(reads_case.SCOPE, there, whole=False)
+        self.assertIsNotNone(seen[reads_case.SCOPE].decode().cluster)
+        self.assertIsNone(seen[there].decode().cluster)
+
+    def test_who_may_not_list_all_namespaces_reads_one_by_one(self) -> None:
+        there = ("magnum-p2", "demo-3")
+        places: list[str | None] = []
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if url:
+                places.append(more.get("namespace"))
+            if url == "clusters" and not more.get("namespace"):
+                return api.status(403)
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
+        seen = self.observe(reads_case.SCOPE, there, whole=False)
+        self.assertIsNotNone(seen[reads_case.SCOPE].decode().cluster)
+        self.assertEqual(["magnum-p1", "magnum-p2"] * 4, places[1:])
+
+    def test_a_refusal_to_list_all_namespaces_counts_for_ten_minutes(
+        self,
+    ) -> None:
+        now = [1000.0]
+        scopes = (reads_case.SCOPE, ("magnum-p2", "demo-3"))
+        places: list[str | None] = []
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if url == "clusters":
+                places.append(more.get("namespace"))
+                if not more.get("namespace"):
+                    return api.status(403)
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
+        reader = reads.Reader(
+            self.api.client(), whole=False, clock=lambda: now[0]
+        )
+        one_by_one: list[str | None] = ["magnum-p1", "magnum-p2"]
+        for seconds, expected in (
+            (0, [None, *one_by_one]),
+            (599, one_by_one),
+            (2, [None, *one_by_one]),
+        ):
+            places.clear()
+            now[0] += seconds
+            reader.read(scopes, False, {})
+            self.assertEqual(expected, places)
+
+    def test_a_fresh_look_asks_etcd_in_each_namespace(self) -> None:
+        asked: list[tuple[Any, Any]] = []
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if more.get("params"):
+                version_asked = more["params"].get("resourceVersion")
+                asked.append((more.get("namespace"), version_asked))
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
+        scopes = (reads_case.SCOPE, ("magnum-p2", "demo-3"))
+        self.observe(*scopes, whole=False, fresh=True)
+        self.assertEqual([("magnum-p1", None), ("magnum-p2", None)], asked[:2])
+        asked.clear()
+        self.observe(*scopes, whole=False)
+        self.assertEqual({(None, "0")}, set(asked))

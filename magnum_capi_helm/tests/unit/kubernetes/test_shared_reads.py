@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared reads: one for all polls that accept it, and none that is old."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+import threading
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.kubernetes import shared_reads
+from magnum_capi_helm.model import errors
+
+SCOPE = ("magnum-p1", "demo-1")
+OTHER = ("magnum-p1", "demo-2")
+
+
+class Source:
+    """Readings that a test lets begin and end."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.readings = 0
+        #: Releases of each reading, and whether it was to be fresh.
+        self.asked: list[tuple[list[str], bool]] = []
+        self.known: list[dict[location.Scope, str]] = []
+        self.begun = threading.Semaphore(0)
+        self.go_on = threading.Semaphore(0)
+        self.errors: list[BaseException] = []
+        self.free = True
+        #: Seconds.
+        self.takes = 0.0
+
+    def clock(self) -> float:
+        return self.now
+
+    def read(
+        self,
+        scopes: Collection[location.Scope],
+        fresh: bool,
+        known: Mapping[location.Scope, str],
+    ) -> dict[location.Scope, str]:
+        self.readings += 1
+        self.asked.append((sorted(each[1] for each in scopes), fresh))
+        self.known.append(dict(known))
+        number = self.readings
+        if not self.free:
+            self.begun.release()
+            assert self.go_on.acquire(timeout=5)
+        self.now += self.takes
+        if self.errors:
+            raise self.errors.pop(0)
+        return {scope: f"{scope[1]} #{number}" for scope in scopes}
+
+
+class _SharedReadsTest(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.source = Source()
+        self.snapshots = shared_reads.SharedReads(
+            self.source.read, self.source.clock, max_age=2.0
+        )
+
+    def _get(self, scope: location.Scope = SCOPE, **options: Any) -> str:
+        return self.snapshots.get(scope, **options)
+
+    def _in_threads(
+        self, work: Callable[[], Any], number: int
+    ) -> tuple[list[threading.Thread], list[Any]]:
+        outcomes: list[Any] = []
+
+        def run() -> None:
+            try:
+                outcomes.append(work())
+            except errors.CapiHelmError as error:
+                outcomes.append(str(error))
+
+        threads = [
+            threading.Thread(target=run, daemon=True) for _ in range(number)
+        ]
+        for each in threads:
+            each.start()
+        return threads, outcomes
+
+    def _finish(self, threads: list[threading.Thread]) -> None:
+        for each in threads:
+            each.join(5)
+            self.assertFalse(each.is_alive())
+
+
+class AgeTest(_SharedReadsTest):
+    def test_a_young_view_is_shared_an_old_one_is_not(self) -> None:
+        found = []
+        for seconds in (0, 1.9, 0.1, 0.1):
+            self.source.now += seconds
+            found.append(self._get())
+        self.assertEqual(
+            ["demo-1 #1", "demo-1 #1", "demo-1 #1", "demo-1 #2"], found
+        )
+
+    def test_age_counts_from_the_start_of_the_reading(self) -> None:
+        self.source.takes = 0.05
+        self._get()
+        self.source.now += 1.96
+        self.assertEqual("demo-1 #2", self._get())
+
+    def test_a_look_that_cost_much_is_shared_for_longer(self) -> None:
+        for takes, age in ((0.4, 2.0), (1.0, 4.0), (2.0, 8.0), (9.0, 10.0)):
+            self.source.takes = takes
+            first = self._get()
+            self.source.now += age - takes - 0.1
+            self.assertEqual(first, self._get())
+            self.source.now += 0.2
+            self.assertNotEqual(first, self._get())
+            self.source.now += 60
+
+    def test_who_writes_never_gets_an_older_one_however_dear(self) -> None:
+        self.source.takes = 1.0
+        self._get()
+        now = self.source.now
+        self.assertEqual("demo-1 #2", self._get(not_before=now))
+
+    def test_not_before_asks_for_a_fresher_one(self) -> None:
+        self._get(not_before=100.0)
+        self.source.now += 1
+        self.assertEqual(
+            ["demo-1 #1", "demo-1 #2", "demo-1 #2", "demo-1 #2"],
+            [
+                self._get(not_before=100.0),
+                self._get(not_before=100.5),
+                self._get(not_before=100.5),
+                self._get(),
+            ],
+        )
+
+    def test_what_polls_share_is_never_fresh(self) -> None:
+        # It may come from the memory of an API server that is behind.
+        self._get()
+        self.assertEqual("demo-1 #2", self._get(not_before=100.0))
+
+    def test_each_release_has_its_own(self) -> None:
+        self.assertEqual(
+            ["demo-1 #1", "demo-2 #2"], [self._get(SCOPE), self._get(OTHER)]
+        )
+
+    def test_what_was_forgotten_is_read_again(self) -> None:
+        self._get()
+        self.snapshots.forget(SCOPE)
+        self.snapshots.forget(OTHER)
+        self.assertEqual("demo-1 #2", self._get())
+
+
+class ThreadsTest(_SharedReadsTest):
+    def test_all_who_ask_at_once_share_one_reading(self) -> None:
+        self.source.free = False
+        threads, outcomes = self._in_threads(self._get, 20)
+        self.assertTrue(self.source.begun.acquire(timeout=5))
+        self.source.go_on.release()
+        self._finish(threads)
+        self.assertEqual(["demo-1 #1"] * 20, outcomes)
+
+    def test_who_needs_a_fresher_one_waits_for_the_next(self) -> None:
+        self.source.free = False
+        first, early = self._in_threads(lambda: self._get(not_before=100.0), 1)
+        self.assertTrue(self.source.begun.acquire(timeout=5))
+        self.source.now += 1  # somebody writes, and wants to see it
+        later, late = self._in_threads(lambda: self._get(not_before=101.0), 10)
+        # Not beside the one under way: that would double the load.
+        self.assertFalse(self.source.begun.acquire(timeout=0.05))
+        self.source.go_on.release()
+        self.assertTrue(self.source.begun.acquire(timeout=5))
+        self._finish(first)
+        self.assertEqual(["demo-1 #1"], early)
+        self.source.go_on.release()
+        self._finish(later)
+        self.assertEqual(["demo-1 #2"] * 10, late)
+        self.assertEqual(2, self.source.readings)
+
+    def test_who_writes_does_not_wait_for_polls(self) -> None:
+        self.source.free = False
+        slow, _ = self._in_threads(self._get, 1)
+        self.assertTrue(self.source.begun.acquire(timeout=5))
+        self.source.free = True
+        self.assertEqual("demo-2 #2", self._get(OTHER, not_before=100.0))
+        self.source.go_on.release()
+        self._finish(slow)
+
+    def test_a_reading_that_fails_fails_once_for_all(self) -> None:
+        self.source.free = False
+        self.source.errors = [errors.ManagementUnreachable("no answer")]
+        threads, outcomes = self._in_threads(self._get, 20)
+        self.assertTrue(self.source.begun.acquire(timeout=5))
+        self.source.go_on.release()
+        self._finish(threads)
+        self.assertEqual(["no answer"] * 20, outcomes)
+        self.assertEqual(1, self.source.readings)
+
+    def test_nobody_waits_for_a_reading_that_broke_off(self) -> None:
+        self.source.free = False
+        self.source.errors = [ZeroDivisionError()]
+        broken: list[str] = []
+
+        def read() -> None:
+            try:
+                self._get()
+            except ZeroDivisionError:
+                broken.append("its own error")
+
+        first = threading.Thread(target=read, daemon=True)
+        first.start()
+        self.assertTrue(self.source.begun.acquire(timeout=5))
+        waiting, outcomes = self._in_threads(self._get, 5)
+        self.source.go_on.release()
+        self._finish([first, *waiting])
+        self.assertEqual(["its own error"], broken)
+        self.assertEqual(
+            ["reading releases broke off: ZeroDivisionError"] * 5, outcomes
+        )
+
+
+class BurstTest(_SharedReadsTest):
+    """Polls of many clusters in bursts."""
+
+    def test_who_asks_first_reads_for_all_that_asked_the_last_time(
+        self,
+    ) -> None:
+        for scope in (SCOPE, OTHER):
+            self._get(scope)
+        self.source.now += 60
+        self.assertEqual("demo-1 #3", self._get(SCOPE))
+        self.assertEqual("demo-2 #3", self._get(OTHER))
+        self.assertEqual(
+            [
+                (["demo-1"], False),
+                (["demo-1", "demo-2"], False),
+                (["demo-1", "demo-2"], False),
+            ],
+            self.source.asked,
+        )
+
+    def test_the_first_poll_of_a_new_burst_waits_for_the_others(self) -> None:
+        source = self.source
+        self.snapshots = shared_reads.SharedReads(
+            source.read, source.clock, gathering=0.5
+        )
+        scopes = [SCOPE, OTHER]
+        threads, _ = self._in_threads(lambda: self._get(scopes.pop()), 2)
+        self._finish(threads)
+        self.assertEqual([(["demo-1", "demo-2"], False)], source.asked)
+
+    def test_who_did_not_ask_for_long_is_not_expected_any_more(self) -> None:
+        self._get(OTHER)
+        self.source.now += 91
+        self._get(SCOPE)
+        self.assertEqual((["demo-1"], False), self.source.asked[-1])
+
+    def test_who_needs_a_fresh_look_reads_for_itself_alone(self) -> None:
+        self._get(OTHER)
+        self.source.now += 60
+        self._get(SCOPE, not_before=self.source.now)
+        self.assertEqual((["demo-1"], True), self.source.asked[-1])
+
+    def test_a_reading_is_told_what_was_seen_before(self) -> None:
+        self._get()
+        self.source.now += 60
+        self._get()
+        self.assertEqual([{}, {SCOPE: "demo-1 #1"}], self.source.known)
+
+    def test_what_was_seen_before_an_outage_is_still_known(self) -> None:
+        self._get()
+        self.source.now += 60
+        self.source.errors = [errors.ManagementUnreachable("no answer")]
+        self.assertRaises(errors.ManagementUnreachable, self._get)
+        self.source.now += 10
+        self._get()
+        self.assertEqual({SCOPE: "demo-1 #1"}, self.source.known[-1])
+
+
+class FailureTest(_SharedReadsTest):
+    def test_an_old_view_is_never_taken_for_a_failed_one(self) -> None:
+        self._get()
+        self.source.now += 3
+        self.source.errors = [errors.ManagementUnreachable("no answer")]
+        self.assertRaises(errors.ManagementUnreachable, self._get)
+
+    def test_a_failure_is_remembered_for_a_moment_only(self) -> None:
+        self.source.errors = [errors.ManagementUnreachable("no answer")]
+        for _ in range(3):
+            self.assertRaises(errors.ManagementUnreachable, self._get)
+        self.assertEqual(1, self.source.readings)
+        self.source.now += 2.1
+        self.assertEqual("demo-1 #2", self._get())

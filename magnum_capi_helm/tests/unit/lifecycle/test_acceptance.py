@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""New clusters are not made on a management cluster that is not accepted."""
+
+from __future__ import annotations
+
+import contextlib
+from unittest import mock
+import uuid
+
+from magnum.common import exception
+
+from magnum_capi_helm.config import conf
+from magnum_capi_helm.database import queries
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.cli import test_accept
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import moving
+from magnum_capi_helm.tests.unit.lifecycle import placing
+
+NOT_ACCEPTED = "is not the one that the other clusters are on"
+
+
+class OneTest(moving.OriginTestCase):
+    """A complete cluster, and Magnum is started with another kubeconfig."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.first = self.uuid
+
+    def another(self) -> str:
+        """What becomes of one more cluster, at once."""
+        self.uuid = str(uuid.uuid4())
+        with contextlib.suppress(exception.MagnumException):
+            self.create(name="db")
+        row, self.uuid = self.row(), self.first
+        self.reason = str(row.status_reason)
+        return str(row.status)
+
+    def test_a_cluster_is_not_made_on_another_one(self) -> None:
+        other = self.move()
+        credentials = dict(self.openstack.credentials)
+        self.assertEqual("CREATE_FAILED", self.another())
+        self.assertIn(
+            f"(UID of its kube-system: {other.management.identity()}, "
+            f"expected: {self.management.identity()}), and nothing is made "
+            "there: the operator has to set [capi_helm] kubeconfig_file to "
+            "that one again or, if this one took its place, to run "
+            "'magnum-capi-helm management-cluster accept'",
+            self.reason,
+        )
+        self.assert_untouched(other)
+        self.assertEqual(credentials, self.openstack.credentials)
+        self.move_back()
+        self.assertEqual("CREATE_IN_PROGRESS", self.another())
+
+    def test_accept_lifts_it(self) -> None:
+        for copied, words in ((True, ("web",)), (False, ("web", "--gone"))):
+            other = self.move()
+            if copied:
+                test_accept.copy(self.server, other.server)
+            self.assertEqual("CREATE_FAILED", self.another())
+            self.assertEqual(
+                0, test_accept.run(*words, "--apply")[0], str(words)
+            )
+            self.assertEqual("CREATE_IN_PROGRESS", self.another(), self.reason)
+
+    def test_where_nothing_is_recorded_nothing_is_expected(self) -> None:
+        self.forget()
+        self.move()
+        self.assertEqual("CREATE_IN_PROGRESS", self.another())
+
+    def test_nor_where_all_are_gone(self) -> None:
+        self.move()
+        master = self.groups()["default-master"]
+        master.stack_id = f"{self.here()}@@gone"
+        master.save()
+        self.assertEqual("CREATE_IN_PROGRESS", self.another())
+
+    def test_a_process_looks_for_one_that_it_knows_once(self) -> None:
+        with mock.patch.object(
+            queries, "stack_ids", wraps=queries.stack_ids
+        ) as looks:
+            for _ in range(3):
+                self.assertEqual("CREATE_IN_PROGRESS", self.another())
+        self.assertEqual(1, looks.call_count)
+
+
+class SeveralTest(placing.LocationTestCase):
+    """A complete cluster on b, of a and b, and one more for a."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.made()
+
+    def another(self) -> str:
+        """What becomes of it, at once."""
+        first, self.uuid = self.uuid, str(uuid.uuid4())
+        with contextlib.suppress(exception.MagnumException):
+            self.make("az1", name="db")
+        row, self.uuid = self.row(), first
+        self.reason = str(row.status_reason)
+        return str(row.status)
+
+    def rebuild(self, *those: str) -> None:
+        """They are others by now."""
+        store = conf.CONF.capi_helm.chart_store
+        for name in those:
+            home = self.planes[name].home
+            self.planes[name] = plane.Plane(store, home)
+        self.restart()
+
+    def test_one_beside_those_that_are_known_is_fine(self) -> None:
+        self.restart()
+        self.assertEqual("CREATE_IN_PROGRESS", self.another(), self.reason)
+
+    def test_even_where_the_known_one_is_silent(self) -> None:
+        self.restart()
+        self.stop("b")
+        self.assertEqual("CREATE_IN_PROGRESS", self.another(), self.reason)
+
+    def test_where_none_is_known_nothing_is_made(self) -> None:
+        self.rebuild("a", "b")
+        self.assertEqual("CREATE_FAILED", self.another())
+        self.assertIn(NOT_ACCEPTED, self.reason)
+        self.assertEqual(
+            [], self.planes["a"].server.list(kinds.SECRET, base.NAMESPACE)
+        )
+
+    def test_a_silent_one_that_no_cluster_is_on_is_no_excuse(self) -> None:
+        self.planes["c"] = self.planes.pop("b")
+        self.configure("a", "c")
+        self.rebuild_as("a", "c")
+        self.stop("c")
+        self.assertEqual("CREATE_FAILED", self.another())
+
+    def rebuild_as(self, *those: str) -> None:
+        """The conductor starts with these."""
+        self.restart(**{name: name for name in those})

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Several management clusters: which one a cluster is on, and goes to."""
+
+from __future__ import annotations
+
+import uuid
+
+from magnum.common import exception
+
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import placing
+
+
+class CreateTest(placing.LocationTestCase):
+    def test_a_cluster_goes_where_its_zone_is(self) -> None:
+        for zone, name, other in (("az1", "a", "b"), ("az2", "b", "a")):
+            self.uuid = str(uuid.uuid5(uuid.NAMESPACE_DNS, zone))
+            release = names.release("web", self.uuid)
+            self.make(zone)
+            has, has_not = (self.planes[each].server for each in (name, other))
+            where = (kinds.CLUSTER, base.NAMESPACE, release)
+            self.assertIsNotNone(has.get(*where))
+            self.assertIsNone(has_not.get(*where))
+
+    def test_a_zone_of_none_is_refused_with_nothing_written(self) -> None:
+        self.assertRaises(exception.InvalidParameterValue, self.make, "az3")
+        row = self.row()
+        self.assertEqual("CREATE_FAILED", row.status)
+        self.assertIn(
+            "in the availability zone az3: a takes those whose label "
+            "availability_zone is az1; b",
+            row.status_reason,
+        )
+        self.assertIsNone(row.stack_id)
+
+    def test_a_template_may_name_it(self) -> None:
+        self.option("b", "availability_zones", [])
+        self.restart()
+        template = {"labels": {"capi_management_cluster": "b"}}
+        self.create(template)
+        self.assertTrue(self.there("b"))
+
+    def test_of_those_that_take_it_one_that_answers_is_taken(self) -> None:
+        self.option("a", "availability_zones", ["az2"])
+        for silent, other in (("a", "b"), ("b", "a")):
+            self.uuid = str(uuid.uuid5(uuid.NAMESPACE_DNS, silent))
+            self.restart()
+            self.stop(silent)
+            row = self.make()
+            self.assertEqual("CREATE_IN_PROGRESS", row.status)
+            release = names.release("web", self.uuid)
+            found = self.planes[other].server.get(
+                kinds.CLUSTER, base.NAMESPACE, release
+            )
+            self.assertIsNotNone(found)
+            self.planes[silent].management.recover()
+
+    def several(self, count: int) -> list[str]:
+        """Return where so many more clusters go."""
+        names_of = []
+        for _ in range(count):
+            self.uuid = str(uuid.uuid4())
+            self.make()
+            names_of.append(self.location())
+        return names_of
+
+    def location(self) -> str:
+        """Return the management cluster that has the current cluster."""
+        release = names.release("web", self.uuid)
+        [name] = [
+            name
+            for name, each in self.planes.items()
+            if each.server.get(kinds.CLUSTER, base.NAMESPACE, release)
+        ]
+        return name
+
+    def test_new_clusters_go_where_fewest_are_for_the_weight(self) -> None:
+        self.option("a", "availability_zones", ["az2"])
+        self.option("a", "weight", 50)
+        self.restart()
+        # None of them was polled: Magnum has overwritten the records.
+        self.assertEqual(["b", "a", "b", "b", "a", "b"], self.several(6))
+
+    def test_recorded_clusters_count_in_every_conductor(self) -> None:
+        self.made()
+        self.option("a", "availability_zones", ["az2"])
+        self.restart()
+        self.assertEqual(["a"], self.several(1))
+
+    def test_clusters_that_are_gone_do_not_count(self) -> None:
+        self.made()
+        master = self.groups()["default-master"]
+        master.stack_id += "@gone"
+        master.save()
+        self.option("a", "availability_zones", ["az2"])
+        self.option("a", "weight", 50)
+        self.restart()
+        self.assertEqual(["b"], self.several(1))
+
+    def test_where_only_one_takes_it_that_one_has_to_answer(self) -> None:
+        self.stop("b")
+        self.assertRaises(exception.MagnumException, self.make)
+        row = self.row()
+        self.assertEqual("CREATE_FAILED", row.status)
+        self.assertIn("management cluster b does not", row.status_reason)
+        self.assertIsNone(row.stack_id)
+
+    def test_the_record_names_it_from_the_claim_on(self) -> None:
+        there = self.planes["b"].management
+        there.kill_before("apply", kinds.SECRET)
+        self.assertRaises(management.Killed, self.make)
+        there.recover()
+        self.assertEqual(
+            f"{base.RELEASE}@{there.identity()}@b", self.recorded()
+        )
+
+    def test_an_interrupted_create_goes_on_where_it_began(self) -> None:
+        there = self.planes["b"].management
+        there.kill_before("list", kinds.SECRET)
+        self.assertRaises(management.Killed, self.make)
+        there.recover()
+        expired = {"spec": {"holderIdentity": ""}}
+        self.planes["b"].server.patch(
+            kinds.LEASE, base.NAMESPACE, base.RELEASE, expired
+        )
+        # By now it would go elsewhere.
+        self.option("a", "availability_zones", [])
+        self.option("b", "weight", 0)
+        for lost in (False, True):
+            if lost:
+                self.overwrite()
+            self.restart()
+            self.poll()
+            self.assertFalse(self.there("a"))
+        self.settle()
+        self.poll()
+        self.assertEqual("CREATE_COMPLETE", self.row().status)
+
+    def test_one_that_was_never_claimed_leaves_no_lease(self) -> None:
+        there = self.planes["b"].management
+        there.kill_before("apply", kinds.SECRET)
+        self.assertRaises(management.Killed, self.make)
+        there.recover()
+        row = self.row()
+        row.stack_id = None
+        row.save()
+        self.delete()
+        self.poll()
+        self.assertFalse(self.there("b"))
+
+
+class WindowTest(placing.LocationTestCase):
+    """Magnum has overwritten the record, and there was no poll yet."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.make()
+        self.assertEqual(base.RELEASE, self.recorded())
+
+    def test_the_first_poll_finds_it_and_records_it(self) -> None:
+        self.restart()
+        self.poll()
+        here = self.planes["b"].management.identity()
+        self.assertEqual(f"{base.RELEASE}@{here}@b", self.recorded())
+
+    def test_it_is_found_while_another_is_down(self) -> None:
+        self.stop("a")
+        self.settle()
+        self.restart()
+        self.poll()
+        self.assertEqual("CREATE_COMPLETE", self.row().status)
+
+    def test_while_it_is_down_it_is_waited_for(self) -> None:
+        self.stop("b")
+        self.restart()
+        self.poll()
+        row = self.row()
+        self.assertEqual("CREATE_IN_PROGRESS", row.status)
+        self.assertIn("still to answer: b: ", row.status_reason)
+        self.assertFalse(self.there("a"))
+        self.planes["b"].management.recover()
+        self.forget_silence()
+        self.settle()
+        self.poll()
+        self.assertEqual("CREATE_COMPLETE", self.row().status)
+        self.assertIsNone(self.row().status_reason)
+
+    def test_a_deletion_waits_for_it(self) -> None:
+        self.stop("b")
+        self.restart()
+        self.delete()
+        self.poll()
+        self.assertEqual({"DELETE_IN_PROGRESS"}, self.statuses())
+        self.assertIn(
+            "deletion waits: the cluster is on none", self.row().status_reason
+        )
+        self.assertEqual(1, len(self.openstack.credentials))
+
+    def test_one_that_is_nowhere_is_not_gone(self) -> None:
+        for kind in (kinds.CLUSTER, kinds.LEASE):
+            self.planes["b"].server.delete(kind, base.NAMESPACE, base.RELEASE)
+            self.planes["b"].server.release(kind, base.NAMESPACE, base.RELEASE)
+        for each in self.planes["b"].server.list(kinds.SECRET, None):
+            self.planes["b"].server.delete(
+                kinds.SECRET, base.NAMESPACE, each["metadata"]["name"]
+            )
+        self.delete()
+        self.poll()
+        self.assertIn(
+            "none of the management clusters a, b has the Cluster or the "
+            f"Lease {base.RELEASE}",
+            self.row().status_reason,
+        )

@@ -1,0 +1,453 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""User messages of the status: each verdict, and known texts of OpenStack.
+
+The table has the whole messages. Other tests name a key phrase. The texts of
+OpenStack and their messages stand in ``_said.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import json
+from typing import Any, TypeAlias
+
+from oslotest import base
+
+from magnum_capi_helm.status import messages
+from magnum_capi_helm.status import view
+from magnum_capi_helm.tests.unit.status import core_objects
+from magnum_capi_helm.tests.unit.status import documents
+from magnum_capi_helm.tests.unit.status import provider_objects
+from magnum_capi_helm.tests.unit.status import releases
+from magnum_capi_helm.tests.unit.status import shapes
+
+#: What is different from a complete release, in one shape.
+Change: TypeAlias = Callable[[str], Mapping[str, Any]]
+
+
+def revision(status: str) -> dict[str, Any]:
+    return {"revisions": (view.Revision(2, status),)}
+
+
+def handled(
+    before: Mapping[str, Any], now: Mapping[str, Any]
+) -> tuple[view.Object, ...]:
+    """Addons, one with the spec that its provider says it has handled."""
+    addon = provider_objects.addon("cni-calico")
+    note = json.dumps({"spec": before}) + "\n"
+    addon["metadata"]["annotations"] = {
+        "addons.stackhpc.com/last-handled-configuration": note
+    }
+    return (provider_objects.addon("ccm-openstack"), {**addon, "spec": now})
+
+
+def unavailable(shape: str) -> view.Object:
+    return core_objects.cluster(
+        shape,
+        old={"Ready": ("False", "Down", "lost the API")},
+        new={"Available": ("False", "NotAvailable", "* lost\n  the API")},
+    )
+
+
+#: What is seen -> the reason, the same in every generation.
+VERDICTS: dict[str, tuple[Change, str | None]] = {
+    "everything is as it is wanted": (lambda _: {}, ""),
+    "no helm release yet": (
+        lambda _: {"revisions": ()},
+        "the helm release does not exist yet",
+    ),
+    "helm is at work": (
+        lambda _: revision("pending-upgrade"),
+        "helm: revision 2 is pending-upgrade",
+    ),
+    "helm failed": (
+        lambda _: revision("failed"),
+        "helm: revision 2 is failed",
+    ),
+    "no Cluster object": (
+        lambda _: {"cluster": None},
+        "the Cluster object does not exist",
+    ),
+    "somebody deletes the Cluster": (
+        lambda s: {"cluster": core_objects.cluster(s, deleting=True)},
+        "the Cluster object is being deleted",
+    ),
+    "the live Cluster shows another intent": (
+        lambda s: {"cluster": core_objects.cluster(s, stamp="v1-old")},
+        "the latest change is still to be applied",
+    ),
+    "a cluster of 1.4.0 shows no desired state": (
+        lambda s: {"cluster": core_objects.cluster(s, stamp=None)},
+        "",
+    ),
+    "Cluster API calls it unavailable": (
+        lambda s: {"cluster": unavailable(s)},
+        None,  # generations word it differently: see below
+    ),
+    "no control plane yet": (
+        lambda _: {"control_plane": None},
+        "nodegroup default-master: not created yet",
+    ),
+    "no workers yet": (
+        lambda _: {"deployments": ()},
+        "nodegroup default-worker: not created yet",
+    ),
+    "workers of another group": (
+        lambda s: {"deployments": (core_objects.workers(s, group="gpu"),)},
+        "nodegroup default-worker: not created yet",
+    ),
+    "workers of a stale generation": (
+        lambda s: {"deployments": (core_objects.workers(s, observed=1),)},
+        "nodegroup default-worker: Cluster API has not seen the latest change "
+        "yet",
+    ),
+    "control plane of a stale generation": (
+        lambda s: {"control_plane": core_objects.control_plane(s, observed=1)},
+        "nodegroup default-master: Cluster API has not seen the latest change "
+        "yet",
+    ),
+    "a new machine exists and is not ready yet": (
+        lambda s: {
+            "deployments": (core_objects.workers(s, ready=1, up_to_date=1),)
+        },
+        "nodegroup default-worker: 1 of 2 machines ready",
+    ),
+    "live count is not the wanted one": (
+        lambda s: {"deployments": (core_objects.workers(s, 1),)},
+        "nodegroup default-worker: 1 of 2 machines ready",
+    ),
+    "scaling up": (
+        lambda s: {
+            "deployments": (core_objects.workers(s, existing=1, ready=1),)
+        },
+        "nodegroup default-worker: 1 of 2 machines ready",
+    ),
+    "scaling down": (
+        lambda s: {
+            "deployments": (core_objects.workers(s, existing=4, ready=4),)
+        },
+        "nodegroup default-worker: 2 machines still to be removed",
+    ),
+    "rolling": (
+        lambda s: {"deployments": (core_objects.workers(s, up_to_date=1),)},
+        "nodegroup default-worker: 1 of 2 machines up to date",
+    ),
+    "one node not ready": (
+        lambda s: {"deployments": (core_objects.workers(s, ready=1),)},
+        "nodegroup default-worker: 1 of 2 machines ready",
+    ),
+    "somebody deletes the workers": (
+        lambda s: {"deployments": (core_objects.workers(s, deleting=True),)},
+        "nodegroup default-worker: being deleted",
+    ),
+    "etcd is ill": (
+        lambda s: {
+            "control_plane": core_objects.control_plane(
+                s,
+                old={"EtcdClusterHealthy": ("False", "Ill", "")},
+                new={"EtcdClusterHealthy": ("False", "Ill", "")},
+            )
+        },
+        "nodegroup default-master: EtcdClusterHealthy is False",
+    ),
+    "nobody knows how etcd is": (
+        lambda s: {
+            "control_plane": core_objects.control_plane(
+                s,
+                old={"EtcdClusterHealthy": ("Unknown", "Lost", "")},
+                new={"EtcdClusterHealthy": ("Unknown", "Lost", "")},
+            )
+        },
+        "nodegroup default-master: EtcdClusterHealthy is Unknown",
+    ),
+    "control plane is not available": (
+        lambda s: {
+            "control_plane": core_objects.control_plane(
+                s,
+                old={"Ready": ("False", "Waiting", "")},
+                new={"Available": ("False", "NotAvailable", "")},
+            )
+        },
+        "nodegroup default-master: not available yet",
+    ),
+    "an addon is missing": (
+        lambda _: {"addons": (provider_objects.addon("ccm-openstack"),)},
+        "addon cni-calico: not created",
+    ),
+    "an addon has no phase yet": (
+        lambda _: {
+            "addons": (
+                provider_objects.addon("ccm-openstack"),
+                provider_objects.addon("cni-calico", None),
+            )
+        },
+        "addon cni-calico: Pending",
+    ),
+    "an addon failed while another is under way": (
+        lambda _: {
+            "addons": (
+                provider_objects.addon("ccm-openstack", "Installing"),
+                provider_objects.addon(
+                    "cni-calico", "Failed", "chart\n  not found"
+                ),
+            )
+        },
+        "addon cni-calico: Failed: chart not found",
+    ),
+    "an addon of an older manifest is on its way out": (
+        lambda s: {
+            "addons": (
+                *releases.complete(s).addons,
+                provider_objects.addon("monitoring", "Uninstalling"),
+            )
+        },
+        "addon monitoring: Uninstalling",
+    ),
+    "an addon whose change the provider has still to handle": (
+        lambda _: {"addons": handled({"a": 1}, {"a": 2})},
+        "addon cni-calico: its latest change is still to be installed",
+    ),
+    "an addon whose change the provider has handled": (
+        lambda _: {"addons": handled({"a": 2}, {"a": 2})},
+        "",
+    ),
+    "a change that an addon provider had no time to notice": (
+        lambda _: {
+            "revisions": (view.Revision(1, "deployed", shapes.NOW - 4),)
+        },
+        "addon ccm-openstack: its latest change is still to be installed",
+    ),
+    "a change that an addon provider had the time to notice": (
+        lambda _: {
+            "revisions": (view.Revision(1, "deployed", shapes.NOW - 6),)
+        },
+        "",
+    ),
+    "the operator has paused the cluster": (
+        lambda s: {"cluster": core_objects.cluster(s, paused=True)},
+        "the operator has paused the cluster: nothing is changed",
+    ),
+    "the Cluster has a stale generation": (
+        lambda s: {"cluster": core_objects.cluster(s, observed=1)},
+        "cluster: Cluster API has not seen the latest change yet",
+    ),
+    "the addons were not read": (
+        lambda _: {"addons": (), "addons_known": False},
+        "cluster: not every machine has its node yet",
+    ),
+    "the network can't be made": (
+        lambda _: {
+            "infrastructure": provider_objects.network(
+                failure="Quota exceeded"
+            )
+        },
+        "infrastructure: Quota exceeded",
+    ),
+}
+
+
+class VerdictsTest(base.BaseTestCase):
+    def _wrong(self, shape: str, unavailable: str) -> dict[str, Any]:
+        """Rows whose reason is another: wanted, found."""
+        wrong = {}
+        for what, (change, reason) in VERDICTS.items():
+            wanted = unavailable if reason is None else reason
+            found = releases.verdict(releases.complete(shape, **change(shape)))
+            if (found.reason, found.complete) != (wanted, not wanted):
+                wrong[what] = (wanted, found.reason)
+        return wrong
+
+    def test_v1beta1_alone(self) -> None:
+        wrong = self._wrong(shapes.V1BETA1, "cluster: lost the API")
+        self.assertEqual({}, wrong)
+
+    def test_v1beta1_with_the_new_conditions(self) -> None:
+        wrong = self._wrong(shapes.BOTH, "cluster: lost the API")
+        self.assertEqual({}, wrong)
+
+    def test_v1beta2(self) -> None:
+        wrong = self._wrong(shapes.V1BETA2, "cluster: lost the API")
+        self.assertEqual({}, wrong)
+
+
+#: Said of a machine that is to go, not of one that is to come.
+DRAIN = (
+    "* Pods a/b, c/d: cannot evict pod as it would violate the pod's "
+    "disruption budget."
+)
+
+
+NO_HOST = provider_objects.NO_HOST
+NO_ROOM = provider_objects.NO_ROOM
+FAILED = ("False", "InstanceCreateFailed", NO_HOST)
+
+
+class UnreachableTest(base.BaseTestCase):
+    def test_the_address_and_what_to_look_at(self) -> None:
+        cluster = core_objects.cluster(
+            shapes.V1BETA2, new={"RemoteConnectionProbe": ("False", "", "")}
+        )
+        seen = releases.complete(shapes.V1BETA2, cluster=cluster)
+        self.assertEqual(
+            "the management cluster can't reach the Kubernetes API at "
+            "https://192.0.2.10:6443: a firewall, security group or missing "
+            "route is in between, or the control plane did not start",
+            releases.verdict(seen).reason,
+        )
+
+
+class KnownMessagesTest(base.BaseTestCase):
+    def test_each_known_text_has_an_example(self) -> None:
+        texts = [each["said"] for each in documents.load("_said").values()]
+        words = documents.load("_network")["words"].values()
+        texts += [each["said"] for each in words]
+        texts.append(DRAIN)
+        unsaid = [
+            known.fact
+            for known in messages.KNOWN_MESSAGES
+            if not any(map(known.explain, texts))
+        ]
+        self.assertEqual([], unsaid)
+
+    def test_an_unknown_text_is_cut_at_a_word(self) -> None:
+        said = messages.plain("a strange thing " * 40)
+        self.assertLessEqual(len(said), messages.LONGEST)
+        self.assertTrue(said.endswith(" a..."), said)
+
+    def test_a_list_becomes_a_line(self) -> None:
+        rows = {
+            "* A: x\n* B: y": "A: x; B: y",
+            "* A:\n  * one\n  * two": "A: one; two",
+            "two\n  lines": "two lines",
+            "": "",
+            "  \n ": "",
+        }
+        self.assertEqual(rows, {text: messages.plain(text) for text in rows})
+
+    def test_no_secret_gets_through(self) -> None:
+        texts = [
+            "GET https://user:hunter2@keystone.example/v3 failed",
+            "401 for Bearer hunter2",
+            "token gAAAAABhunter2hunter2hunter2 expired",
+            "eyJhunter2hunter2hunter2.x.y is no token",
+            "GET https://nova.example/v2?password=hunter2 failed",
+        ]
+        for text in texts:
+            self.assertNotIn("hunter2", messages.plain(text))
+
+
+class MachineErrorTest(base.BaseTestCase):
+    def _of(
+        self, shape: str, infra: view.Object | None = None, **changes: Any
+    ) -> str:
+        machine = core_objects.machine(shape, "w-1", **changes)
+        below = () if infra is None else (infra,)
+        seen = view.View(shapes.RELEASE, infra_machines=below)
+        return messages.machine_error(machine, seen)
+
+    def test_the_servers_failure_before_everything(self) -> None:
+        server = provider_objects.server(
+            "w-1",
+            {"InstanceReady": ("False", "X", "less")},
+            f" {NO_HOST}\n",
+        )
+        for shape in shapes.GENERATIONS:
+            self.assertEqual(NO_ROOM, self._of(shape, server))
+
+    def test_the_servers_condition_where_failures_are_gone(self) -> None:
+        server = provider_objects.server("w-1", {"InstanceReady": FAILED})
+        for shape in shapes.GENERATIONS:
+            self.assertEqual(NO_ROOM, self._of(shape, server))
+
+    def test_what_the_provider_says_of_the_load_balancer(self) -> None:
+        # The type of this condition ends in "Condition", in CAPO's source.
+        taken = ("False", "LoadBalancerMemberError", "pool is immutable")
+        server = provider_objects.server(
+            "w-1", {"APIServerIngressReadyCondition": taken}
+        )
+        for shape in shapes.GENERATIONS:
+            self.assertEqual("pool is immutable", self._of(shape, server))
+
+    def test_the_machines_own_condition_without_a_server(self) -> None:
+        for shape in shapes.GENERATIONS:
+            self.assertEqual(
+                NO_ROOM,
+                self._of(
+                    shape,
+                    old={"InfrastructureReady": FAILED},
+                    new={"InfrastructureReady": FAILED},
+                ),
+            )
+
+    def test_an_unhealthy_node(self) -> None:
+        ill = ("False", "NodeConditionsFailed", "Kubelet stopped posting")
+        for shape in shapes.GENERATIONS:
+            self.assertEqual(
+                "Kubelet stopped posting",
+                self._of(
+                    shape, old={"NodeHealthy": ill}, new={"NodeHealthy": ill}
+                ),
+            )
+
+    def test_waiting_is_no_fault(self) -> None:
+        waiting = [
+            ("BootstrapReady", "WaitingForControlPlaneAvailable", "wait"),
+            ("InfrastructureReady", "NotReady", "provisioned is false"),
+            ("NodeHealthy", "WaitingForNodeRef", "wait"),
+        ]
+        for shape in shapes.GENERATIONS:
+            for name, reason, message in waiting:
+                late = {name: ("False", reason, message)}
+                self.assertEqual("", self._of(shape, old=late, new=late))
+
+    def test_a_node_that_is_still_to_come_is_no_fault(self) -> None:
+        # The words of Cluster API up to 1.8 while a server boots.
+        late = (
+            "False",
+            "NodeProvisioning",
+            "Waiting for a node with matching ProviderID to exist",
+        )
+        self.assertEqual(
+            "", self._of(shapes.V1BETA1, node=False, old={"NodeHealthy": late})
+        )
+
+    def test_unknown_is_no_fault(self) -> None:
+        lost = ("Unknown", "InspectionFailed", "who knows")
+        for shape in shapes.GENERATIONS:
+            self.assertEqual(
+                "",
+                self._of(
+                    shape, old={"NodeHealthy": lost}, new={"NodeHealthy": lost}
+                ),
+            )
+
+    def test_a_condition_without_words_is_no_reason(self) -> None:
+        mute = ("False", "InstanceCreateFailed", "")
+        for shape in shapes.GENERATIONS:
+            self.assertEqual(
+                "",
+                self._of(
+                    shape,
+                    provider_objects.server("w-1", {"InstanceReady": mute}),
+                ),
+            )
+
+    def test_machines_that_share_a_fault_are_counted(self) -> None:
+        names = ("w-2", "w-1", "w-3")
+        seen = releases.complete(
+            shapes.V1BETA2,
+            machines=tuple(
+                core_objects.machine(shapes.V1BETA2, name) for name in names
+            ),
+            infra_machines=(
+                provider_objects.server("w-1", failure=NO_HOST),
+                provider_objects.server("w-2", failure="Quota exceeded"),
+                provider_objects.server("w-3", failure=NO_HOST),
+            ),
+        )
+        self.assertEqual(
+            f"group: machine w-1: {NO_ROOM} (and 1 more machines)",
+            messages.machines_error(
+                "group", seen.machines_of("default-worker"), seen
+            ),
+        )

@@ -25,6 +25,11 @@ from magnum.conductor.handlers import federation_conductor
 from magnum.conductor.handlers import indirection_api
 from magnum.conductor.handlers import nodegroup_conductor
 import magnum.conf
+from magnum.service import periodic
+
+#: Seconds between two status polls. Magnum's own 10 s cannot be configured;
+#: with them most of a test's time would be the wait for the next poll.
+_STATUS_POLL = 3
 
 _HANDLERS = (
     indirection_api,
@@ -50,6 +55,8 @@ def main(port: int, options: list[str]) -> None:
         binary="magnum-conductor",
     )
     conductor.start()
+    spacing = periodic.MagnumPeriodicTasks._periodic_spacing
+    spacing["sync_cluster_status"] = _STATUS_POLL
     conductor.create_periodic_tasks()
     # Else requests beside the first find a policy without rules.
     policy.init().load_rules()

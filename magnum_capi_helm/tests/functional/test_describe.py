@@ -107,13 +107,17 @@ class DescribeTest(base.LabCase):
         return found
 
     def _is_in_place(self, text: str) -> None:
-        """Every frame goes back over all lines of the one before."""
+        """Check that every frame goes back over all lines of the one before.
+
+        The terminal echoes Ctrl-C as ``^C``, which may cut a frame.
+        """
         frames = _IN_PLACE.split(text)
         backs = _IN_PLACE.findall(text)
         self.assertGreater(len(backs), 2)
         for frame, back in zip(frames[:-1], backs, strict=True):
             lines = _CURSOR.sub("", frame).strip("\n").count("\n")
-            self.assertEqual(lines, back.count("\x1b[1A"), frame)
+            if "^C" not in frame:
+                self.assertEqual(lines, back.count("\x1b[1A"), frame)
 
     # What is printed
 

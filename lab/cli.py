@@ -29,7 +29,12 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--keep", action="store_true", help="leave the cluster running"
     )
-    add("test", "run all tests of the project")
+    test = add("test", "run all tests of the project")
+    test.add_argument(
+        "--alone",
+        action="store_true",
+        help="run only the tests that need a lab for themselves, and stop it",
+    )
     _single(add)
     _down(add)
     add("wipe", "stop all services and remove all state")

@@ -51,7 +51,7 @@ def _choose(options: argparse.Namespace) -> int:
     if options.command == "test":
         from lab.commands import test
 
-        return test.run()
+        return test.run(alone=options.alone)
     _check(options)
     held = None
     if options.command in _CHANGING:

@@ -2,6 +2,8 @@
 
 """``test``: every test of the project, from style to the whole cloud."""
 
+from collections.abc import Sequence
+from concurrent import futures
 import dataclasses
 import os
 import pathlib
@@ -11,8 +13,10 @@ import sys
 
 from lab import environment
 from lab import layout
+from lab import predecessor
 from lab import processes
 from lab import progress
+from lab import second_lab
 from lab import stamps
 from lab import steps
 from lab import tools
@@ -22,14 +26,15 @@ from lab import virtualenv
 _TOX = "tox~=4.30"
 _LOG = layout.log("tox")
 _BUILD_LOG = layout.log("build")
-# The quick one first, then the one that needs the lab.
+# The quick one first, then those that need the lab.
 _QUICK = "quick"
-_SLOW = "functional"
+_BESIDE = "functional"
+_ALONE = "alone"
 _AGAIN = "again"
 # So many failed tests on the lab may be its own slowness; more are not.
 _FEW = 3
 _COUNT = re.compile(r"^ - (Passed|Failed): (\d+)", re.MULTILINE)
-# What stestr prints of a failed test as it goes, up to the next test.
+# The output of stestr for a failed test, up to the next test.
 _FAILED = re.compile(
     r"^\{\d+\} (\S+)[^\n]* FAILED$(.*?)(?=^\{\d+\} |^=+$)",
     re.MULTILINE | re.DOTALL,
@@ -61,7 +66,7 @@ class Result:
 
 
 def count(text: str) -> tuple[int, int]:
-    """Passed and failed tests in what stestr printed."""
+    """Return the passed and the failed tests in the output of stestr."""
     numbers = {"Passed": 0, "Failed": 0}
     for word, number in _COUNT.findall(text):
         numbers[word] += int(number)
@@ -69,30 +74,32 @@ def count(text: str) -> tuple[int, int]:
 
 
 def failures(text: str) -> tuple[str, ...]:
-    """What failed, in what tox printed: commands, and tests with reasons."""
-    found = [f"the command {command}" for command in _ENDED.findall(text)]
+    """Return failed commands, and failed tests with reasons, from output."""
+    failed = [f"the command {command}" for command in _ENDED.findall(text)]
     for name, printed in _FAILED.findall(text):
         reason = printed.partition(_TRACEBACK)[2].partition(_SECTION)[0]
         lines = reason.strip("~\n").splitlines()
-        found.append("\n".join([name, *lines[-_SHOWN:]]))
-    return tuple(found)
+        failed.append("\n".join([name, *lines[-_SHOWN:]]))
+    return tuple(failed)
 
 
-def worth_another_try(result: Result) -> bool:
-    """Whether a few tests failed, and nothing else did.
+def worth_another_try(results: Sequence[Result]) -> bool:
+    """Return whether a few tests failed, and nothing else did.
 
     On the lab real controllers back off after what a test did to them, for as
-    long as sixteen minutes. Such a test is right the second time, and is named
-    in the end all the same: somebody has to look at it.
+    long as sixteen minutes. Such a test passes the second time, and its name
+    is printed in the end all the same, so that somebody looks at it.
     """
-    return 0 < len(result.tests) == result.failed <= _FEW
+    failed = [result for result in results if result.code]
+    named = all(0 < len(each.tests) == each.failed for each in failed)
+    return named and 0 < sum(each.failed for each in failed) <= _FEW
 
 
-def together(first: Result, second: Result) -> Result:
-    """What it amounts to: the failed tests of the first were run again."""
-    if second.code:
+def second_try(first: Result, again: Result) -> Result:
+    """Return a result after its failed tests ran once more."""
+    if again.code:
         return dataclasses.replace(
-            first, failures=first.failures + second.failures
+            first, failures=first.failures + again.failures
         )
     return dataclasses.replace(
         first,
@@ -103,9 +110,17 @@ def together(first: Result, second: Result) -> Result:
     )
 
 
-def run() -> int:
-    """Run everything; 0 only when everything passed."""
+def run(*, alone: bool = False) -> int:
+    """Run everything; 0 only when everything passed.
+
+    :param alone: run only the tests that need a lab for themselves
+    """
     _set_up()
+    if alone:
+        try:
+            return _report([_on_lab(_ALONE)])
+        finally:
+            _lab("down")
     building = _build()
     try:
         results = [_tox(_QUICK)]
@@ -113,12 +128,7 @@ def run() -> int:
         built = building.wait()
     if built:
         print(_BUILD_LOG.read_text())
-    was_up = _any_service()
-    try:
-        results.append(_functional())
-    finally:
-        if not was_up:
-            _lab("down")
+    results += _functional()
     return _report(results)
 
 
@@ -126,7 +136,7 @@ def _build() -> subprocess.Popen[bytes]:
     """Build the lab while the quick tests run.
 
     It takes minutes the first time, and they leave half of a small machine
-    idle. They go first: what is built is nicer than they.
+    idle. They go first: the build has a lower priority.
     """
     _BUILD_LOG.parent.mkdir(parents=True, exist_ok=True)
     with _BUILD_LOG.open("wb") as sink:
@@ -177,23 +187,64 @@ def _lab(command: str) -> int:
     ).returncode
 
 
-def _functional() -> Result:
+def _functional() -> list[Result]:
+    """Run all tests that need a lab, on two labs where possible."""
+    was_up = _any_service()
+    try:
+        if second_lab.available():
+            results = _on_two_labs()
+        else:
+            results = [_on_lab(_BESIDE), _on_lab(_ALONE)]
+        return _again(results) if worth_another_try(results) else results
+    finally:
+        if not was_up:
+            _lab("down")
+
+
+def _on_two_labs() -> list[Result]:
+    # Both environments get the driver from one folder, so not at once.
+    for name in (_BESIDE, _ALONE):
+        _tox(name, "--notest")
+    predecessor.install()
+    second_lab.prepare()
+    words = second_lab.command(sys.executable, "-m", "lab", "test", "--alone")
+    with futures.ThreadPoolExecutor() as pool:
+        alone = pool.submit(_watched, _ALONE, words, second_lab.STATE, "  | ")
+        return [_on_lab(_BESIDE), alone.result()]
+
+
+def _again(results: Sequence[Result]) -> list[Result]:
+    """Run failed tests once more, one after the other."""
+    names = [name for each in results if each.code for name in each.tests]
+    again = _tox(_AGAIN, "--", *names)
+    return [second_try(each, again) if each.code else each for each in results]
+
+
+def _on_lab(name: str) -> Result:
+    """Start the lab, and run an environment of tox on it."""
     code = _lab("up")
-    if code:
-        return Result("lab up", code)
-    result = _tox(_SLOW)
-    if worth_another_try(result):
-        return together(result, _tox(_AGAIN, *result.tests))
-    return result
+    return Result("lab up", code) if code else _tox(name)
 
 
-def _tox(name: str, *arguments: str) -> Result:
-    """One environment, shown as it runs."""
+def _tox(name: str, *words: str) -> Result:
+    """Run an environment of tox, and show its output."""
     print(f"\n=== tox -e {name} ===", flush=True)
+    program = [str(_program()), "-e", name, *words]
+    return _watched(name, program, layout.STATE)
+
+
+def _watched(
+    name: str, words: Sequence[str], state: pathlib.Path, margin: str = ""
+) -> Result:
+    """Run a program that prints results of tests, and show its output.
+
+    :param state: the folder of the lab for the tests
+    :param margin: text before each line
+    """
     child = subprocess.Popen(
-        [_program(), "-e", name, "--", *arguments],
+        words,
         cwd=layout.CHECKOUT,
-        env=environment.outside(LAB_DIR=str(layout.STATE), PATH=_path()),
+        env=environment.outside(LAB_DIR=str(state), PATH=_path()),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -202,7 +253,7 @@ def _tox(name: str, *arguments: str) -> Result:
     )
     lines = []
     for line in child.stdout or ():
-        print(line, end="", flush=True)
+        print(f"{margin}{line}", end="", flush=True)
         lines.append(line)
     text = "".join(lines)
     tests = tuple(name for name, _ in _FAILED.findall(text))

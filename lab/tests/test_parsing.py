@@ -89,20 +89,34 @@ class StestrTest(unittest.TestCase):
         one = ("a.B.test_bad",)
         four = tuple(f"a.B.test_{n}" for n in range(4))
         cases = {
-            "nothing failed": (_result(0, 0, ()), False),
-            "a test failed": (_result(1, 1, one), True),
-            "a broken command": (_result(1, 0, ()), False),
-            "a test without a name": (_result(1, 2, one), False),
-            "too many": (_result(1, 4, four), False),
+            "nothing failed": ([_result(0, 0, ())], False),
+            "a test failed": ([_result(1, 1, one)], True),
+            "a test failed on one lab": (
+                [_result(0, 0, ()), _result(1, 1, one)],
+                True,
+            ),
+            "a broken command": ([_result(1, 0, ())], False),
+            "a broken command on one lab": (
+                [_result(1, 1, one), _result(1, 0, ())],
+                False,
+            ),
+            "a test without a name": ([_result(1, 2, one)], False),
+            "too many": ([_result(1, 4, four)], False),
+            "too many on both labs": (
+                [_result(1, 2, four[:2]), _result(1, 2, four[2:])],
+                False,
+            ),
         }
-        for name, (result, expected) in cases.items():
+        for name, (results, expected) in cases.items():
             with self.subTest(name):
-                self.assertIs(expected, test_command.worth_another_try(result))
+                self.assertIs(
+                    expected, test_command.worth_another_try(results)
+                )
 
     def test_what_passes_the_second_time_is_named(self) -> None:
         first = _result(1, 1, ("a.B.test_bad",))
         again = test_command.Result("again", 0)
-        result = test_command.together(first, again)
+        result = test_command.second_try(first, again)
         self.assertEqual(
             (0, 8, 0, ("a.B.test_bad",)),
             (result.code, result.passed, result.failed, result.unsteady),
@@ -111,7 +125,7 @@ class StestrTest(unittest.TestCase):
     def test_what_fails_twice_has_failed(self) -> None:
         first = _result(1, 1, ("a.B.test_bad",))
         again = test_command.Result("again", 1, failures=("the command x",))
-        result = test_command.together(first, again)
+        result = test_command.second_try(first, again)
         self.assertEqual(
             (1, 7, 1, ("a.B.test_bad", "the command x"), ()),
             (

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import markup
 from sphinx import application
@@ -46,17 +46,18 @@ def version_table(releases: Iterable[versions.Release]) -> Iterator[str]:
     return markup.table(header, (18, 10, 10, 10, 10, 10, 12, 8, 12), rows)
 
 
-def traps(known: Iterable[versions.Trap]) -> Iterator[str]:
+def traps(known: Mapping[versions.Range, str]) -> Iterator[str]:
     """A table: versions, and what is peculiar to them."""
-    rows = ((_range(each), f"{markup.text(each.text)}.") for each in known)
+    rows = (
+        (_range(charts), f"{markup.text(text)}.")
+        for charts, text in known.items()
+    )
     return markup.table(("Chart", "It"), (25, 75), rows)
 
 
-def _range(trap: versions.Trap) -> str:
+def _range(charts: versions.Range) -> str:
     """A range of one version is that version."""
-    if trap.charts.since == trap.charts.until:
-        return trap.charts.since
-    return str(trap.charts)
+    return charts.since if charts.since == charts.until else str(charts)
 
 
 class ChartVersions(markup.Generated):

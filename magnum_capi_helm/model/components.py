@@ -9,10 +9,10 @@ nothing is found, nothing is said about it: controllers may run elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from magnum_capi_helm.model import versions
 
@@ -34,6 +34,7 @@ _OLD = (
 _VERSION = re.compile(r"v?(\d+\.\d+\.\d+\S*)")
 #: What charts write on all that they make, as name and version.
 _CHART = "helm.sh/chart"
+_NAME = "app.kubernetes.io/name"
 _VERSION_LABEL = "app.kubernetes.io/version"
 
 #: All Deployments but those of clusters, one of which each cluster has.
@@ -42,64 +43,60 @@ SELECTOR = "!capi.stackhpc.com/cluster"
 
 @dataclasses.dataclass(frozen=True)
 class Component:
-    """Something that has to be on a management cluster.
+    """Software that has to be on a management cluster, as a Deployment.
 
     :param field: of :class:`versions.Release`, with its version
-    :param labels: that its Deployment has
     :param image: name of its image, without registry and tag
-    :param chart: where its version is that of the chart that installs it, as
-        its image is tagged with a commit: the chart's name
+    :param labels: that its Deployment has
+    :param chart: name of the chart that installs it, if its version is the
+        chart's because its image is tagged with a commit
     :param optional: nothing is missing without it
-    :param newer_is_fine: it keeps what worked with older ones
     """
 
     name: str
     field: str
-    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    image: str = ""
+    image: str
+    labels: Mapping[str, str]
     chart: str = ""
     optional: bool = False
-    newer_is_fine: bool = False
 
 
-def _provider(name: str, field: str, label: str, image: str) -> Component:
+def _provider(name: str, field: str, image: str, label: str) -> Component:
     """Return a component that clusterctl installs."""
-    return Component(name, field, {"cluster.x-k8s.io/provider": label}, image)
+    return Component(name, field, image, {"cluster.x-k8s.io/provider": label})
 
 
-def _charted(name: str, field: str, chart: str, **more: bool) -> Component:
+def _charted(
+    name: str, field: str, chart: str, optional: bool = False
+) -> Component:
     """Return a component whose chart has the name of its image."""
-    labels = {"app.kubernetes.io/name": chart}
-    return Component(name, field, labels, chart, chart, **more)
+    return Component(name, field, chart, {_NAME: chart}, chart, optional)
 
 
 COMPONENTS = (
     _provider(
-        "Cluster API", "cluster_api", "cluster-api", "cluster-api-controller"
+        "Cluster API", "cluster_api", "cluster-api-controller", "cluster-api"
     ),
     _provider(
         "kubeadm bootstrap",
         "cluster_api",
-        "bootstrap-kubeadm",
         "kubeadm-bootstrap-controller",
+        "bootstrap-kubeadm",
     ),
     _provider(
         "kubeadm control plane",
         "cluster_api",
-        "control-plane-kubeadm",
         "kubeadm-control-plane-controller",
+        "control-plane-kubeadm",
     ),
     _provider(
         "CAPO",
         "provider",
-        "infrastructure-openstack",
         "capi-openstack-controller",
+        "infrastructure-openstack",
     ),
     Component(
-        "ORC",
-        "resources",
-        {"app.kubernetes.io/name": "orc"},
-        "openstack-resource-controller",
+        "ORC", "resources", "openstack-resource-controller", {_NAME: "orc"}
     ),
     _charted("addon provider", "addons", "cluster-api-addon-provider"),
     _charted(
@@ -108,15 +105,10 @@ COMPONENTS = (
     Component(
         "cert-manager",
         "cert_manager",
-        {
-            "app.kubernetes.io/name": "cert-manager",
-            "app.kubernetes.io/component": "controller",
-        },
         "cert-manager-controller",
+        {_NAME: "cert-manager", "app.kubernetes.io/component": "controller"},
     ),
 )
-#: Runs on conductors.
-HELM = Component("helm", "helm", newer_is_fine=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,20 +118,6 @@ class Line:
     name: str
     state: str
     detail: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Running:
-    """One Deployment of a component.
-
-    :param version: without v; empty where nothing says which it is
-    :param image: in full
-    :param idle: why none of its pods works; empty: at least one does
-    """
-
-    version: str
-    image: str
-    idle: str = ""
 
 
 def compare(
@@ -154,76 +132,85 @@ def compare(
     """
     deployed = list(deployments)
     for component in COMPONENTS:
-        wanted = getattr(release, component.field)
-        running = [
-            _running(component, each)
-            for each in deployed
-            if _container(component, each) is not None
-        ]
-        if wanted:
-            yield line(component, running, wanted, chart)
+        tested = getattr(release, component.field)
+        if tested:
+            running = [
+                _deployment_verdict(component, each, container, tested)
+                for each in deployed
+                if (container := _container(component, each)) is not None
+            ]
+            missing = _Verdict(UNKNOWN, "none")
+            if component.optional:
+                missing = _Verdict(OK, "none, which is fine")
+            yield _line(component.name, running or [missing], tested, chart)
 
 
-def line(
-    component: Component,
-    running: Iterable[Running],
-    wanted: str,
-    chart: str,
-) -> Line:
-    """Compare the Deployments of a component with the tested version.
-
-    :param wanted: version that ``chart`` was tested with
-    """
-    deployed = list(running)
-    what = f"chart {chart} was tested with {wanted}"
-    if not deployed:
-        missing = UNKNOWN, "found none"
-        if component.optional:
-            missing = OK, "found none, which is fine"
-        return Line(component.name, missing[0], f"{missing[1]}; {what}")
-    each = [_verdict(component, one, wanted) for one in deployed]
-    states, words = zip(*each, strict=True)
-    state = min(states, key=_STATES.index)
-    advice = _OLD if state == UNTESTED and _any_older(deployed, wanted) else ""
-    detail = f"found {', '.join(words)}; {what}{advice}"
-    return Line(component.name, state, detail)
-
-
-def _any_older(running: Iterable[Running], wanted: str) -> bool:
-    return any(
-        _number(each.version) < _number(wanted)
-        for each in running
-        if each.version
-    )
-
-
-def _verdict(
-    component: Component, running: Running, wanted: str
-) -> tuple[str, str]:
-    """Return the state of one Deployment, and a description of it."""
-    called = running.version or f"image {running.image}"
-    if running.idle:
-        return FAILED, f"{called}, {running.idle}"
-    if not running.version:
-        return UNKNOWN, f"{called}, which tells no version"
-    have, want = _number(running.version), _number(wanted)
-    if running.version == wanted:
-        return OK, called
-    if have > want and (component.newer_is_fine or have[:2] == want[:2]):
-        return OK, f"{called}, which is newer"
-    how = "newer" if have > want else "older"
-    if have == want:
-        how = "another build"
-    return UNTESTED, f"{called}, which is {how}"
-
-
-def helm(version: str, wanted: str, chart: str) -> Line:
-    """Compare helm with the tested version.
+def helm(version: str, tested: str, chart: str) -> Line:
+    """Compare a conductor's helm with the tested version.
 
     :param version: output of ``helm version``
     """
-    bare = _bare(version)
-    return line(HELM, [Running(bare, version)], wanted, chart)
+    verdict = _verdict(_bare(version), version, tested, newer_is_fine=True)
+    return _line("helm", [verdict], tested, chart)
+
+
+class _Verdict(NamedTuple):
+    """The state of one Deployment, a description, and whether it is old."""
+
+    state: str
+    text: str
+    old: bool = False
+
+
+def _line(
+    name: str, verdicts: Sequence[_Verdict], tested: str, chart: str
+) -> Line:
+    state = min((each.state for each in verdicts), key=_STATES.index)
+    old = state == UNTESTED and any(each.old for each in verdicts)
+    detail = (
+        f"found {', '.join(each.text for each in verdicts)}; chart {chart} "
+        f"was tested with {tested}{_OLD if old else ''}"
+    )
+    return Line(name, state, detail)
+
+
+def _deployment_verdict(
+    component: Component,
+    deployment: Mapping[str, Any],
+    container: Mapping[str, Any],
+    tested: str,
+) -> _Verdict:
+    labels = deployment["metadata"].get("labels") or {}
+    image = str(container.get("image", ""))
+    sources = (
+        labels.get(_CHART, "").removeprefix(f"{component.chart}-"),
+        _name_and_tag(image)[1],
+        labels.get(_VERSION_LABEL, ""),
+    )
+    version = next(filter(None, map(_bare, sources)), "")
+    if idle := _idle(deployment):
+        return _Verdict(FAILED, f"{version or f'image {image}'}, {idle}")
+    return _verdict(version, f"image {image}", tested)
+
+
+def _verdict(
+    version: str, source: str, tested: str, newer_is_fine: bool = False
+) -> _Verdict:
+    """Compare a version with the tested one.
+
+    :param version: without v; empty: the source has none
+    :param newer_is_fine: it keeps what worked with older ones
+    """
+    if not version:
+        return _Verdict(UNKNOWN, f"{source}, which tells no version")
+    if version == tested:
+        return _Verdict(OK, version)
+    have, want = _number(version), _number(tested)
+    if have > want:
+        fine = newer_is_fine or have[:2] == want[:2]
+        return _Verdict(OK if fine else UNTESTED, f"{version}, which is newer")
+    other = "another build" if have == want else "older"
+    return _Verdict(UNTESTED, f"{version}, which is {other}", have < want)
 
 
 def _container(
@@ -233,7 +220,7 @@ def _container(
     pods = deployment["spec"]["template"]["spec"]
     containers: list[Mapping[str, Any]] = pods["containers"]
     for each in containers:
-        if _name(each.get("image", "")) == component.image:
+        if _name_and_tag(each.get("image", ""))[0] == component.image:
             return each
     labels = deployment["metadata"].get("labels") or {}
     if component.labels.items() <= labels.items():
@@ -242,19 +229,6 @@ def _container(
             containers[0],
         )
     return None
-
-
-def _running(component: Component, deployment: Mapping[str, Any]) -> Running:
-    container = _container(component, deployment) or {}
-    labels = deployment["metadata"].get("labels") or {}
-    image = str(container.get("image", ""))
-    said = (
-        labels.get(_CHART, "").removeprefix(f"{component.chart}-"),
-        _tag(image),
-        labels.get(_VERSION_LABEL, ""),
-    )
-    version = next(filter(None, map(_bare, said)), "")
-    return Running(version, image, _idle(deployment))
 
 
 def _idle(deployment: Mapping[str, Any]) -> str:
@@ -266,15 +240,11 @@ def _idle(deployment: Mapping[str, Any]) -> str:
     return "" if ready else f"of which 0 of {wanted} pods are ready"
 
 
-def _name(image: str) -> str:
-    """``r.example:5000/a/b:v1@sha256:...`` is called b."""
+def _name_and_tag(image: str) -> tuple[str, str]:
+    """Return b and v1 of ``r.example:5000/a/b:v1@sha256:...``."""
     last = image.partition("@")[0].rpartition("/")[2]
-    return last.partition(":")[0]
-
-
-def _tag(image: str) -> str:
-    last = image.partition("@")[0].rpartition("/")[2]
-    return last.partition(":")[2]
+    name, _, tag = last.partition(":")
+    return name, tag
 
 
 def _bare(text: str) -> str:

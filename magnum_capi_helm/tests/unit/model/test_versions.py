@@ -107,10 +107,9 @@ class SupportedTest(base.BaseTestCase):
         self.assertNotIn("CAPO below 0.12", _traps("0.11.0"))
 
     def test_every_trap_concerns_some_version(self) -> None:
-        for trap in versions.TRAPS:
+        for charts, text in versions.TRAPS.items():
             self.assertTrue(
-                [v for v in versions.known_charts() if v in trap.charts],
-                trap.text,
+                [v for v in versions.known_charts() if v in charts], text
             )
 
 

@@ -2,14 +2,14 @@
 
 """API versions: served by management clusters, and made by charts.
 
-Of Cluster API: its migration guides (v1beta2 came with 1.11; 1.16 is planned
-to be without v1beta1). Of CAPO: the custom resource definitions of its tags.
-Of the chart: its templates, by tag.
+Sources: Cluster API's migration guides (v1beta2 came with 1.11; 1.16 is
+planned to be without v1beta1), the custom resource definitions of CAPO's tags,
+and the templates of the chart's tags.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 import dataclasses
 import re
 from typing import NamedTuple, TypeAlias
@@ -17,56 +17,30 @@ from typing import NamedTuple, TypeAlias
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
 
-
-@dataclasses.dataclass(frozen=True)
-class Served:
-    """API versions that a product serves from a release on."""
-
-    since: tuple[int, int]
-    versions: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Product:
-    """Software of a management cluster that serves API groups.
-
-    :param served: the oldest release first
-    """
-
-    groups: tuple[str, ...]
-    served: tuple[Served, ...]
-
-
-#: As users of ``clusterctl`` call them.
-PRODUCTS: Mapping[str, Product] = {
-    "capi": Product(
-        (
-            "cluster.x-k8s.io",
-            "controlplane.cluster.x-k8s.io",
-            "bootstrap.cluster.x-k8s.io",
-        ),
-        (
-            Served((1, 8), ("v1beta1",)),
-            Served((1, 11), ("v1beta1", "v1beta2")),
-            Served((1, 16), ("v1beta2",)),
-        ),
+#: API groups of a product, which has the name that ``clusterctl`` gives it.
+_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "capi": (
+        "cluster.x-k8s.io",
+        "controlplane.cluster.x-k8s.io",
+        "bootstrap.cluster.x-k8s.io",
     ),
-    "capo": Product(
-        ("infrastructure.cluster.x-k8s.io",),
-        (
-            Served((0, 10), ("v1alpha7", "v1beta1")),
-            Served((0, 12), ("v1beta1",)),
-            Served((0, 15), ("v1beta1", "v1beta2")),
-        ),
-    ),
+    "capo": ("infrastructure.cluster.x-k8s.io",),
 }
-
-#: What charts make: versions of the chart, product, API version.
-_MADE = (
-    (versions.Range(until="0.10.1"), "capo", "v1alpha7"),
-    (versions.Range(since="0.11.0"), "capo", "v1beta1"),
-    (versions.Range(), "capi", "v1beta1"),
-)
+#: Versions that a product serves from a release on, the oldest first.
+_SERVED: Mapping[str, Mapping[tuple[int, int], tuple[str, ...]]] = {
+    "capi": {
+        (1, 8): ("v1beta1",),
+        (1, 11): ("v1beta1", "v1beta2"),
+        (1, 16): ("v1beta2",),
+    },
+    "capo": {
+        (0, 10): ("v1alpha7", "v1beta1"),
+        (0, 12): ("v1beta1",),
+        (0, 15): ("v1beta1", "v1beta2"),
+    },
+}
+#: Charts that make objects of CAPO's v1alpha7; later ones make v1beta1.
+_V1ALPHA7 = versions.Range(until="0.10.1")
 
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)(\.\d+.*)?")
 _GROUP_VERSION = re.compile(r"([a-z0-9-]+(?:\.[a-z0-9-]+)+)/(v\d\w*)")
@@ -87,12 +61,11 @@ def target(text: str) -> dict[str, frozenset[str]]:
     served: dict[str, frozenset[str]] = {}
     for word in filter(None, map(str.strip, text.split(","))):
         name, _, release = word.partition("=")
-        if name in PRODUCTS:
-            versions = frozenset(_of_release(name, release))
-            served |= dict.fromkeys(PRODUCTS[name].groups, versions)
+        if name in _GROUPS:
+            served |= dict.fromkeys(_GROUPS[name], _served_by(name, release))
         elif parts := _GROUP_VERSION.fullmatch(word):
-            named = served.get(parts[1], frozenset())
-            served[parts[1]] = named | {parts[2]}
+            group, version = parts.groups()
+            served[group] = served.get(group, frozenset()) | {version}
         else:
             raise errors.InvalidInput(
                 f"--target {errors.shown(word)} is no version: {_ALLOWED}"
@@ -102,39 +75,30 @@ def target(text: str) -> dict[str, frozenset[str]]:
     return served
 
 
-def _of_release(name: str, release: str) -> tuple[str, ...]:
+def _served_by(product: str, release: str) -> frozenset[str]:
     match = _RELEASE.fullmatch(release)
-    served = PRODUCTS[name].served
     if not match:
         raise errors.InvalidInput(
-            f"--target {name}={errors.shown(release)} is no release: "
+            f"--target {product}={errors.shown(release)} is no release: "
             f"{_ALLOWED}"
         )
     number = (int(match[1]), int(match[2]))
-    fitting = [each for each in served if each.since <= number]
-    if not fitting:
-        oldest = ".".join(map(str, served[0].since))
+    since = [each for each in _SERVED[product] if each <= number]
+    if not since:
+        oldest = ".".join(map(str, min(_SERVED[product])))
         raise errors.InvalidInput(
-            f"--target {name}={release} is too old to be known: give "
+            f"--target {product}={release} is too old to be known: give "
             f"{oldest} or later, or GROUP/VERSION"
         )
-    return fitting[-1].versions
+    return frozenset(_SERVED[product][since[-1]])
 
 
 def made_by(chart: str) -> dict[str, str]:
     """Return the API version of each group that a chart version makes."""
-    return {
-        group: version
-        for charts, product, version in _MADE
-        if chart in charts
-        for group in PRODUCTS[product].groups
-    }
-
-
-def charts() -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield each known version of the chart with the API versions it makes."""
-    for each in versions.known_charts():
-        yield each, made_by(each)
+    made = dict.fromkeys((*_GROUPS["capi"], *_GROUPS["capo"]), "v1beta1")
+    if chart in _V1ALPHA7:
+        made |= dict.fromkeys(_GROUPS["capo"], "v1alpha7")
+    return made
 
 
 #: Group and kind, and the versions in which it is served.
@@ -201,29 +165,27 @@ class Plan:
 
 
 def plan_repair(named: Iterable[Api], served: ServedKinds) -> Plan:
-    """Plan the changes of a manifest.
+    """Plan the changes of a manifest whose versions are not all served.
 
-    :param named: what the objects of the manifest are of
+    :param named: the APIs of its objects
     """
     moves = {}
     lost = []
     for each in sorted(set(named)):
-        versions = served.get((each.group, each.kind), ())
-        if each.version in versions:
-            continue
-        if versions:
-            moves[each] = nearest(each.version, versions)
-        else:
+        others = served.get((each.group, each.kind), ())
+        if not others:
             lost.append(each)
+        elif each.version not in others:
+            moves[each] = nearest(each.version, others)
     return Plan(moves, tuple(lost))
 
 
 def nearest(version: str, served: Collection[str]) -> str:
     """Return the next newer version, else the newest of the older ones.
 
-    That is what the next chart names, and two manifests should name the
-    same: some releases of helm (3.17.1; not 3.20.2) take two versions for
-    two objects, and delete the old one.
+    The next chart names that version, and two manifests should name the
+    same one: some releases of helm (3.17.1; not 3.20.2) take two versions
+    for two objects, and delete the old one.
 
     :param served: not empty
     """
@@ -233,7 +195,7 @@ def nearest(version: str, served: Collection[str]) -> str:
 
 
 def _age(version: str) -> tuple[int, int, int, str]:
-    """Sorts versions from old to new: v1alpha7, v1beta1, v1, v2alpha1."""
+    """Return a key that sorts v1alpha7, v1beta1, v1, v2alpha1 like this."""
     match = _API_VERSION.fullmatch(version)
     if not match:
         return (0, 0, 0, version)
@@ -290,8 +252,8 @@ def forecast(
             REPAIRED, f"nothing: {old} is replaced by the next operation"
         )
     first = _BACK if status == "UPDATE_FAILED" else ""
-    for version, made in charts():
-        if _fits(needed, served, made):
+    for version in versions.known_charts():
+        if _fits(needed, served, made_by(version)):
             return Outlook(
                 UPGRADE,
                 f"{first}upgrade it to chart {version} or later: with its own "

@@ -37,18 +37,15 @@ FORGET_PREVIOUS = {_BEFORE: None, _BEFORE_VALUES: None}
 
 #: What an upgrade still has to write into Magnum's rows.
 MOVES = "moves.json"
-_HEAD_KEYS = frozenset(
-    {"format", "chart", "digest", "fingerprint", "since", "labels"}
-)
-_BEFORE_KEYS = frozenset({"chart", "labels", "moves"})
-_CHART_KEYS = frozenset(
-    each.name for each in dataclasses.fields(cluster_spec.Chart)
-)
-_MOVES_KEYS = frozenset({"template", "groups"})
+_HEAD_KEYS = ("format", "chart", "digest", "fingerprint", "since", "labels")
+_BEFORE_KEYS = ("chart", "labels", "moves")
+
+#: Place of a stored mapping -> its keys that this version does not know.
+More = dict[str, dict[str, Any]]
 
 
 class NewerError(errors.ManagementError):
-    """This version can't read it, and must not write over it."""
+    """A newer version wrote the Secret; this one must not change it."""
 
     retriable = True
 
@@ -116,7 +113,7 @@ class DesiredState:
         """Return the ``data`` of its Secret."""
         head = {
             "format": _FORMAT,
-            "chart": self._with("chart", dataclasses.asdict(self.chart)),
+            "chart": self._with_more("chart", vars(self.chart)),
             "fingerprint": self.fingerprint,
             "since": self.since,
         }
@@ -125,33 +122,29 @@ class DesiredState:
         if self.labels is not None:
             head["labels"] = dict(self.labels)
         data = {
-            _HEAD: encoding.plain(self._with("head", head)),
+            _HEAD: encoding.plain(self._with_more("head", head)),
             _VALUES: encoding.pack(self.values),
         }
         if self.moves:
-            moves = dataclasses.asdict(self.moves)
-            data[MOVES] = encoding.plain(self._with("moves", moves))
-        if self.before:
-            data |= self._before_to_secret(self.before)
+            moves = self._with_more("moves", vars(self.moves))
+            data[MOVES] = encoding.plain(moves)
+        if before := self.before:
+            head = {
+                "chart": self._with_more("before.chart", vars(before.chart)),
+                "moves": self._with_more("before.moves", vars(before.moves)),
+                "labels": before.labels,
+            }
+            data[_BEFORE] = encoding.plain(self._with_more("before", head))
+            data[_BEFORE_VALUES] = encoding.pack(before.values)
         return data
 
-    def _before_to_secret(self, before: Before) -> dict[str, str]:
-        chart, moves = before.chart, before.moves
-        head = {
-            "chart": self._with("before.chart", dataclasses.asdict(chart)),
-            "moves": self._with("before.moves", dataclasses.asdict(moves)),
-            "labels": before.labels,
-        }
-        return {
-            _BEFORE: encoding.plain(self._with("before", head)),
-            _BEFORE_VALUES: encoding.pack(before.values),
-        }
-
-    def _with(self, where: str, known: dict[str, Any]) -> dict[str, Any]:
-        return {**self.more.get(where, {}), **known}
+    def _with_more(
+        self, place: str, content: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return {**self.more.get(place, {}), **content}
 
 
-def from_secret(data: dict[str, str]) -> DesiredState:
+def from_secret(data: Mapping[str, str]) -> DesiredState:
     """Return the desired state of a Secret.
 
     :raises NewerError: in a format of a newer version
@@ -163,16 +156,18 @@ def from_secret(data: dict[str, str]) -> DesiredState:
             raise NewerError
         if head["format"] != _FORMAT:
             raise ValueError(head["format"])
-        more: encoding.More = {}
-        encoding.known(more, "head", head, _HEAD_KEYS)
+        more: More = {}
+        head = _known(more, "head", head, _HEAD_KEYS)
         return DesiredState(
-            chart=_chart(more, "chart", head),
+            chart=_chart(more, "chart", head["chart"]),
             values=encoding.unpack(data[_VALUES]),
             fingerprint=head["fingerprint"],
             since=float(head["since"]),
             labels=head.get("labels"),
-            moves=_moves(more, data),
-            before=_before(more, data),
+            moves=_moves(more, "moves", encoding.read_plain(data[MOVES]))
+            if MOVES in data
+            else None,
+            before=_before(more, data) if _BEFORE in data else None,
             digest=head.get("digest", ""),
             more=more,
         )
@@ -182,33 +177,37 @@ def from_secret(data: dict[str, str]) -> DesiredState:
         ) from error
 
 
-def _chart(
-    more: encoding.More, where: str, head: dict[str, Any]
-) -> cluster_spec.Chart:
-    return cluster_spec.Chart(
-        **encoding.known(more, where, head["chart"], _CHART_KEYS)
-    )
-
-
-def _moves(more: encoding.More, data: Mapping[str, str]) -> Moves | None:
-    if MOVES not in data:
-        return None
-    content = encoding.read_plain(data[MOVES])
-    return Moves(**encoding.known(more, "moves", content, _MOVES_KEYS))
-
-
-def _before(more: encoding.More, data: Mapping[str, str]) -> Before | None:
-    if _BEFORE not in data:
-        return None
+def _before(more: More, data: Mapping[str, str]) -> Before:
     head = encoding.read_plain(data[_BEFORE])
-    encoding.known(more, "before", head, _BEFORE_KEYS)
-    moves = encoding.known(more, "before.moves", head["moves"], _MOVES_KEYS)
+    _known(more, "before", head, _BEFORE_KEYS)
     return Before(
-        chart=_chart(more, "before.chart", head),
+        chart=_chart(more, "before.chart", head["chart"]),
         values=encoding.unpack(data[_BEFORE_VALUES]),
         labels=head["labels"],
-        moves=Moves(**moves),
+        moves=_moves(more, "before.moves", head["moves"]),
     )
+
+
+def _chart(more: More, place: str, content: Any) -> cluster_spec.Chart:
+    keys = cluster_spec.Chart.__dataclass_fields__
+    return cluster_spec.Chart(**_known(more, place, content, keys))
+
+
+def _moves(more: More, place: str, content: Any) -> Moves:
+    return Moves(**_known(more, place, content, Moves.__dataclass_fields__))
+
+
+def _known(
+    more: More, place: str, content: dict[str, Any], keys: Iterable[str]
+) -> dict[str, Any]:
+    """Return the known keys of a mapping, and put the others into ``more``.
+
+    A newer version of the driver may add keys. They are kept.
+    """
+    known = {key: content[key] for key in keys if key in content}
+    if unknown := {k: v for k, v in content.items() if k not in known}:
+        more[place] = unknown
+    return known
 
 
 def is_stored(data: Mapping[str, str]) -> bool:
@@ -275,30 +274,26 @@ def pending_requests(data: Mapping[str, str]) -> PendingRequests:
 
     :raises ManagementError: something that can't be read
     """
-    matches = {
-        key: match
-        for key in data
-        if (match := _KEY.fullmatch(key)) is not None
-    }
-    try:
-        contents = {key: encoding.read_plain(data[key]) for key in matches}
-    except encoding.DAMAGED as error:
-        raise errors.ManagementError(
-            f"a nodegroup in {_PLACE}, is damaged ({type(error).__name__})"
-        ) from error
-    return PendingRequests(
-        items={
-            match[1]: contents[key]
-            for key, match in matches.items()
-            if match[2] is None
-        },
-        changes={
-            (match[1], match[2]): contents[key]
-            for key, match in matches.items()
-            if match[2] not in (None, _DELETED)
-        },
-        deleted=frozenset(
-            match[1] for match in matches.values() if match[2] == _DELETED
-        ),
-        keys={key: match[1] for key, match in matches.items()},
-    )
+    items: dict[str, dict[str, Any]] = {}
+    changes: dict[tuple[str, str], dict[str, Any]] = {}
+    deleted: set[str] = set()
+    keys: dict[str, str] = {}
+    for key, text in data.items():
+        match = _KEY.fullmatch(key)
+        if match is None:
+            continue
+        try:
+            content = encoding.read_plain(text)
+        except encoding.DAMAGED as error:
+            raise errors.ManagementError(
+                f"a nodegroup in {_PLACE}, is damaged ({type(error).__name__})"
+            ) from error
+        uuid, setting = match.groups()
+        keys[key] = uuid
+        if setting is None:
+            items[uuid] = content
+        elif setting == _DELETED:
+            deleted.add(uuid)
+        else:
+            changes[uuid, setting] = content
+    return PendingRequests(items, changes, frozenset(deleted), keys)

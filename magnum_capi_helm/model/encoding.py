@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Encodings of Secrets and files: JSON in base64, and PEM certificates.
-
-A newer version of the driver may add keys to a stored mapping. They are kept.
-"""
+"""Encodings of Secrets and files: JSON in base64, and PEM certificates."""
 
 from __future__ import annotations
 
@@ -14,10 +11,7 @@ import re
 from typing import Any
 import zlib
 
-#: Where a mapping stands -> its keys that this version does not know.
-More = dict[str, dict[str, Any]]
-
-#: What reading damaged content, or content of another shape, may raise.
+#: Exceptions that damaged content, or content of another shape, may raise.
 DAMAGED: tuple[type[Exception], ...] = (
     AttributeError,
     EOFError,
@@ -55,16 +49,6 @@ def read_plain(text: str) -> Any:
     return json.loads(base64.b64decode(text))
 
 
-def known(
-    more: More, where: str, content: dict[str, Any], keys: frozenset[str]
-) -> dict[str, Any]:
-    """Return the known keys of a mapping; put the others into ``more``."""
-    unknown = {key: content[key] for key in content.keys() - keys}
-    if unknown:
-        more[where] = unknown
-    return {key: content[key] for key in content.keys() & keys}
-
-
 def _json(content: Any) -> bytes:
     return json.dumps(content, sort_keys=True).encode()
 
@@ -88,25 +72,28 @@ def pem_certificates(text: str) -> list[str]:
 
     :raises ValueError: there is none, or one that can't be decoded
     """
-    certificates = [_decode_pem(body) for body in _PEM.findall(text)]
-    if not certificates or not all(
-        each.startswith(_SEQUENCE) for each in certificates
-    ):
+    certificates = readable_pem_certificates(text)
+    if not certificates or len(certificates) < len(_PEM.findall(text)):
         raise ValueError("no certificates in PEM")
-    return [_encode_pem(each) for each in certificates]
+    return certificates
 
 
 def readable_pem_certificates(text: str) -> list[str]:
     """Return the certificates of a text that can be decoded."""
-    certificates = []
-    for body in _PEM.findall(text):
-        try:
-            der = _decode_pem(body)
-        except ValueError:
-            continue
-        if der.startswith(_SEQUENCE):
-            certificates.append(_encode_pem(der))
-    return certificates
+    return [pem for body in _PEM.findall(text) if (pem := _normal_form(body))]
+
+
+def _normal_form(body: str) -> str:
+    """Return the PEM of one certificate; empty: it can't be decoded."""
+    try:
+        der = base64.b64decode("".join(body.split()), validate=True)
+    except ValueError:
+        return ""
+    if not der.startswith(_SEQUENCE):
+        return ""
+    text = _encode(der)
+    lines = [text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH)]
+    return "\n".join([_BEGIN, *lines, _END, ""])
 
 
 def join_pem_bundles(first: str, second: list[str]) -> str:
@@ -116,13 +103,3 @@ def join_pem_bundles(first: str, second: list[str]) -> str:
     if not more:
         return first
     return "".join([first if first.endswith("\n") else f"{first}\n", *more])
-
-
-def _decode_pem(body: str) -> bytes:
-    return base64.b64decode("".join(body.split()), validate=True)
-
-
-def _encode_pem(der: bytes) -> str:
-    text = base64.b64encode(der).decode()
-    lines = [text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH)]
-    return "\n".join([_BEGIN, *lines, _END, ""])

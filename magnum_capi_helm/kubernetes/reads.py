@@ -262,7 +262,7 @@ class ReleaseObjects:
             deployments=self._decode(_DEPLOYMENT),
             machines=self._decode(_MACHINE),
             addons=self._decode(_HELM_RELEASE) + self._decode(_MANIFESTS),
-            addons_known=_HELM_RELEASE in self.items,
+            addons_known=self.ready,
             revisions=helm_records.parsed(self._decode(_REVISION)),
             infrastructure=infrastructure[0] if infrastructure else None,
             infra_machines=self._decode(_OPENSTACK_MACHINE),

@@ -44,7 +44,7 @@ from magnum_capi_helm.model import timing
 from magnum_capi_helm.operations import api_migration
 from magnum_capi_helm.operations import lease_waits
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.status import messages
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -64,7 +64,7 @@ def begin(operation: operations.Operation) -> None:
         LOG.info("deleted release %s: %s", operation.release, measured)
 
 
-def step(operation: operations.Operation) -> messages.Waiting | None:
+def step(operation: operations.Operation) -> machine_status.Waiting | None:
     """Take the next step of a deletion.
 
     Every conductor polls. One that comes after another has finished finds
@@ -80,7 +80,7 @@ def step(operation: operations.Operation) -> messages.Waiting | None:
         return _step(operation)
 
 
-def _step(operation: operations.Operation) -> messages.Waiting | None:
+def _step(operation: operations.Operation) -> machine_status.Waiting | None:
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
     verified = _verify_location(operation)
     rt.maintenance.check()
@@ -206,14 +206,14 @@ def _uninstall(operation: operations.Operation) -> None:
         api_migration.uninstall(rt, scope, operation.object_labels)
 
 
-def _remove(operation: operations.Operation) -> messages.Waiting | None:
+def _remove(operation: operations.Operation) -> machine_status.Waiting | None:
     """Remove all but the Secrets; return the objects that are still there."""
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
     _uninstall(operation)
     capi_cluster = rt.management.get(kinds.CLUSTER, *scope)
     if capi_cluster is None:
         kept = leftovers.delete_kept(operation)
-        waiting = messages.Waiting(kept) if kept else None
+        waiting = machine_status.Waiting(kept) if kept else None
     else:
         waiting = _remove_machines(operation, capi_cluster)
     if waiting:
@@ -237,13 +237,13 @@ def _remove(operation: operations.Operation) -> messages.Waiting | None:
     return None
 
 
-def _waiting(left: str, *reasons: str) -> messages.Waiting:
-    return messages.Waiting(left, "; ".join(filter(None, reasons)))
+def _waiting(left: str, *reasons: str) -> machine_status.Waiting:
+    return machine_status.Waiting(left, "; ".join(filter(None, reasons)))
 
 
 def _remove_machines(
     operation: operations.Operation, capi_cluster: client.Object
-) -> messages.Waiting | None:
+) -> machine_status.Waiting | None:
     """Return the machines that Cluster API still has to delete."""
     rt, scope = operation.runtime, operation.scope
     if not view.deleting(capi_cluster):
@@ -255,7 +255,7 @@ def _remove_machines(
         return None
     server_faults.ask(rt, scope, objects.servers)
     objects = server_faults.added(rt, scope, objects)
-    waiting = messages.remaining_machines(objects.machines, objects)
+    waiting = machine_status.remaining(objects.machines, objects)
     progress: Hashable = tuple(sorted(map(view.name_of, objects.machines)))
     problem = validity.deletion_problem(operation, progress)
     return _waiting(waiting.left, waiting.why, problem)
@@ -264,7 +264,7 @@ def _remove_machines(
 def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
     """Return why the network is still there, or an empty string."""
     openstack_cluster = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
-    reason = messages.infrastructure_error(openstack_cluster)
+    reason = machine_status.infrastructure_error(openstack_cluster)
     if (
         not reason
         and openstack_cluster

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 import time
 from typing import Any
 
@@ -19,6 +19,7 @@ from magnum_capi_helm.lifecycle import preview
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import tree
 from magnum_capi_helm.status import view
 
@@ -44,50 +45,42 @@ class Describer:
         row = rows.find(context, self._uuid)
         if row is None:
             return None
-        facts = tree.Facts(
-            self.name,
-            str(row.status or ""),
-            str(row.status_reason or ""),
-            str(row.health_status or ""),
-        )
         if not row.stack_id:
-            return tree.cluster_without_release(facts)
-        operation = operations.Operation(
-            context, row, registry.find_runtime(row)
-        )
-        return self._read(operation, facts)
+            reason = str(row.status_reason or "nothing was made for it")
+            return self._root(row, reason)
+        runtime = registry.find_runtime(row)
+        return self._read(operations.Operation(context, row, runtime))
 
-    def _read(
-        self, operation: operations.Operation, facts: tree.Facts
-    ) -> tree.Branch:
-        runtime, scope, row = (
-            operation.runtime,
-            operation.scope,
-            operation.cluster,
-        )
+    def _read(self, operation: operations.Operation) -> tree.Branch:
+        runtime, row = operation.runtime, operation.cluster
+        namespace, release = scope = operation.scope
         snapshot = runtime.snapshots.get(scope, not_before=time.monotonic())
         # The polls leave out objects that they do not need.
         whole = reads.complete(
             runtime.management, scope, reads.OPTIONAL, snapshot
         )
         server_faults.ask(runtime, scope, whole.servers())
-        state = observed_state.judge(operation, row, snapshot, read_all=True)
-        facts = dataclasses.replace(
-            facts,
-            chart=_chart_version(state),
-            lease=_lease_holder(operation),
-            credential=self._credential_error(operation),
+        state = observed_state.judge(operation, row, whole, read_all=True)
+        objects, clock = state.view, view.Clock(time.time())
+        error = self._credential_error(operation)
+        parts = [
+            tree.release(objects, _chart_version(state)),
+            tree.cluster(objects, state.expected, clock),
+            tree.Branch("Lease", release, note=_lease_holder(operation)),
+            tree.credential(names.credentials(release), error),
+        ]
+        if error and rows.action(row.status) == "DELETE":
+            parts.append(tree.openstack_resources(namespace, objects))
+        return self._root(row, _reason(row, state.verdict), parts)
+
+    def _root(
+        self, row: Any, reason: str, parts: Sequence[tree.Branch] = ()
+    ) -> tree.Branch:
+        note = ", ".join(filter(None, (row.status, row.health_status)))
+        state = tree.State.NOT_READY if reason else tree.worst_state(parts)
+        return tree.Branch(
+            "cluster", self.name, state, note, reason, tuple(parts)
         )
-        objects = server_faults.added(runtime, scope, whole.decode())
-        branch = tree.cluster_tree(
-            facts, objects, state.expected, state.verdict, time.time()
-        )
-        if facts.credential and rows.action(row.status) == "DELETE":
-            left = tree.openstack_resources(scope[0], objects)
-            return dataclasses.replace(
-                branch, children=(*branch.children, left)
-            )
-        return branch
 
     def _credential_error(self, operation: operations.Operation) -> str | None:
         """Return why the credential does not work; None: unknown.
@@ -108,6 +101,18 @@ class Describer:
             error = validity.problem(secret)
         self._working = version if error == "" else ""
         return error
+
+
+def _reason(row: Any, verdict: cluster_status.Verdict) -> str:
+    """Return Magnum's reason of an ended operation, else the verdict's."""
+    reason = str(row.status_reason or "")
+    if rows.action(row.status) == "DELETE":
+        return reason or "being deleted"
+    if rows.failed(row.status):
+        return reason or verdict.reason or "it failed"
+    if verdict.complete and not row.status.endswith("_COMPLETE"):
+        return "it is complete: the next poll writes that down"
+    return verdict.reason
 
 
 def _chart_version(state: observed_state.ObservedState) -> str:

@@ -26,7 +26,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.status import messages
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
 
 #: Kinds of objects that stand for servers in Nova.
@@ -51,7 +51,7 @@ class Cleaned:
     :param left: the objects that the deletion leaves behind, in words
     """
 
-    waiting: messages.Waiting | None = None
+    waiting: machine_status.Waiting | None = None
     left: str = ""
 
 
@@ -69,7 +69,7 @@ def clean(operation: operations.Operation) -> Cleaned:
     if outcome.done or age >= limit:
         return Cleaned(left=str(outcome))
     left = outcome.remaining or _UNKNOWN
-    return Cleaned(waiting=messages.Waiting(left, outcome.reasons))
+    return Cleaned(waiting=machine_status.Waiting(left, outcome.reasons))
 
 
 def _is_driver_responsible(operation: operations.Operation) -> bool:

@@ -34,27 +34,21 @@ def expiry(objects: view.View) -> float | None:
 
 def estimated_expiry(objects: view.View) -> float | None:
     """Return the expiry; without a report, a year after the creation."""
-    return min(
-        (
-            _reported_expiry(each) or view.created_at(each) + _YEAR
-            for each in _machines(objects)
-            if view.created_at(each)
-        ),
-        default=None,
-    )
+    dates = [
+        _reported_expiry(each) or view.created_at(each) + _YEAR
+        for each in _machines(objects)
+        if view.created_at(each)
+    ]
+    return min(dates, default=None)
 
 
 def warning(objects: view.View, now: float) -> str:
     """Return a warning about certificates that expire soon, or nothing."""
-    dates = [
-        str(view.status_of(each)["certificatesExpiryDate"])
-        for each in _machines(objects)
-        if _reported_expiry(each)
-    ]
-    first = min(dates, key=view.timestamp, default="")
-    expires = view.timestamp(first)
     automatic = renewed_by_cluster_api(objects.control_plane)
     days = _WARN_LATE if automatic else _WARN_BEFORE
+    dates = filter(view.timestamp, map(_reported_date, _machines(objects)))
+    first = min(dates, key=view.timestamp, default="")
+    expires = view.timestamp(first)
     if not expires_within(expires or None, days, now):
         return ""
     verb = "expire" if expires > now else "expired"
@@ -112,6 +106,9 @@ def _machines(objects: view.View) -> list[view.Object]:
     return [each for each in machines if not view.deleting(each)]
 
 
+def _reported_date(machine: view.Object) -> str:
+    return str(view.status_of(machine).get("certificatesExpiryDate") or "")
+
+
 def _reported_expiry(machine: view.Object) -> float:
-    status = view.status_of(machine)
-    return view.timestamp(status.get("certificatesExpiryDate"))
+    return view.timestamp(_reported_date(machine))

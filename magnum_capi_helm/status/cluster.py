@@ -10,7 +10,7 @@ every addon of the manifest exists and is deployed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import json
 import math
@@ -19,6 +19,7 @@ from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import health
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import view
@@ -97,6 +98,7 @@ def verdict(objects: view.View, expected: Expected, *, now: float) -> Verdict:
     """
     clock = view.Clock(now)
     rows = expected.rows
+    plane_machines = objects.control_plane_machines()
     groups = {
         group.name: _group(objects, group, expected.required)
         for group in rows.groups
@@ -106,7 +108,7 @@ def verdict(objects: view.View, expected: Expected, *, now: float) -> Verdict:
         groups=groups,
         api_address=health.api_address(objects.cluster),
         coe_version=coe_version(objects),
-        container_version=nodegroup.runtime(objects.control_plane_machines()),
+        container_version=machine_status.runtime(plane_machines),
         valid_until=clock.valid_until,
     )
 
@@ -119,24 +121,20 @@ def _reason(
 ) -> str:
     """Return why a release is not complete; the deepest cause comes first."""
     verdicts = groups.values()
-    network = messages.network_error(objects.infrastructure)
+    network = machine_status.network_error(objects.infrastructure)
     return (
         release_reason(objects)
         or stopped_reason(objects)
         or _change_reason(objects, expected.rows)
         or (f"infrastructure: {network}" if network else "")
-        or _first(each.reason for each in verdicts if each.fault)
+        or messages.first(each.reason for each in verdicts if each.fault)
         or health.unreachable_reason(objects, clock)
-        or _first(each.reason for each in verdicts if each.blocked)
-        or _first(each.reason for each in verdicts)
+        or messages.first(each.reason for each in verdicts if each.blocked)
+        or messages.first(each.reason for each in verdicts)
         or _renewal_reason(objects, clock)
         or unavailable_reason(objects)
         or _addons_reason(objects, expected.addons, clock)
     )
-
-
-def _first(reasons: Iterable[str]) -> str:
-    return next(filter(None, reasons), "")
 
 
 def release_reason(objects: view.View) -> str:
@@ -161,18 +159,15 @@ def stopped_reason(objects: view.View) -> str:
 
 
 def _change_reason(objects: view.View, rows: requested_groups.Rows) -> str:
-    live = fingerprint(objects.cluster)
-    if live is not None and live != rows.fingerprint():
-        return "the latest change is still to be applied"
-    return ""
+    if fingerprint(objects.cluster) in (None, rows.fingerprint()):
+        return ""
+    return "the latest change is still to be applied"
 
 
 def fingerprint(cluster: view.Object | None) -> str | None:
     """Return the fingerprint of the rows that the live Cluster has."""
-    value = view.annotations_of(cluster or {}).get(
-        requested_groups.FINGERPRINT_ANNOTATION
-    )
-    return None if value is None else str(value)
+    annotations = view.annotations_of(cluster)
+    return annotations.get(requested_groups.FINGERPRINT_ANNOTATION)
 
 
 def _group(
@@ -182,19 +177,21 @@ def _group(
     count = None if autoscaled else group.count
     if group.control_plane:
         obj, machines = objects.control_plane, objects.control_plane_machines()
-        reason = nodegroup.control_plane_reason(obj, count, required)
+        reason = nodegroup.waiting_reason(obj, count, required)
     else:
         obj = objects.deployment(group.chart_name)
         machines = objects.machines_of(group.chart_name)
-        reason = nodegroup.worker_reason(obj, count)
+        reason = nodegroup.waiting_reason(obj, count)
     owner = f"nodegroup {group.name}"
-    fault = messages.machines_error(owner, machines, objects) if reason else ""
+    fault = ""
+    if reason:
+        fault = machine_status.first_error(owner, machines, objects)
     return GroupVerdict(
         reason=fault or (f"{owner}: {reason}" if reason else ""),
-        addresses=tuple(nodegroup.addresses(machines)),
+        addresses=tuple(machine_status.addresses(machines)),
         fault=bool(fault),
         blocked=bool(reason and not fault and nodegroup.problem_message(obj)),
-        version=nodegroup.version(machines),
+        version=machine_status.version(machines),
     )
 
 
@@ -221,13 +218,10 @@ def _leaving_group(
     if obj is not None and not (view.deleting(obj) and machines):
         reason = nodegroup.with_message(obj, "still to be removed")
         return GroupVerdict(f"{owner}: {reason}", ())
-    fault = messages.machines_error(owner, machines, objects)
-    kept = () if obj is not None or fault else nodegroup.addresses(machines)
-    return GroupVerdict(
-        f"{owner}: {messages.remaining_machines(machines, objects).text}",
-        tuple(kept),
-        fault=bool(fault),
-    )
+    fault = machine_status.first_error(owner, machines, objects)
+    kept = [] if obj or fault else machine_status.addresses(machines)
+    waiting = machine_status.remaining(machines, objects)
+    return GroupVerdict(f"{owner}: {waiting.text}", tuple(kept), bool(fault))
 
 
 def _renewal_reason(objects: view.View, clock: view.Clock) -> str:
@@ -241,13 +235,11 @@ def unavailable_reason(objects: view.View) -> str:
     """Return why Cluster API does not call the cluster available."""
     if objects.cluster is None or not conditions.is_current(objects.cluster):
         return "cluster: Cluster API has not seen the latest change yet"
-    by_type = conditions.v1beta2(objects.cluster)
     required: tuple[str, ...] = ("Available",)
-    if not by_type:
-        by_type = conditions.v1beta1(objects.cluster)
+    if not conditions.v1beta2(objects.cluster):
         required = ("Ready", "InfrastructureReady", "ControlPlaneReady")
-    for name in required:
-        condition = by_type.get(name)
+    by_type = conditions.preferred(objects.cluster)
+    for condition in map(by_type.get, required):
         if condition is None or not condition.well:
             message = messages.plain(condition.message if condition else "")
             return f"cluster: {message or 'not available yet'}"
@@ -257,15 +249,11 @@ def unavailable_reason(objects: view.View) -> str:
 def coe_version(objects: view.View) -> str | None:
     """Return the oldest Kubernetes version that the control plane runs."""
     status = view.status_of(objects.control_plane)
-    running = [
-        str(each["version"])
-        for each in status.get("versions") or []
-        if each.get("version")
-    ]
+    running = [each.get("version") for each in status.get("versions") or ()]
     return (
-        nodegroup.version(objects.control_plane_machines())
+        machine_status.version(objects.control_plane_machines())
         or status.get("version")
-        or nodegroup.oldest(running)
+        or machine_status.oldest(filter(None, running))
     )
 
 
@@ -278,24 +266,16 @@ def _addons_reason(
     missing = expected - set(map(view.name_of, objects.addons))
     if missing:
         return f"addon {objects.short_name(min(missing))}: not created"
-    deployed = [each for each in objects.addons if is_deployed(each)]
-    waiting = [each for each in objects.addons if not is_deployed(each)]
-    # A failed addon explains more than one that is still being installed.
-    waiting.sort(
-        key=lambda each: (
-            view.status_of(each).get("phase") != "Failed",
-            view.name_of(each),
-        )
-    )
-    for addon in (*waiting, *deployed):
+    for addon in sorted(objects.addons, key=_addon_order):
         if reason := addon_reason(addon, objects.newest, clock):
             return f"addon {objects.short_name(view.name_of(addon))}: {reason}"
     return ""
 
 
-def is_deployed(addon: view.Object) -> bool:
-    """Return whether the addon provider calls an addon deployed."""
-    return bool(view.status_of(addon).get("phase") == "Deployed")
+def _addon_order(addon: view.Object) -> tuple[bool, bool, str]:
+    """Sort a failed addon first: it explains more than one in progress."""
+    phase = view.status_of(addon).get("phase")
+    return phase == "Deployed", phase != "Failed", view.name_of(addon)
 
 
 def addon_reason(
@@ -310,10 +290,10 @@ def addon_reason(
     :param newest: revision of the helm release
     """
     status = view.status_of(addon)
-    if not is_deployed(addon):
-        phase = status.get("phase") or "Pending"
+    phase = str(status.get("phase") or "Pending")
+    if phase != "Deployed":
         message = messages.plain(str(status.get("failureMessage") or ""))
-        return f"{phase}: {message}" if message else str(phase)
+        return f"{phase}: {message}" if message else phase
     handled = view.annotations_of(addon).get(_HANDLED)
     if handled is not None:
         late = _spec_in(handled) != view.spec_of(addon)

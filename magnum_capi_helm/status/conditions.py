@@ -11,12 +11,11 @@ Cluster API book, "v1beta1 to v1beta2" migration notes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import dataclasses
+from typing import TypeAlias
 
 from magnum_capi_helm.status import view
-
-TRUE = "True"
-FALSE = "False"
 
 #: Stops the controllers of one object, whatever its value.
 PAUSED_ANNOTATION = "cluster.x-k8s.io/paused"
@@ -51,40 +50,34 @@ class Condition:
     @property
     def well(self) -> bool:
         """Return whether it has the status of a healthy object."""
-        return self.status == (FALSE if self.type in NEGATIVE else TRUE)
+        return self.status == ("False" if self.type in NEGATIVE else "True")
 
     @property
     def bad(self) -> bool:
         """Return whether it is wrong; Unknown is neither well nor bad."""
-        return self.status == (TRUE if self.type in NEGATIVE else FALSE)
+        return self.status == ("True" if self.type in NEGATIVE else "False")
 
 
-def v1beta2(obj: view.Object | None) -> dict[str, Condition]:
-    """Return the conditions of the v1beta2 contract, by type."""
-    status = view.status_of(obj)
-    if "v1beta2" in status:
-        return _parsed(status["v1beta2"])
-    if "deprecated" in status or _read_as_v1beta2(obj):
-        return _parsed(status)
-    return {}
+#: By type.
+Conditions: TypeAlias = dict[str, Condition]
 
 
-def v1beta1(obj: view.Object | None) -> dict[str, Condition]:
-    """Return the conditions of the v1beta1 contract, by type."""
-    status = view.status_of(obj)
-    if "deprecated" in status:
-        return _parsed(status["deprecated"].get("v1beta1") or {})
-    if _read_as_v1beta2(obj):
-        return {}
-    return _parsed(status)
+def v1beta2(obj: view.Object | None) -> Conditions:
+    """Return the conditions of the v1beta2 contract."""
+    return _parsed(_holders(obj)[0])
 
 
-def preferred(obj: view.Object | None) -> dict[str, Condition]:
+def v1beta1(obj: view.Object | None) -> Conditions:
+    """Return the conditions of the v1beta1 contract."""
+    return _parsed(_holders(obj)[1])
+
+
+def preferred(obj: view.Object | None) -> Conditions:
     """Return the v1beta2 set of an object that has one, else the other."""
     return v1beta2(obj) or v1beta1(obj)
 
 
-def merged(obj: view.Object | None) -> dict[str, Condition]:
+def merged(obj: view.Object | None) -> Conditions:
     """Return both sets by type; the v1beta2 set wins."""
     return {**v1beta1(obj), **v1beta2(obj)}
 
@@ -99,11 +92,23 @@ def available(obj: view.Object | None) -> Condition | None:
     return v1beta2(obj).get("Available") or v1beta1(obj).get("Ready")
 
 
-def _read_as_v1beta2(obj: view.Object | None) -> bool:
-    return str((obj or {}).get("apiVersion", "")).endswith("/v1beta2")
+def listed(by_type: Conditions, types: Iterable[str]) -> list[Condition]:
+    """Return the conditions of some types that exist, in that order."""
+    return [by_type[each] for each in types if each in by_type]
 
 
-def _parsed(holder: view.Object) -> dict[str, Condition]:
+def _holders(obj: view.Object | None) -> tuple[view.Object, view.Object]:
+    """Return the maps with the v1beta2 and with the v1beta1 set."""
+    status = view.status_of(obj)
+    if "v1beta2" in status:
+        return status["v1beta2"], status
+    version = str((obj or {}).get("apiVersion", ""))
+    if "deprecated" in status or version.endswith("/v1beta2"):
+        return status, (status.get("deprecated") or {}).get("v1beta1") or {}
+    return {}, status
+
+
+def _parsed(holder: view.Object) -> Conditions:
     return {
         each["type"]: Condition(
             type=each["type"],
@@ -118,16 +123,15 @@ def _parsed(holder: view.Object) -> dict[str, Condition]:
 
 def paused(cluster: view.Object | None) -> bool:
     """Return whether Cluster API was told to leave a cluster alone."""
-    return bool(
-        view.spec_of(cluster).get("paused")
-    ) or PAUSED_ANNOTATION in view.annotations_of(cluster or {})
+    annotated = PAUSED_ANNOTATION in view.annotations_of(cluster)
+    return annotated or bool(view.spec_of(cluster).get("paused"))
 
 
-def is_current(obj: view.Object) -> bool:
+def is_current(obj: view.Object | None) -> bool:
     """Return whether the controller has seen the newest spec of the object.
 
     Only kinds of Cluster API itself have ``observedGeneration``.
     """
-    generation = (obj.get("metadata") or {}).get("generation", 0)
+    generation = view.metadata_of(obj).get("generation", 0)
     observed = view.status_of(obj).get("observedGeneration", 0)
     return int(observed) >= int(generation)

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import dataclasses
-import enum
 import math
+from typing import NamedTuple
 
 from magnum_capi_helm.status import conditions
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import view
@@ -29,31 +30,19 @@ UNKNOWN = "UNKNOWN"
 _ORDER = (HEALTHY, UNKNOWN, UNHEALTHY)
 
 MOST_NODES = 100
-_TO_START = 1800.0
-_TO_SETTLE = 300.0
-_GONE = ("NodeDeleted", "NodeNotFound")
-
 #: Seconds from the infrastructure being ready until an API that never
 #: answered is called unreachable. kubeadm takes two minutes on a slow server.
 PATIENCE = 240.0
 #: Seconds that the server of the control plane must have run by then.
 _BOOT = 60.0
 
-
-class Api(enum.Enum):
-    """The connection of Cluster API to a cluster's Kubernetes API."""
-
-    OK = "ok"
-    STARTING = "starting"
-    UNKNOWN = "unknown"
-    UNREACHABLE = "not reachable from the management cluster"
-
-
+#: Words for Cluster API's connection to the Kubernetes API of a cluster.
+_UNREACHABLE = "not reachable from the management cluster"
 _API = {
-    Api.OK: HEALTHY,
-    Api.STARTING: UNKNOWN,
-    Api.UNKNOWN: UNKNOWN,
-    Api.UNREACHABLE: UNHEALTHY,
+    "ok": HEALTHY,
+    "starting": UNKNOWN,
+    "unknown": UNKNOWN,
+    _UNREACHABLE: UNHEALTHY,
 }
 _NODE = {
     "True": HEALTHY,
@@ -75,8 +64,7 @@ class Health:
     valid_until: float = dataclasses.field(default=math.inf, compare=False)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Entry:
+class _Entry(NamedTuple):
     key: str
     value: str
     health: str
@@ -88,13 +76,11 @@ def health(objects: view.View, now: float) -> Health:
     :param now: seconds since 1970
     """
     if objects.cluster is None:
-        return Health(
-            UNKNOWN,
-            {
-                "cluster": f"the Cluster object {objects.release} is not on "
-                "the management cluster"
-            },
+        text = (
+            f"the Cluster object {objects.release} is not on the management "
+            "cluster"
         )
+        return Health(UNKNOWN, {"cluster": text})
     if view.deleting(objects.cluster):
         return Health(UNKNOWN, {"cluster": "being deleted"})
     clock = view.Clock(now)
@@ -112,26 +98,25 @@ def health(objects: view.View, now: float) -> Health:
     return Health(worst, reason, clock.valid_until)
 
 
-def api(objects: view.View, clock: view.Clock) -> Api:
+def _connection(objects: view.View, clock: view.Clock) -> str:
     """Return whether the management cluster reaches the Kubernetes API."""
     by_type = conditions.preferred(objects.cluster)
     initialized = by_type.get("ControlPlaneInitialized")
     probe = by_type.get("RemoteConnectionProbe")
     if probe is not None and probe.well:
-        return Api.OK
+        return "ok"
     if initialized is not None and initialized.bad:
-        overdue = _is_overdue(objects, clock)
-        return Api.UNREACHABLE if overdue else Api.STARTING
+        return _UNREACHABLE if _is_overdue(objects, clock) else "starting"
     if probe is not None:
-        return Api.UNREACHABLE if probe.bad else Api.UNKNOWN
+        return _UNREACHABLE if probe.bad else "unknown"
     if initialized is None or not initialized.well:
-        return Api.UNKNOWN
+        return "unknown"
     # Cluster API up to 1.8 has no probe; this shows that it sees no nodes.
     components = conditions.v1beta1(objects.control_plane).get(
         "ControlPlaneComponentsHealthy"
     )
     blind = components is not None and components.status == "Unknown"
-    return Api.UNKNOWN if blind else Api.OK
+    return "unknown" if blind else "ok"
 
 
 def unreachable_reason(objects: view.View, clock: view.Clock) -> str:
@@ -142,7 +127,7 @@ def unreachable_reason(objects: view.View, clock: view.Clock) -> str:
     says that it waits.
     """
     address = api_address(objects.cluster)
-    if address is None or api(objects, clock) is not Api.UNREACHABLE:
+    if address is None or _connection(objects, clock) != _UNREACHABLE:
         return ""
     return (
         f"the management cluster can't reach the Kubernetes API at {address}: "
@@ -157,20 +142,16 @@ def api_address(cluster: view.Object | None) -> str | None:
     host, port = endpoint.get("host"), endpoint.get("port")
     if not host or not port:
         return None
-    return (
-        f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
-    )
+    host = f"[{host}]" if ":" in host else host
+    return f"https://{host}:{port}"
 
 
 def _is_overdue(objects: view.View, clock: view.Clock) -> bool:
     """Return whether an API that never answered should do so by now."""
-    if api_address(objects.cluster) is None:
-        return False
     ready = _ready_since(objects.cluster)
-    servers = list(
-        filter(None, map(_ready_since, objects.control_plane_machines()))
-    )
-    if not ready or not servers:
+    machines = objects.control_plane_machines()
+    servers = list(filter(None, map(_ready_since, machines)))
+    if not (ready and servers and api_address(objects.cluster)):
         return False
     return clock.has_passed(max(ready + PATIENCE, min(servers) + _BOOT))
 
@@ -182,11 +163,10 @@ def _ready_since(obj: view.Object | None) -> float:
 
 
 def _api(objects: view.View, clock: view.Clock) -> _Entry:
-    state = api(objects, clock)
-    value = state.value
-    if state is Api.UNREACHABLE:
-        address = api_address(objects.cluster) or "no address yet"
-        value = f"{value}: {address}"
+    state = _connection(objects, clock)
+    value = state
+    if state == _UNREACHABLE:
+        value += f": {api_address(objects.cluster) or 'no address yet'}"
     return _Entry("api", value, _API[state])
 
 
@@ -207,67 +187,35 @@ def _nodes(objects: view.View, clock: view.Clock) -> list[_Entry]:
 
 
 def _node(machine: view.Object, clock: view.Clock) -> _Entry:
-    condition = node_condition(machine)
+    condition = machine_status.node_condition(machine)
     value = condition.status if condition else "Unknown"
-    if _is_starting(machine, clock):
+    if machine_status.is_starting(machine, clock):
         value = "starting"
-    return _Entry(f"{node_name(machine)}.Ready", value, _NODE[value])
-
-
-def node_condition(machine: view.Object) -> conditions.Condition | None:
-    """Return the condition of a Machine that tells about its node."""
-    by_type = conditions.merged(machine)
-    return by_type.get("NodeReady") or by_type.get("NodeHealthy")
-
-
-def node_name(machine: view.Object) -> str:
-    """Return the name of a Machine's node, or of the Machine."""
-    ref = view.status_of(machine).get("nodeRef") or {}
-    return str(ref.get("name") or view.name_of(machine))
-
-
-def _is_starting(machine: view.Object, clock: view.Clock) -> bool:
-    """Return whether a node is not ready because its machine is new."""
-    condition = node_condition(machine)
-    if condition is not None and (condition.well or condition.reason in _GONE):
-        return False
-    if clock.has_passed(view.created_at(machine) + _TO_START):
-        return False
-    if condition is None or not view.status_of(machine).get("nodeRef"):
-        return True
-    return not clock.has_passed(condition.since + _TO_SETTLE)
+    name = machine_status.node_name(machine)
+    return _Entry(f"{name}.Ready", value, _NODE[value])
 
 
 def _groups(objects: view.View, clock: view.Clock) -> Iterator[_Entry]:
     """Yield an entry for each group that is not available."""
-    if conditions.available(objects.control_plane) is None:
+    plane = objects.control_plane
+    if conditions.available(plane) is None:
         yield _Entry("controlplane", "unknown", UNKNOWN)
-    elif objects.control_plane is not None:
-        machines = objects.control_plane_machines()
-        yield from _group(
-            "controlplane", objects.control_plane, machines, clock
-        )
+    groups = [("controlplane", plane, objects.control_plane_machines())]
     for deployment in objects.deployments:
         name = objects.short_name(view.name_of(deployment))
         machines = objects.machines_of(name)
-        yield from _group(f"nodegroup.{name}", deployment, machines, clock)
-
-
-def _group(
-    key: str,
-    obj: view.Object,
-    machines: list[view.Object],
-    clock: view.Clock,
-) -> Iterator[_Entry]:
-    condition = conditions.available(obj)
-    if condition is None or condition.well or view.deleting(obj):
-        return
-    message = messages.plain(condition.message) or "not available"
-    if not condition.bad:
-        yield _Entry(key, f"unknown: {message}", UNKNOWN)
-    elif nodegroup.is_moving(obj) or any(
-        view.deleting(each) or _is_starting(each, clock) for each in machines
-    ):
-        yield _Entry(key, f"changing: {message}", UNKNOWN)
-    else:
-        yield _Entry(key, message, UNHEALTHY)
+        groups.append((f"nodegroup.{name}", deployment, machines))
+    for key, obj, machines in groups:
+        condition = conditions.available(obj)
+        if condition is None or condition.well or view.deleting(obj):
+            continue
+        message = messages.plain(condition.message) or "not available"
+        if not condition.bad:
+            yield _Entry(key, f"unknown: {message}", UNKNOWN)
+        elif nodegroup.is_moving(obj) or any(
+            view.deleting(each) or machine_status.is_starting(each, clock)
+            for each in machines
+        ):
+            yield _Entry(key, f"changing: {message}", UNKNOWN)
+        else:
+            yield _Entry(key, message, UNHEALTHY)

@@ -5,8 +5,7 @@
 Their messages are those of programs to programmers: Go's chains of errors,
 JSON in text, identifiers of requests. The driver keeps the decisive fact of a
 known message (which resource, how many, which name) and adds advice. Another
-message is passed on in one line, cut, and without secrets. The message of the
-lowest object that has one is used: server, OpenStackMachine, Machine.
+message is passed on in one line, cut, and without secrets.
 
 Texts: Nova's, Neutron's, Cinder's and Octavia's quota errors; Cluster API's
 provider for OpenStack 0.10 to 0.15; gophercloud 1 and 2.
@@ -14,13 +13,11 @@ provider for OpenStack 0.10 to 0.15; gophercloud 1 and 2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 import dataclasses
 import re
 
 from magnum_capi_helm.model import masking
-from magnum_capi_helm.status import conditions
-from magnum_capi_helm.status import view
 
 #: Longer ones are cut at a word: the column takes them, terminals don't.
 LONGEST = 300
@@ -70,12 +67,8 @@ KNOWN_MESSAGES = (
         "have the quota raised, or choose another server_group_policies",
     ),
     _known(
-        r"quota exceeded for resources: \[?(?P<what>['\w, ]+)\]?",
-        "Quota exceeded for {what}",
-        _LESS,
-    ),
-    _known(
-        r"quota has been met for resources: (?P<what>[\w ]+)",
+        r"quota (?:exceeded|has been met) for resources: "
+        r"\[?(?P<what>['\w, ]+)\]?",
         "Quota exceeded for {what}",
         _LESS,
     ),
@@ -226,69 +219,21 @@ _TOKEN = re.compile(r"\b(?:gAAAA|eyJ)[\w=.-]{16,}|(?<=earer )\S+")
 _QUERY = re.compile(r"(https?://[^\s\"'?\]]+)\?[^\s\"'\]]*")
 
 
-#: Reasons of a controller that only waits for another one.
-_WAITING = (
-    "Waiting",
-    "Pending",
-    "InstanceNotReady",
-    "Provisioning",
-    "NodeProvisioning",
-    "Deleting",
-)
-#: The v1beta2 set has one reason for any fault below, and for waiting.
-_SUMMARY = "NotReady"
-_WAITING_WORDS = ("Waiting for", " is false", " to exist", "not yet")
-#: CAPO leaves the message of these reasons empty.
-_MUTE_REASONS = {
-    "InstanceStateError": "instance is in error state",
-    "InstanceDeleted": "instance deleted",
-}
-_INFRASTRUCTURE = (
-    "InstanceReady",
-    "APIServerIngressReadyCondition",
-    "FloatingAddressFromPoolReady",
-    "NetworkReady",
-    "RouterReady",
-    "SecurityGroupsReady",
-    "APIEndpointReady",
-    "BastionReady",
-    "Ready",
-)
-_MACHINE = (
-    "InfrastructureReady",
-    "BootstrapConfigReady",
-    "BootstrapReady",
-    "NodeHealthy",
-    "HealthCheckSucceeded",
-    "OwnerRemediated",
-)
-#: Steps of a machine's deletion, and the words where Cluster API has none.
-#: The v1beta1 set has one condition for each step, and leaves some mute.
-_STEPS = {
-    "Deleting": "",
-    "PreDrainDeleteHookSucceeded": "Waiting for pre-drain hooks to succeed",
-    "DrainingSucceeded": "",
-    "VolumeDetachSucceeded": "Waiting for Node volumes to be detached",
-    "PreTerminateDeleteHookSucceeded": (
-        "Waiting for pre-terminate hooks to succeed"
-    ),
-}
-#: Messages of a deletion that do not say what the deletion waits for.
-_MUTE_STEPS = ("Deletion started", "Deletion completed")
-#: Finalizers of Cluster API and its providers are below this domain.
-_OWN_FINALIZER = "cluster.x-k8s.io"
-_JOINT = "; "
-
-
 def plain(text: str) -> str:
     """Return one sentence of at most :data:`LONGEST` characters."""
-    clean = _without_secrets(_one_line(text))
+    masked = _TOKEN.sub(masking.MASK, masking.values(_one_line(text)))
+    clean = _QUERY.sub(r"\1", masked)
     inner = _INNER.search(clean)
     for candidate in (inner[1] if inner else "", clean):
         for message in KNOWN_MESSAGES:
             if explained := message.explain(candidate):
                 return cut(" ".join(explained.replace(" :", ":").split()))
     return cut(_shortened(clean))
+
+
+def first(texts: Iterable[str]) -> str:
+    """Return the first text that is not empty, or an empty one."""
+    return next(filter(None, texts), "")
 
 
 def cut(text: str) -> str:
@@ -308,11 +253,6 @@ def _one_line(text: str) -> str:
     return " ".join(joined.split())
 
 
-def _without_secrets(text: str) -> str:
-    masked = _TOKEN.sub(masking.MASK, masking.values(text))
-    return _QUERY.sub(r"\1", masked)
-
-
 def _shortened(text: str) -> str:
     """Return an unknown message without its technical parts."""
     inner = _INNER.search(text)
@@ -325,205 +265,3 @@ def _shortened(text: str) -> str:
         short,
     )
     return " ".join(_NOISE.sub("", short).split()).rstrip(" :;")
-
-
-def infrastructure_error(obj: view.Object | None) -> str:
-    """Return CAPO's last error with a server, or with the network.
-
-    CAPO keeps ``failureMessage`` after the fault is mended, in some versions
-    for ever: an object that was provisioned since has no fault.
-    """
-    status = view.status_of(obj)
-    old = (status.get("deprecated") or {}).get("v1beta1") or {}
-    failure = status.get("failureMessage") or old.get("failureMessage")
-    if failure and not is_provisioned(obj) and not view.deleting(obj):
-        return plain(str(failure))
-    return _first_error(obj, _INFRASTRUCTURE)
-
-
-def network_error(obj: view.Object | None) -> str:
-    """Return why CAPO can't make a cluster's network, or an empty string.
-
-    CAPO makes no machines until it has set ``status.ready``, and never takes
-    it back (``reconcileNormal`` in openstackcluster_controller.go of 0.14.6).
-    A later error, which its conditions keep until its next success, stops no
-    machine: Cluster API repeats it in its own condition of the Cluster.
-    """
-    return "" if _was_made(obj) else infrastructure_error(obj)
-
-
-def is_provisioned(obj: view.Object | None) -> bool:
-    """Return whether CAPO has made an object, in any of its versions."""
-    ready = conditions.preferred(obj).get("Ready")
-    return _was_made(obj) if ready is None else ready.well
-
-
-def _was_made(obj: view.Object | None) -> bool:
-    status = view.status_of(obj)
-    initialization = status.get("initialization") or {}
-    return bool(status.get("ready") or initialization.get("provisioned"))
-
-
-def server_error(server: view.Object | None, fault: view.Fault | None) -> str:
-    """Return the error of the server behind a machine, or an empty string.
-
-    CAPO writes no message for a server that Nova put into ERROR, and does not
-    touch the OpenStackMachine (``reconcileNormal`` in
-    openstackserver_controller.go of 0.11 to 0.14): only Nova knows why.
-
-    :param fault: the answer of Nova; None: Nova was not asked
-    """
-    error = _first_error(server, _INFRASTRUCTURE)
-    if fault is None or 0 < fault.since < view.deleted_at(server):
-        return error
-    if fault.message:
-        return plain(fault.message)
-    if fault.unread:
-        error = error or "the server went into the state ERROR"
-        return cut(f"{error}: Nova could not be asked: {fault.unread}")
-    return error
-
-
-def machine_error(machine: view.Object, objects: view.View) -> str:
-    """Return a machine's error; empty if it is merely not ready yet."""
-    server, infra = objects.server(machine), objects.infra_machine(machine)
-    error = server_error(
-        server, objects.fault(server)
-    ) or infrastructure_error(infra)
-    if not view.deleting(machine):
-        return error or _first_error(machine, _MACHINE)
-    step = _deletion_step(machine)
-    # Pods keep the node from being drained.
-    return (plain(step) if "cannot evict pod" in step else "") or error
-
-
-def deletion_reason(machine: view.Object, objects: view.View) -> str:
-    """Return the obstacle to a machine's deletion, or an empty string.
-
-    An error comes first, then finalizers that no controller below removes,
-    then the current step of Cluster API. Only an error counts
-    without a deletion.
-    """
-    error = machine_error(machine, objects)
-    if error or not view.deleting(machine):
-        return error
-    below = (objects.server(machine), objects.infra_machine(machine), machine)
-    finalizers = next(filter(None, map(_foreign_finalizers, below)), "")
-    return finalizers or plain(_deletion_step(machine))
-
-
-def _deletion_step(machine: view.Object) -> str:
-    """Return Cluster API's message about a step of a machine's deletion."""
-    for by_type in (conditions.v1beta2(machine), conditions.v1beta1(machine)):
-        for name, default in _STEPS.items():
-            condition = by_type.get(name)
-            if condition is None or not condition.bad:
-                continue
-            message = condition.message or default
-            if message and message not in _MUTE_STEPS:
-                return message
-    return ""
-
-
-def _foreign_finalizers(obj: view.Object | None) -> str:
-    """Return the finalizers of other programs.
-
-    They hold an object once Cluster API has removed its own.
-    """
-    if obj is None or not view.deleting(obj):
-        return ""
-    finalizers = (obj.get("metadata") or {}).get("finalizers") or []
-    if not finalizers or any(_OWN_FINALIZER in each for each in finalizers):
-        return ""
-    name = f"{obj.get('kind') or 'object'} {view.name_of(obj)}"
-    return f"{name} waits for the finalizers {', '.join(finalizers)}"
-
-
-def _first_error(obj: view.Object | None, types: Sequence[str]) -> str:
-    """Return the message of the first condition with an error.
-
-    An error from before the deletion of an object does not hinder it.
-    """
-    deleted_at = view.deleted_at(obj)
-    sets = (conditions.v1beta2(obj), conditions.v1beta1(obj))
-    for name in types:
-        for by_type in sets:
-            condition = by_type.get(name)
-            if condition is None or 0 < condition.since < deleted_at:
-                continue
-            if error := _error(condition):
-                return error
-    return ""
-
-
-def _error(condition: conditions.Condition) -> str:
-    message = condition.message or _MUTE_REASONS.get(condition.reason, "")
-    if not condition.bad or condition.reason.startswith(_WAITING):
-        return ""
-    if condition.reason == _SUMMARY and any(
-        words in message for words in _WAITING_WORDS
-    ):
-        return ""
-    return plain(message)
-
-
-def machines_error(
-    owner: str, machines: Sequence[view.Object], objects: view.View
-) -> str:
-    """Return the first machine with an error, and how many have the same.
-
-    :param owner: of the machines, in words
-    """
-    errors = [
-        (view.name_of(machine), error)
-        for machine in machines
-        if (error := machine_error(machine, objects))
-    ]
-    if not errors:
-        return ""
-    name, error = errors[0]
-    same = sum(1 for _, other in errors if other == error) - 1
-    more = f" (and {same} more machines)" if same else ""
-    return f"{owner}: machine {name}: {error}{more}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Waiting:
-    """The objects that a deletion waits for, and the reasons.
-
-    A deletion makes progress when ``left`` changes. ``why`` also changes
-    without progress.
-
-    :param left: in words; the same text for the same objects, without "; "
-    """
-
-    left: str
-    why: str = ""
-
-    @property
-    def text(self) -> str:
-        """Return both, for ``status_reason``."""
-        return _JOINT.join(filter(None, (self.left, self.why)))
-
-    def has_left_of(self, text: str) -> bool:
-        """Return whether a text of an earlier step has the same ``left``."""
-        return f"{text}{_JOINT}".startswith(f"{self.left}{_JOINT}")
-
-
-def remaining_machines(
-    machines: Sequence[view.Object], objects: view.View
-) -> Waiting:
-    """Return the count of machines, three names, and the reason of one.
-
-    An error of any machine comes before the step of another machine.
-    """
-    machines = sorted(machines, key=view.name_of)
-    count = len(machines)
-    names = ", ".join(map(view.name_of, machines[:3]))
-    left = f"{count} machine{'s' * (count > 1)} still to be deleted: {names}"
-    for reason_of in (machine_error, deletion_reason):
-        for machine in machines:
-            if reason := reason_of(machine, objects):
-                name = view.name_of(machine)
-                return Waiting(left, f"machine {name}: {reason}")
-    return Waiting(left)

@@ -17,9 +17,9 @@ Cluster API 1.9 to 1.14, and for the v1beta1 set ``machinedeployment_sync.go``,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-import dataclasses
+from collections.abc import Iterator, Sequence
 import re
+from typing import NamedTuple
 
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import messages
@@ -73,8 +73,7 @@ _PROGRESS = re.compile(
 _BULLET = "* "
 
 
-@dataclasses.dataclass(frozen=True)
-class Replicas:
+class Replicas(NamedTuple):
     """Counters of a group; a missing counter is 0."""
 
     wanted: int
@@ -82,43 +81,35 @@ class Replicas:
     up_to_date: int
     ready: int
 
-    @property
-    def settled(self) -> bool:
-        """Return whether all four are one number."""
-        return self.wanted == self.existing == self.up_to_date == self.ready
 
-
-def replicas(obj: view.Object) -> Replicas:
+def replicas(obj: view.Object | None) -> Replicas:
     """Return the counters of a KubeadmControlPlane or MachineDeployment."""
     status = view.status_of(obj)
-    counters = {**status, **(status.get("v1beta2") or {})}
-    up_to_date = counters.get(
-        "upToDateReplicas", counters.get("updatedReplicas")
-    )
-    return Replicas(
-        wanted=int(view.spec_of(obj).get("replicas") or 0),
-        existing=int(counters.get("replicas") or 0),
-        up_to_date=int(up_to_date or 0),
-        ready=int(counters.get("readyReplicas") or 0),
-    )
+    counters = {
+        "upToDateReplicas": status.get("updatedReplicas"),
+        **status,
+        **(status.get("v1beta2") or {}),
+    }
+    names = ("replicas", "upToDateReplicas", "readyReplicas")
+    existing, up_to_date, ready = (int(counters.get(e) or 0) for e in names)
+    wanted = int(view.spec_of(obj).get("replicas") or 0)
+    return Replicas(wanted, existing, up_to_date, ready)
 
 
-def worker_reason(obj: view.Object | None, count: int | None) -> str:
-    """Return why a worker group is not done, or an empty string.
+def waiting_reason(
+    obj: view.Object | None,
+    count: int | None,
+    required: Sequence[str] | None = None,
+) -> str:
+    """Return why a group is not done, or an empty string.
 
     :param count: machines that the rows want; None: the autoscaler chooses
+    :param required: conditions of a control plane that must be true where
+        they exist; None: the group has workers
     """
-    return with_message(obj, _count_reason(obj, count))
-
-
-def control_plane_reason(
-    obj: view.Object | None, count: int | None, required: Sequence[str]
-) -> str:
-    """Return why a control plane is not done, or an empty string.
-
-    :param required: conditions that must be true where they exist
-    """
-    reason = _count_reason(obj, count) or _condition_reason(obj, required)
+    reason = _count_reason(obj, count)
+    if not reason and required is not None:
+        reason = _condition_reason(obj, required)
     return with_message(obj, reason)
 
 
@@ -128,7 +119,7 @@ def with_message(obj: view.Object | None, reason: str) -> str:
         return ""
     if problem := problem_message(obj):
         return f"{problem} ({reason})"
-    change = _change_message(obj)
+    change = "" if view.deleting(obj) else _message(obj, _CHANGES)
     return f"{reason}: {change}" if change else reason
 
 
@@ -139,10 +130,11 @@ def _count_reason(obj: view.Object | None, count: int | None) -> str:
     if view.deleting(obj):
         return "being deleted"
     numbers = replicas(obj)
+    settled = len(set(numbers)) == 1
     wanted = numbers.wanted if count is None else count
     progress = f"{min(numbers.ready, wanted)} of {wanted} machines ready"
     if not conditions.is_current(obj) or numbers.wanted != wanted:
-        if numbers.settled and numbers.wanted == wanted:
+        if settled and numbers.wanted == wanted:
             return "Cluster API has not seen the latest change yet"
         return progress
     if numbers.existing > wanted:
@@ -150,9 +142,9 @@ def _count_reason(obj: view.Object | None, count: int | None) -> str:
         return f"{surplus} machine{'s' * (surplus > 1)} still to be removed"
     if numbers.up_to_date < min(wanted, numbers.ready):
         return f"{numbers.up_to_date} of {wanted} machines up to date"
-    if not numbers.settled:
+    if not settled:
         return progress
-    for condition in _conditions(conditions.v1beta2(obj), _MOVING):
+    for condition in conditions.listed(conditions.v1beta2(obj), _MOVING):
         if condition.bad:
             return f"{progress}, {condition.type}"
     return ""
@@ -163,16 +155,10 @@ def _condition_reason(obj: view.Object | None, required: Sequence[str]) -> str:
     available = conditions.available(obj)
     if available is None or not available.well:
         return "not available yet"
-    for condition in _conditions(conditions.merged(obj), required):
+    for condition in conditions.listed(conditions.merged(obj), required):
         if not condition.well:
             return f"{condition.type} is {condition.status}"
     return ""
-
-
-def _conditions(
-    by_type: dict[str, conditions.Condition], types: Iterable[str]
-) -> list[conditions.Condition]:
-    return [by_type[each] for each in types if each in by_type]
 
 
 def problem_message(obj: view.Object | None) -> str:
@@ -180,27 +166,18 @@ def problem_message(obj: view.Object | None) -> str:
 
     :returns: empty where it reports none, or only progress
     """
-    if not conditions.is_current(obj or {}):
-        return ""
     return _message(obj, _DELETION if view.deleting(obj) else _PROBLEMS)
-
-
-def _change_message(obj: view.Object | None) -> str:
-    """Return why a group's machines are replaced, or an empty string."""
-    if not conditions.is_current(obj or {}) or view.deleting(obj):
-        return ""
-    return _message(obj, _CHANGES)
 
 
 def _message(obj: view.Object | None, types: Sequence[str]) -> str:
     """Return the first message that is not progress; bad before Unknown."""
-    present = _conditions(conditions.merged(obj), types)
-    bad = [each for each in present if each.bad]
-    unknown = [each for each in present if not (each.bad or each.well)]
-    for condition in (*bad, *unknown):
-        if text := "\n".join(_without_progress(condition.message)):
-            return messages.plain(text)
-    return ""
+    if not conditions.is_current(obj):
+        return ""
+    present = conditions.listed(conditions.merged(obj), types)
+    not_well = [each for each in present if not each.well]
+    not_well.sort(key=lambda each: not each.bad)
+    texts = ("\n".join(_without_progress(e.message)) for e in not_well)
+    return messages.plain(messages.first(texts))
 
 
 def _without_progress(message: str) -> Iterator[str]:
@@ -223,69 +200,14 @@ def _without_progress(message: str) -> Iterator[str]:
             yield line
 
 
-def is_moving(obj: view.Object) -> bool:
+def is_moving(obj: view.Object | None) -> bool:
     """Return whether machines of a group are on their way in or out."""
     numbers = replicas(obj)
+    moving = conditions.listed(conditions.v1beta2(obj), _MOVING)
+    old = conditions.v1beta1(obj).values()
     return (
         not conditions.is_current(obj)
         or not numbers.wanted == numbers.existing == numbers.up_to_date
-        or any(
-            each.bad for each in _conditions(conditions.v1beta2(obj), _MOVING)
-        )
-        or any(
-            each.reason.startswith(_MOVING_REASONS)
-            for each in conditions.v1beta1(obj).values()
-        )
+        or any(each.bad for each in moving)
+        or any(each.reason.startswith(_MOVING_REASONS) for each in old)
     )
-
-
-def addresses(machines: Sequence[view.Object]) -> list[str]:
-    """Return one address of each machine that stays, internal if it can."""
-    return [
-        address
-        for machine in machines
-        if not view.deleting(machine) and (address := _address(machine))
-    ]
-
-
-def _address(machine: view.Object) -> str:
-    by_type = {
-        each.get("type"): each.get("address")
-        for each in reversed(view.status_of(machine).get("addresses") or [])
-    }
-    return str(by_type.get("InternalIP") or by_type.get("ExternalIP") or "")
-
-
-def version(machines: Sequence[view.Object]) -> str | None:
-    """Return the oldest Kubernetes on a group's nodes, such as v1.34.2."""
-    return oldest(
-        version
-        for machine in machines
-        if view.status_of(machine).get("nodeRef")
-        and not view.deleting(machine)
-        and (version := _version(machine))
-    )
-
-
-def runtime(machines: Sequence[view.Object]) -> str | None:
-    """Return the container runtime that the first node reports."""
-    for machine in machines:
-        info = view.status_of(machine).get("nodeInfo") or {}
-        if runtime := info.get("containerRuntimeVersion"):
-            return str(runtime)
-    return None
-
-
-def _version(machine: view.Object) -> str:
-    info = view.status_of(machine).get("nodeInfo") or {}
-    text = info.get("kubeletVersion") or view.spec_of(machine).get("version")
-    return f"v{str(text).removeprefix('v')}" if text else ""
-
-
-def oldest(versions: Iterable[str]) -> str | None:
-    """Return the oldest version; v1.34.9 comes before v1.34.10."""
-    return min(versions, key=_order, default=None)
-
-
-def _order(version: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in re.findall(r"\d+", version))

@@ -26,7 +26,7 @@ import dataclasses
 import json
 
 from magnum_capi_helm.status import certificates
-from magnum_capi_helm.status import health
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
 
 ANNOTATION = "magnum.openstack.org/progress"
@@ -57,7 +57,7 @@ class Mark:
 
 def stored(cluster: view.Object | None) -> Mark | None:
     """Return the mark in the annotation, or None if there is no valid one."""
-    text = view.annotations_of(cluster or {}).get(ANNOTATION, "")
+    text = view.annotations_of(cluster).get(ANNOTATION, "")
     fields = [each.name for each in dataclasses.fields(Mark)]
     try:
         mark = json.loads(text)
@@ -72,32 +72,26 @@ def latest(objects: view.View, now: float) -> Mark | None:
     :param now: seconds since 1970
     :returns: None where there is no release
     """
-    if objects.newest is None:
+    revision = objects.newest
+    if revision is None:
         return None
     renewed = certificates.renewal_time(objects.control_plane)
     renewed = renewed if renewed <= now else 0.0
-    began = int(max(objects.newest.created, renewed))
-    old = [e for e in objects.machines if view.created_at(e) < began]
-    new = [
-        each
-        for each in objects.machines
-        if view.created_at(each) >= began and _has_ready_node(each)
-    ]
+    began = int(max(revision.created, renewed))
+    ages = [(view.created_at(each) < began, each) for each in objects.machines]
+    old = sum(is_old for is_old, _ in ages)
+    new = sum(not is_old and _has_ready_node(each) for is_old, each in ages)
     best = stored(objects.cluster)
-    update = (objects.newest.version, began)
+    update = (revision.version, began)
     if best is None or (best.revision, best.began) != update:
         # The first look only sets the starting counts.
-        start = int(max(objects.newest.modified, renewed))
-        return Mark(*update, len(new), len(old), start)
-    if len(new) <= best.new and len(old) >= best.old:
+        return Mark(*update, new, old, int(max(revision.modified, renewed)))
+    if new <= best.new and old >= best.old:
         return best
-    return Mark(
-        *update, max(len(new), best.new), min(len(old), best.old), int(now)
-    )
+    return Mark(*update, max(new, best.new), min(old, best.old), int(now))
 
 
 def _has_ready_node(machine: view.Object) -> bool:
-    condition = health.node_condition(machine)
-    return (
-        condition is not None and condition.well and not view.deleting(machine)
-    )
+    condition = machine_status.node_condition(machine)
+    is_ready = condition is not None and condition.well
+    return is_ready and not view.deleting(machine)

@@ -14,9 +14,11 @@ import enum
 from typing import Any
 
 from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import health
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import view
@@ -107,98 +109,42 @@ def worst_state(branches: Iterable[Branch]) -> State:
     return max(states, key=_ORDER.index, default=State.NONE)
 
 
-@dataclasses.dataclass(frozen=True)
-class Facts:
-    """Facts about a cluster that its objects do not have.
+def release(objects: view.View, chart: str) -> Branch:
+    """Return the branch of the helm release.
 
-    :param status: Magnum's
-    :param reason: Magnum's status_reason
-    :param health: Magnum's health_status
-    :param chart: its version; empty: unknown
-    :param lease: its holder, in a few words
-    :param credential: why the application credential does not work; empty:
-        it does; None: unknown
+    :param chart: version of the chart; empty: unknown
     """
-
-    name: str
-    status: str
-    reason: str = ""
-    health: str = ""
-    chart: str = ""
-    lease: str = ""
-    credential: str | None = ""
-
-    @property
-    def note(self) -> str:
-        """Status and health, as the note of the cluster's branch."""
-        return ", ".join(filter(None, (self.status, self.health)))
-
-
-def cluster_without_release(facts: Facts) -> Branch:
-    """Return the tree of a cluster for which no object was ever made."""
-    reason = facts.reason or "nothing was made for it"
-    return Branch("cluster", facts.name, State.NOT_READY, facts.note, reason)
-
-
-def cluster_tree(
-    facts: Facts,
-    objects: view.View,
-    expected: cluster_status.Expected,
-    verdict: cluster_status.Verdict,
-    now: float,
-) -> Branch:
-    """Return the tree of a cluster.
-
-    :param objects: with those above and below Cluster API
-    :param now: seconds since 1970
-    """
-    children = (
-        _release(objects, facts),
-        _cluster(objects, expected, view.Clock(now)),
-        Branch("Lease", objects.release, note=facts.lease),
-        _credential(objects, facts),
+    revision = objects.newest
+    notes = (
+        f"revision {revision.version} {revision.status}" if revision else "",
+        f"chart {chart}" if chart else "",
     )
-    reason = _root_reason(facts, verdict)
-    state = State.NOT_READY if reason else worst_state(children)
-    return Branch("cluster", facts.name, state, facts.note, reason, children)
+    return grow(
+        "helm release",
+        objects.release,
+        cluster_status.release_reason(objects),
+        ", ".join(filter(None, notes)),
+    )
 
 
-def _root_reason(facts: Facts, verdict: cluster_status.Verdict) -> str:
-    """Return Magnum's reason of an ended operation, else the verdict's."""
-    if facts.status.startswith("DELETE"):
-        return facts.reason or "being deleted"
-    if facts.status.endswith("_FAILED"):
-        return facts.reason or verdict.reason or "it failed"
-    if verdict.complete and not facts.status.endswith("_COMPLETE"):
-        return "it is complete: the next poll writes that down"
-    return verdict.reason
+def credential(name: str, error: str | None) -> Branch:
+    """Return the branch of the application credential.
+
+    :param error: why it does not work; empty: it does; None: unknown
+    """
+    if error is None:
+        reason = "Keystone, or the management cluster, does not say"
+        return Branch("credential", name, State.UNKNOWN, reason=reason)
+    return grow("credential", name, error)
 
 
-def _release(objects: view.View, facts: Facts) -> Branch:
-    notes = []
-    if newest := objects.newest:
-        notes.append(f"revision {newest.version} {newest.status}")
-    if facts.chart:
-        notes.append(f"chart {facts.chart}")
-    reason = cluster_status.release_reason(objects)
-    return grow("helm release", objects.release, reason, ", ".join(notes))
-
-
-def _credential(objects: view.View, facts: Facts) -> Branch:
-    name = names.credentials(objects.release)
-    if facts.credential is None:
-        return Branch(
-            "credential",
-            name,
-            State.UNKNOWN,
-            reason="Keystone, or the management cluster, does not say",
-        )
-    return grow("credential", name, facts.credential)
-
-
-def _cluster(
+def cluster(
     objects: view.View, expected: cluster_status.Expected, clock: view.Clock
 ) -> Branch:
+    """Return the branch of the Cluster and of all that belongs to it.
+
+    :param objects: with those above and below Cluster API
+    """
     stopped = cluster_status.stopped_reason(objects)
     branch = grow(
         "Cluster",
@@ -220,10 +166,10 @@ def _infrastructure(objects: view.View) -> Iterator[Branch]:
     obj = objects.infrastructure
     if obj is None and objects.cluster is None:
         return
-    reason = messages.infrastructure_error(obj)
-    if not reason and not messages.is_provisioned(obj):
+    reason = machine_status.infrastructure_error(obj)
+    if not reason and not machine_status.is_provisioned(obj):
         reason = "not provisioned yet" if obj else "not created yet"
-    name = view.name_of(obj or {}) or objects.release
+    name = view.name_of(obj) or objects.release
     yield grow("OpenStackCluster", name, reason)
 
 
@@ -232,44 +178,35 @@ def _groups(
 ) -> Iterator[Branch]:
     """Yield the groups of Magnum's rows, then others that have objects."""
     rows = expected.rows
-    autoscaled = objects.autoscaled()
-    counts = {
-        each.chart_name: None if each.chart_name in autoscaled else each.count
-        for each in rows.workers
-    }
-    magnum_names = {
-        each.chart_name: each.name
-        for each in (*rows.workers, *rows.leaving)
-        if not each.control_plane
-    }
-    master = rows.master
+    master, plane = rows.master, objects.control_plane
+    count = master.count if master else None
     yield grow(
         "KubeadmControlPlane",
         names.control_plane(objects.release),
-        nodegroup.control_plane_reason(
-            objects.control_plane,
-            master.count if master else None,
-            expected.required,
-        ),
-        _group_note(objects.control_plane, master.name if master else ""),
+        nodegroup.waiting_reason(plane, count, expected.required),
+        _group_note(plane, master),
         _machines(objects, objects.control_plane_machines()),
     )
+    groups = {each.chart_name: each for each in (*rows.leaving, *rows.workers)}
+    counts = {each.chart_name: each.count for each in rows.workers}
+    autoscaled = objects.autoscaled()
     for name in (*counts, *sorted(objects.group_names() - counts.keys())):
         obj = objects.deployment(name)
+        count = None if name in autoscaled else counts.get(name)
         yield grow(
             "MachineDeployment",
             names.machine_deployment(objects.release, name),
-            nodegroup.worker_reason(obj, counts.get(name)),
-            _group_note(obj, magnum_names.get(name, "")),
+            nodegroup.waiting_reason(obj, count),
+            _group_note(obj, groups.get(name)),
             _machines(objects, objects.machines_of(name)),
         )
 
 
-def _group_note(obj: view.Object | None, magnum_name: str) -> str:
+def _group_note(
+    obj: view.Object | None, group: requested_groups.Group | None
+) -> str:
     """Return Magnum's name of a group, and its count of machines."""
-    note = "no nodegroup of Magnum's"
-    if magnum_name:
-        note = f"nodegroup {magnum_name}"
+    note = f"nodegroup {group.name}" if group else "no nodegroup of Magnum's"
     if obj is None:
         return note
     numbers = nodegroup.replicas(obj)
@@ -280,29 +217,24 @@ def _addons(
     objects: view.View, expected: cluster_status.Expected, clock: view.Clock
 ) -> Iterator[Branch]:
     """Yield a branch with all addons, unless there are none."""
-    live = set(map(view.name_of, objects.addons))
     addons = [
         grow(
-            str(each.get("kind") or "addon"),
+            each["kind"],
             view.name_of(each),
             cluster_status.addon_reason(each, objects.newest, clock),
         )
         for each in objects.addons
     ]
-    addons += [
-        grow("addon", each, "not created yet")
-        for each in expected.addons - live
-    ]
-    if not addons:
-        return
-    addons.sort(key=lambda each: each.name)
+    missing = expected.addons - set(map(view.name_of, objects.addons))
+    addons += [grow("addon", each, "not created yet") for each in missing]
     deployed = sum(each.state is State.READY for each in addons)
-    yield Branch(
-        "addons",
-        state=worst_state(addons),
-        note=f"{deployed} of {len(addons)} deployed",
-        children=tuple(addons),
-    )
+    if addons:
+        yield Branch(
+            "addons",
+            state=worst_state(addons),
+            note=f"{deployed} of {len(addons)} deployed",
+            children=tuple(sorted(addons, key=lambda each: each.name)),
+        )
 
 
 def _machines(
@@ -324,7 +256,7 @@ def _machines(
 
 def _machine_reason(objects: view.View, machine: view.Object) -> str:
     """Return a machine's error, else what Cluster API waits for."""
-    error = messages.deletion_reason(machine, objects)
+    error = machine_status.deletion_reason(machine, objects)
     if view.deleting(machine):
         return f"being deleted: {error}" if error else "being deleted"
     condition = conditions.merged(machine).get("Ready")
@@ -334,19 +266,17 @@ def _machine_reason(objects: view.View, machine: view.Object) -> str:
     if message and not view.spec_of(machine).get("providerID"):
         # Cluster API also lists what depends on a server.
         return f"no server yet: {message.partition('; ')[0]}"
-    phase = view.status_of(machine).get("phase")
-    return message or str(
-        phase or "Cluster API has not said anything of it yet"
-    )
+    phase = str(view.status_of(machine).get("phase") or "")
+    return message or phase or "Cluster API has not said anything of it yet"
 
 
 def _machine_note(machine: view.Object) -> str:
     """Return a machine's address, server and Kubernetes version."""
     server = str(view.spec_of(machine).get("providerID") or "")
     notes = [
-        *nodegroup.addresses([machine]),
+        *machine_status.addresses([machine]),
         f"server {server.rpartition('/')[2]}" if server else "",
-        nodegroup.version([machine]) or "",
+        machine_status.version([machine]) or "",
     ]
     return ", ".join(filter(None, notes))
 
@@ -363,19 +293,18 @@ def _server(objects: view.View, machine: view.Object) -> Branch | None:
     if server is None:
         return None
     status = view.status_of(server)
-    error = messages.server_error(server, objects.fault(server))
+    error = machine_status.server_error(server, objects)
     state = str(status.get("instanceState") or "")
-    branch = grow("OpenStackServer", view.name_of(server), error, state)
     if error or status.get("ready"):
-        return branch
-    return dataclasses.replace(branch, state=State.NONE)
+        return grow("OpenStackServer", view.name_of(server), error, state)
+    return Branch("OpenStackServer", view.name_of(server), note=state)
 
 
 def _node(machine: view.Object) -> Branch | None:
     if not view.status_of(machine).get("nodeRef"):
         return None
-    name = health.node_name(machine)
-    condition = health.node_condition(machine)
+    name = machine_status.node_name(machine)
+    condition = machine_status.node_condition(machine)
     if condition is None or not (condition.well or condition.bad):
         reason = _message(condition) or "Cluster API does not see it"
         return Branch("Node", name, State.UNKNOWN, reason=reason)

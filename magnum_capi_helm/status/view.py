@@ -136,11 +136,9 @@ class View:
         """Return the chart's names of groups that have any object left."""
         owners = [name_of(each) for each in self.deployments]
         owners += [
-            labels_of(each)[DEPLOYMENT_LABEL]
-            for each in self.machines
-            if DEPLOYMENT_LABEL in labels_of(each)
+            labels_of(each).get(DEPLOYMENT_LABEL, "") for each in self.machines
         ]
-        return frozenset(map(self.short_name, owners))
+        return frozenset(self.short_name(each) for each in owners if each)
 
     def autoscaled(self) -> frozenset[str]:
         """Return the groups whose count the autoscaler owns, by chart name."""
@@ -161,22 +159,19 @@ class View:
 
     def control_plane_machines(self) -> list[Object]:
         """Return the machines of the control plane, by name."""
-        return sorted(
-            (e for e in self.machines if CONTROL_PLANE_LABEL in labels_of(e)),
-            key=name_of,
-        )
+        machines = self.machines
+        mine = [e for e in machines if CONTROL_PLANE_LABEL in labels_of(e)]
+        return sorted(mine, key=name_of)
 
     def machines_of(self, group: str) -> list[Object]:
         """Return the machines of a group, by name."""
         owner = names.machine_deployment(self.release, group)
-        return sorted(
-            (
-                each
-                for each in self.machines
-                if labels_of(each).get(DEPLOYMENT_LABEL) == owner
-            ),
-            key=name_of,
-        )
+        mine = [
+            each
+            for each in self.machines
+            if labels_of(each).get(DEPLOYMENT_LABEL) == owner
+        ]
+        return sorted(mine, key=name_of)
 
     def infra_machine(self, machine: Object) -> Object | None:
         """Return the OpenStackMachine behind a Machine."""
@@ -205,19 +200,24 @@ def _infrastructure_name(machine: Object) -> str | None:
     return name
 
 
-def name_of(obj: Object) -> str:
+def metadata_of(obj: Object | None) -> Object:
+    """Return the object's metadata, or an empty one."""
+    return (obj or {}).get("metadata") or {}
+
+
+def name_of(obj: Object | None) -> str:
     """Return the object's name."""
-    return str((obj.get("metadata") or {}).get("name", ""))
+    return str(metadata_of(obj).get("name", ""))
 
 
-def labels_of(obj: Object) -> dict[str, str]:
+def labels_of(obj: Object | None) -> dict[str, str]:
     """Return the object's labels."""
-    return (obj.get("metadata") or {}).get("labels") or {}
+    return metadata_of(obj).get("labels") or {}
 
 
-def annotations_of(obj: Object) -> dict[str, str]:
+def annotations_of(obj: Object | None) -> dict[str, str]:
     """Return the object's annotations."""
-    return (obj.get("metadata") or {}).get("annotations") or {}
+    return metadata_of(obj).get("annotations") or {}
 
 
 def spec_of(obj: Object | None) -> Object:
@@ -232,20 +232,17 @@ def status_of(obj: Object | None) -> Object:
 
 def deleting(obj: Object | None) -> bool:
     """Return whether the deletion of the object was asked for."""
-    meta = (obj or {}).get("metadata") or {}
-    return bool(meta.get("deletionTimestamp"))
+    return bool(metadata_of(obj).get("deletionTimestamp"))
 
 
 def deleted_at(obj: Object | None) -> float:
     """Return when the deletion was asked for; 0: it was not."""
-    meta = (obj or {}).get("metadata") or {}
-    return timestamp(meta.get("deletionTimestamp"))
+    return timestamp(metadata_of(obj).get("deletionTimestamp"))
 
 
 def created_at(obj: Object) -> float:
     """Return when the API server made the object, seconds since 1970."""
-    meta = obj.get("metadata") or {}
-    return timestamp(meta.get("creationTimestamp"))
+    return timestamp(metadata_of(obj).get("creationTimestamp"))
 
 
 def timestamp(text: object) -> float:
@@ -261,7 +258,7 @@ def chart_version(cluster: Object | None) -> str:
 
     A label can't have a plus sign: charts write an underscore for it.
     """
-    label = labels_of(cluster or {}).get(_CHART, "")
+    label = labels_of(cluster).get(_CHART, "")
     version = re.search(r"-(\d+\..*)", label)
     return version[1].replace("_", "+") if version else ""
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from oslotest import base
 
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
@@ -343,7 +344,7 @@ class MachineErrorTest(base.BaseTestCase):
         machine = core_objects.machine(shape, "w-1", **changes)
         below = () if infra is None else (infra,)
         seen = view.View(shapes.RELEASE, infra_machines=below)
-        return messages.machine_error(machine, seen)
+        return machine_status.error(machine, seen)
 
     def test_the_servers_failure_before_everything(self) -> None:
         server = provider_objects.server(
@@ -447,7 +448,7 @@ class MachineErrorTest(base.BaseTestCase):
         )
         self.assertEqual(
             f"group: machine w-1: {NO_ROOM} (and 1 more machines)",
-            messages.machines_error(
+            machine_status.first_error(
                 "group", seen.machines_of("default-worker"), seen
             ),
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from oslotest import base
 
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import nodegroup
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
@@ -43,7 +44,7 @@ class AddressesTest(base.BaseTestCase):
 
         self.assertEqual(
             ["192.168.3.5", "203.0.113.7", "192.168.3.8"],
-            nodegroup.addresses(
+            machine_status.addresses(
                 [
                     machine(
                         ("ExternalIP", "203.0.113.5"),

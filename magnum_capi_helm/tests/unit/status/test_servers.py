@@ -8,7 +8,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.status import messages
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import provider_objects
@@ -34,7 +34,7 @@ class ServerTest(base.BaseTestCase):
         """The reason of its machine, in every shape of Cluster API."""
         faults = {} if fault is None else {"i-1": fault}
         return {
-            messages.machine_error(
+            machine_status.error(
                 core_objects.machine(shape, "w-1", **changes),
                 view.View(
                     shapes.RELEASE,
@@ -166,10 +166,10 @@ class DeletionTest(base.BaseTestCase):
 
     def told(
         self, conditions: shapes.Conditions, old: bool
-    ) -> set[messages.Waiting]:
+    ) -> set[machine_status.Waiting]:
         """What is told of a Machine with those conditions."""
         return {
-            messages.remaining_machines(
+            machine_status.remaining(
                 [
                     core_objects.machine(
                         shape,
@@ -199,12 +199,12 @@ class DeletionTest(base.BaseTestCase):
         )
         for message in steps:
             self.assertEqual(
-                {messages.Waiting(count, f"machine w-1: {message}")},
+                {machine_status.Waiting(count, f"machine w-1: {message}")},
                 self.told({"Deleting": ("True", "X", message)}, old=False),
             )
         for message in ("Deletion started", "Deletion completed"):
             self.assertEqual(
-                {messages.Waiting(count)},
+                {machine_status.Waiting(count)},
                 self.told({"Deleting": ("True", "X", message)}, old=False),
             )
 
@@ -230,7 +230,7 @@ class DeletionTest(base.BaseTestCase):
         for name, message, told in rows:
             self.assertEqual(
                 {
-                    messages.Waiting(
+                    machine_status.Waiting(
                         "1 machine still to be deleted: w-1",
                         f"machine w-1: {told}",
                     )
@@ -250,7 +250,7 @@ class DeletionTest(base.BaseTestCase):
         machine = core_objects.machine(
             shapes.V1BETA2, "w-1", new={"Deleting": waiting}, deleting=True
         )
-        told = messages.remaining_machines(
+        told = machine_status.remaining(
             [machine],
             view.View(
                 shapes.RELEASE,
@@ -323,25 +323,23 @@ class DeletionTest(base.BaseTestCase):
             "2 machines still to be deleted: w-1, w-2; machine w-2: pods "
             "shop/db-0 keep it from being drained: their PodDisruptionBudget "
             "allows no eviction; relax it or add replicas",
-            messages.remaining_machines(
-                machines, view.View(shapes.RELEASE)
-            ).text,
+            machine_status.remaining(machines, view.View(shapes.RELEASE)).text,
         )
 
     def test_only_what_is_left_is_compared_with_an_earlier_text(self) -> None:
         one = "1 machine still to be deleted: w-1"
         volumes = "volumes still to be deleted: a"
         rows = [
-            (messages.Waiting(one), one, True),
-            (messages.Waiting(one, "x"), one, True),
-            (messages.Waiting(one), f"{one}; x", True),
-            (messages.Waiting(one, "x"), f"{one}; y; z", True),
-            (messages.Waiting(one), f"{one}0", False),
-            (messages.Waiting(one), f"{one}0; x", False),
-            (messages.Waiting(one, "x"), "deletion waits: x", False),
-            (messages.Waiting(one), "", False),
-            (messages.Waiting(volumes), f"{volumes} and {one}", False),
-            (messages.Waiting(f"{volumes} and {one}"), volumes, False),
+            (machine_status.Waiting(one), one, True),
+            (machine_status.Waiting(one, "x"), one, True),
+            (machine_status.Waiting(one), f"{one}; x", True),
+            (machine_status.Waiting(one, "x"), f"{one}; y; z", True),
+            (machine_status.Waiting(one), f"{one}0", False),
+            (machine_status.Waiting(one), f"{one}0; x", False),
+            (machine_status.Waiting(one, "x"), "deletion waits: x", False),
+            (machine_status.Waiting(one), "", False),
+            (machine_status.Waiting(volumes), f"{volumes} and {one}", False),
+            (machine_status.Waiting(f"{volumes} and {one}"), volumes, False),
         ]
         for waiting, text, expected in rows:
             self.assertEqual(

@@ -11,8 +11,8 @@ sockets with its parent.
 from __future__ import annotations
 
 from collections.abc import Callable
-import dataclasses
 import os
+import random
 import socket
 import threading
 import time
@@ -50,9 +50,6 @@ _HEALTH_AGAIN = 300.0
 #: Seconds for which health polls share a read: with a thousand clusters,
 #: Magnum needs half a minute to poll all.
 _HEALTH_AGE = 20.0
-#: Creates that are planned at a time, and seconds that one waits for it.
-_PLANNERS = 3
-_PATIENCE = 30.0
 #: Seconds for which the verdict on an unchanged operation is reused. A
 #: handler whose conductor died may have written a row without a change on the
 #: management cluster.
@@ -65,136 +62,123 @@ _RENEWAL = 3600.0
 _JUDGES = 16
 
 Scope: TypeAlias = location.Scope
-_Ages: TypeAlias = schedules.AgeTracker
-_Downtime: TypeAlias = maintenance.Downtime
 Snapshots: TypeAlias = shared_reads.SharedReads[reads.ReleaseObjects]
+#: Faults that Nova recorded for servers in ERROR, with the time of the
+#: request (monotonic seconds), by id and state of the server.
+Faults: TypeAlias = dict[tuple[str, str], tuple[float, view.Fault]]
 
 
-@dataclasses.dataclass
-class FaultCache:
-    """Faults that Nova returned, by release and by server and state.
-
-    :param clock: monotonic seconds
-    :param faults: replaced by release as a whole, so readers need no lock
-    """
-
-    clock: Callable[[], float] = time.monotonic
-    faults: dict[Scope, dict[tuple[str, str], tuple[float, view.Fault]]] = (
-        dataclasses.field(default_factory=dict)
-    )
-
-    def forget(self, scope: Scope) -> None:
-        """Drop the faults of a release that is gone."""
-        self.faults.pop(scope, None)
-
-
-@dataclasses.dataclass(frozen=True)
 class Runtime:
     """Clients and caches of one management cluster.
 
-    :param turns: limits helm processes; one for all management clusters
-    :param management_cluster: its settings; a single one has no name
-    :param helm_deadline: seconds that a pending revision of a conductor may
-        be at work
-    :param foreign_deadline: the same for revisions of 1.4.0 and of operators
-        at a shell
+    Nothing here is authoritative: another process starts without any of it.
+
+    :param settings: its settings; a single management cluster has no name
+    :param helm_turns: limits helm processes; one for all management clusters
+    :param holder: names this process in Leases
+    :param clock: monotonic seconds
+    :param spread: a number from 0 to 1
     """
 
-    management: client.Client
-    helm: helm_client.Helm
-    charts: charts.Store
-    leases: lease.Leases
-    snapshots: Snapshots
-    health_snapshots: Snapshots
-    turns: turns.Turns = dataclasses.field(
-        default_factory=lambda: turns.Turns(conf.helm_processes())
-    )
-    management_cluster: config.ManagementCluster = config.UNNAMED
-    maintenance: maintenance.Maintenance = dataclasses.field(init=False)
-    downtime: _Downtime = dataclasses.field(default_factory=_Downtime)
+    #: Seconds for which a failure stays visible though its cause is gone.
+    failure_display = 30.0
+    #: Seconds that a call waits for a Lease, if its caller waits for it.
+    lease_wait = 15.0
+    #: Seconds that a command waits for a Lease: a command that was killed half
+    #: way holds it for half a minute.
+    command_lease_wait = 90.0
 
-    # Deadlines, in seconds
-
-    helm_deadline: float = 330.0
-    foreign_deadline: float = 330.0
-    #: A failure stays visible for so long, though its cause is gone.
-    failure_display: float = 30.0
-    #: A call whose caller waits, waits so long for a Lease.
-    lease_wait: float = 15.0
-    #: A command, whose operator has time, waits longer: a command that was
-    #: killed half way holds the Lease for half a minute.
-    command_lease_wait: float = 90.0
-
-    # What polls found
-
-    status_cache: schedules.PollCache[bool] = dataclasses.field(
-        default_factory=lambda: schedules.PollCache(_STATUS_REUSED)
-    )
-    health_cache: schedules.PollCache[health.Health] = dataclasses.field(
-        default_factory=lambda: schedules.PollCache(_HEALTH_REUSED)
-    )
-    refusal_cache: schedules.PollCache[str] = dataclasses.field(
-        default_factory=lambda: schedules.PollCache(_STATUS_REUSED)
-    )
-    #: Faults that Nova recorded for servers in ERROR.
-    server_faults: FaultCache = dataclasses.field(default_factory=FaultCache)
-    #: Revisions that a helm of this process began and did not end, and the
-    #: fingerprint of their values.
-    interrupted_revisions: dict[Scope, tuple[int, str]] = dataclasses.field(
-        default_factory=dict
-    )
-    #: Reasons why the desired state of a release is not applied: it would
-    #: replace machines without a request.
-    withheld: dict[Scope, str] = dataclasses.field(default_factory=dict)
-    #: What requests have compared with the deployed release, and when
-    #: (monotonic seconds).
-    compared: dict[Scope, tuple[float, tuple[object, ...] | None]] = (
-        dataclasses.field(default_factory=dict)
-    )
-
-    # Timers
-
-    backoff: schedules.Backoff = dataclasses.field(
-        default_factory=schedules.Backoff
-    )
-    credential_checks: schedules.Schedule = dataclasses.field(
-        default_factory=schedules.Schedule
-    )
-    pending_revisions: _Ages = dataclasses.field(default_factory=_Ages)
-    behind: _Ages = dataclasses.field(default_factory=_Ages)
-    #: Results of requests that were refused or took too long.
-    failures: _Ages = dataclasses.field(default_factory=_Ages)
-    leftovers: _Ages = dataclasses.field(default_factory=_Ages)
-    #: Progress of deletions, and reasons why Cluster API can't log in.
-    stuck: _Ages = dataclasses.field(default_factory=_Ages)
-
-    # Limits and jobs
-
-    #: Magnum starts a poll for each cluster at the same time.
-    verdict_slots: threading.Semaphore = dataclasses.field(
-        default_factory=lambda: threading.Semaphore(_JUDGES)
-    )
-    create_slots: schedules.BoundedSlots = dataclasses.field(
-        default_factory=lambda: schedules.BoundedSlots(_PLANNERS, _PATIENCE)
-    )
-    #: Held by the cluster whose certificates this process renews.
-    renewal_lock: schedules.ExpiringLock = dataclasses.field(
-        default_factory=lambda: schedules.ExpiringLock(_RENEWAL)
-    )
-    #: Deliveries of kubeconfigs.
-    deliveries: schedules.BackgroundJobs = dataclasses.field(
-        default_factory=schedules.BackgroundJobs
-    )
-
-    def __post_init__(self) -> None:
-        state = maintenance.Maintenance(
-            self.management, self.management_cluster.name
-        )
-        object.__setattr__(self, "maintenance", state)
+    def __init__(
+        self,
+        settings: config.ManagementCluster,
+        management: client.Client,
+        helm: helm_client.Helm,
+        chart_store: charts.Store,
+        helm_turns: turns.Turns,
+        holder: str,
+        clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[], float] = random.random,
+    ) -> None:
+        self.management_cluster = settings
+        self.management = management
+        self.helm = helm
+        self.charts = chart_store
+        self.turns = helm_turns
+        self.clock = clock
+        self.leases = lease.Leases(management, holder, clock)
         self.leases.wanted = self.invalidate
-        self.leases.allowed = state.check
         self.leases.lacking = lambda scope: helm_records.check_release_exists(
-            self.management, scope
+            management, scope
+        )
+        self.maintenance = maintenance.Maintenance(
+            management, settings.name, clock
+        )
+        self.leases.allowed = self.maintenance.check
+        self.downtime = maintenance.Downtime(steady=clock)
+        self.snapshots = self._shared_reads(whole=True, again=_STATUS_AGAIN)
+        self.health_snapshots = self._shared_reads(
+            whole=False, again=_HEALTH_AGAIN, max_age=_HEALTH_AGE
+        )
+        #: Polls that judge now: Magnum starts one for each cluster at once.
+        self.verdict_slots = threading.Semaphore(_JUDGES)
+
+        self._add_timers(spread)
+        self._add_results_of_polls(spread)
+        self._add_results_of_operations()
+
+    def _add_results_of_polls(self, spread: Callable[[], float]) -> None:
+        clock = self.clock
+        self.status_cache = schedules.PollCache[bool](
+            _STATUS_REUSED, clock, spread
+        )
+        self.health_cache = schedules.PollCache[health.Health](
+            _HEALTH_REUSED, clock, spread
+        )
+        self.refusal_cache = schedules.PollCache[str](
+            _STATUS_REUSED, clock, spread
+        )
+        self.server_faults: dict[Scope, Faults] = {}
+
+    def _add_results_of_operations(self) -> None:
+        #: Revisions that a helm of this process began and did not end, and
+        #: the fingerprint of their values.
+        self.interrupted_revisions: dict[Scope, tuple[int, str]] = {}
+        #: Reasons why the desired state of a release is not applied: it would
+        #: replace machines without a request.
+        self.withheld: dict[Scope, str] = {}
+        #: Objects that requests have compared with the deployed release, and
+        #: when (monotonic seconds).
+        self.compared: dict[
+            Scope, tuple[float, tuple[object, ...] | None]
+        ] = {}
+
+    def _add_timers(self, spread: Callable[[], float]) -> None:
+        clock, helm_timeout = (
+            self.clock,
+            float(conf.CONF.capi_helm.helm_timeout),
+        )
+        #: Seconds that a pending revision of a conductor may be at work, and
+        #: one of 1.4.0 or of an operator at a shell.
+        self.helm_deadline = helm_timeout + _MARGIN
+        self.foreign_deadline = max(helm_timeout, _HELM_DEFAULT) + _MARGIN
+        self.backoff = schedules.Backoff(clock)
+        self.credential_checks = schedules.Schedule(clock, spread)
+        self.pending_revisions = schedules.AgeTracker(clock)
+        self.behind = schedules.AgeTracker(clock)
+        #: Results of requests that were refused or took too long.
+        self.failures = schedules.AgeTracker(clock)
+        self.leftovers = schedules.AgeTracker(clock)
+        #: Progress of deletions, and reasons why Cluster API can't log in.
+        self.stuck = schedules.AgeTracker(clock)
+        #: Held by the cluster whose certificates this process renews.
+        self.renewal_lock = schedules.ExpiringLock(_RENEWAL, clock)
+        #: Deliveries of kubeconfigs.
+        self.deliveries = schedules.BackgroundJobs(clock, spread)
+
+    def _shared_reads(self, *, whole: bool, **ages: float) -> Snapshots:
+        reader = reads.Reader(self.management, whole=whole)
+        return shared_reads.SharedReads(
+            self.downtime.recorded(reader.read), self.clock, **ages
         )
 
     def forget(self, scope: Scope) -> None:
@@ -202,10 +186,10 @@ class Runtime:
         self.interrupted_revisions.pop(scope, None)
         self.withheld.pop(scope, None)
         self.compared.pop(scope, None)
+        self.server_faults.pop(scope, None)
         self.snapshots.forget(scope)
         self.health_snapshots.forget(scope)
         self.deliveries.forget(scope)
-        self.server_faults.forget(scope)
         self.invalidate(scope)
 
     def invalidate(self, scope: Scope) -> None:
@@ -393,40 +377,28 @@ def build(
     """
     options = conf.CONF.capi_helm
     settings = settings or settings_of("")
-    management = management or _client(settings)
+    meter = _shared_meter()
     helm = helm_client.Helm(
-        settings.kubeconfig, options.helm_timeout, _shared_meter().helm
+        settings.kubeconfig, options.helm_timeout, meter.helm
     )
-    holder = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}"
-    downtime = maintenance.Downtime()
-    status = shared_reads.SharedReads(
-        downtime.recorded(reads.Reader(management, whole=True).read),
-        again=_STATUS_AGAIN,
-    )
-    healths = shared_reads.SharedReads(
-        downtime.recorded(reads.Reader(management, whole=False).read),
-        max_age=_HEALTH_AGE,
-        again=_HEALTH_AGAIN,
-    )
-    _shared_meter().reads(settings.name, status=status, health=healths)
     runtime = Runtime(
-        management=management,
-        helm=helm,
-        charts=charts.Store(
+        settings,
+        management or _client(settings),
+        helm,
+        charts.Store(
             options.chart_store,
             helm,
             temporary=not conf.chart_store_is_set(),
         ),
-        leases=lease.Leases(management, holder),
-        snapshots=status,
-        health_snapshots=healths,
-        downtime=downtime,
-        helm_deadline=options.helm_timeout + _MARGIN,
-        foreign_deadline=max(options.helm_timeout, _HELM_DEFAULT) + _MARGIN,
-        turns=_shared_turns(),
-        management_cluster=settings,
+        _shared_turns(),
+        f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}",
     )
-    _shared_meter().gauge(
+    meter.reads(
+        settings.name,
+        status=runtime.snapshots,
+        health=runtime.health_snapshots,
+    )
+    meter.gauge(
         metrics.DELIVERIES_PENDING,
         (settings.name,),
         runtime.deliveries.pending,

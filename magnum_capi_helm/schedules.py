@@ -7,8 +7,7 @@ All of it is in the memory of one process and measured by its own clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-import contextlib
+from collections.abc import Callable, Hashable
 import dataclasses
 import math
 import random
@@ -133,32 +132,6 @@ class ExpiringLock:
         with self._lock:
             if self._holder == scope:
                 self._holder = None
-
-
-class BoundedSlots:
-    """Lets a few threads compute at a time.
-
-    Python runs one thread at a time: fifty that compute leave next to no time
-    to a thread that answers a user. A thread that waited long enough goes on
-    without a slot, since the others may be waiting for a server.
-
-    :param slots: threads at a time
-    :param patience: seconds that a thread waits for a slot
-    """
-
-    def __init__(self, slots: int, patience: float) -> None:
-        self._free = threading.Semaphore(slots)
-        self._patience = patience
-
-    @contextlib.contextmanager
-    def slot(self) -> Iterator[None]:
-        """Wait for a slot and keep it in the block."""
-        acquired = self._free.acquire(timeout=self._patience)
-        try:
-            yield
-        finally:
-            if acquired:
-                self._free.release()
 
 
 class PollCache(Generic[T]):

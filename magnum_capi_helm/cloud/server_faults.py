@@ -35,7 +35,6 @@ _LATE = "it takes too long to answer"
 
 #: Id and state of a server.
 _Key: TypeAlias = tuple[str, str]
-_Faults: TypeAlias = dict[_Key, tuple[float, view.Fault]]
 
 
 def ask(
@@ -51,10 +50,10 @@ def ask(
     """
     cache = rt.server_faults
     keys = [key for each in servers if (key := _key(each))]
-    if not keys and scope not in cache.faults:
+    if not keys and scope not in cache:
         return
-    now = cache.clock()
-    before = cache.faults.get(scope, {})
+    now = rt.clock()
+    before = cache.get(scope, {})
     faults = {key: before[key] for key in keys if key in before}
     due = [
         key for key in keys if key not in faults or _is_due(faults[key], now)
@@ -62,16 +61,16 @@ def ask(
     if due:
         faults |= _read(rt, scope, due)
     if faults:
-        cache.faults[scope] = faults
+        cache[scope] = faults
     else:
-        cache.forget(scope)
+        cache.pop(scope, None)
 
 
 def added(
     rt: runtime.Runtime, scope: location.Scope, seen: view.View
 ) -> view.View:
     """Return the view with the faults in the cache. No request is sent."""
-    cached = rt.server_faults.faults.get(scope, {})
+    cached = rt.server_faults.get(scope, {})
     keys = [key for each in seen.servers if (key := _key(each)) in cached]
     faults = {key[0]: cached[key][1] for key in keys if key}
     return dataclasses.replace(seen, faults=faults)
@@ -79,14 +78,14 @@ def added(
 
 def _read(
     rt: runtime.Runtime, scope: location.Scope, keys: Iterable[_Key]
-) -> _Faults:
+) -> runtime.Faults:
     """Ask Nova until the deadline; keep the reason if it does not answer.
 
     :returns: the faults, and when Nova was asked (monotonic seconds)
     """
-    clock = rt.server_faults.clock
+    clock = rt.clock
     end = clock() + _DEADLINE
-    faults: _Faults = {}
+    faults: runtime.Faults = {}
     nova, unread = _nova(rt.management, scope)
     for key in keys:
         fault = view.Fault(unread=unread)

@@ -83,13 +83,18 @@ class Maintenance:
     ended.
 
     :param name: name of the management cluster, if there are several
+    :param clock: monotonic seconds
     """
 
-    def __init__(self, management: client.Client, name: str = "") -> None:
+    def __init__(
+        self,
+        management: client.Client,
+        name: str = "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._management = management
         self._title = f"the management cluster {name}".rstrip()
-        #: Monotonic seconds.
-        self.clock: Callable[[], float] = time.monotonic
+        self._clock = clock
         self._state = State()
         self._until = -math.inf
 
@@ -98,7 +103,7 @@ class Maintenance:
 
         :raises ManagementError: it could not be read
         """
-        until = self.clock() + AGE
+        until = self._clock() + AGE
         namespace = self._management.get(kinds.NAMESPACE, "", NAME)
         self._state, self._until = parsed(namespace), until
         return self._state
@@ -108,7 +113,7 @@ class Maintenance:
 
         :raises ManagementError: it can't be read, and was not frozen before
         """
-        if self.clock() < self._until:
+        if self._clock() < self._until:
             return self._state
         try:
             return self.read()

@@ -82,8 +82,7 @@ def create(operation: operations.Operation) -> None:
     """
     rt, done = operation.runtime, False
     with timing.measured() as measured:
-        with rt.create_slots.slot():
-            plan = _plan(operation)
+        plan = _plan(operation)
         cluster_placement.ensure_namespace(
             rt, operation.namespace, plan.namespace
         )

@@ -14,8 +14,6 @@ from magnum_capi_helm.helm import charts
 from magnum_capi_helm.helm import client as helm_client
 from magnum_capi_helm.helm import turns
 from magnum_capi_helm.kubernetes import client
-from magnum_capi_helm.kubernetes import lease
-from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.tests.fakes import api_server
@@ -79,46 +77,33 @@ class Plane:
         """
         management = cast("client.Client", self.management)
         runs = cast("helm_client.Helm", self.helm)
-        downtime = maintenance.Downtime(steady=self.clock)
-        if self.watched:
-            downtime.watched_seconds(self.clock() - self.watched)
         made = runtime.Runtime(
-            management=management,
-            helm=runs,
-            charts=charts.Store(self._directory, self.helm),
-            leases=lease.Leases(management, holder, self.clock),
-            snapshots=_snapshots(management, downtime, whole=True),
-            health_snapshots=_snapshots(management, downtime, whole=False),
-            backoff=schedules.Backoff(self.clock),
-            pending_revisions=schedules.AgeTracker(self.clock),
-            behind=schedules.AgeTracker(self.clock),
-            failures=schedules.AgeTracker(self.clock),
-            failure_display=0.0,
-            credential_checks=schedules.Schedule(self.clock, lambda: 1.0),
-            lease_wait=0.0,
-            command_lease_wait=0.0,
-            leftovers=schedules.AgeTracker(self.clock),
-            stuck=schedules.AgeTracker(self.clock),
-            refusal_cache=schedules.PollCache(300.0, self.clock, lambda: 0.5),
-            renewal_lock=schedules.ExpiringLock(3600.0, self.clock),
-            status_cache=schedules.PollCache(60.0, self.clock, lambda: 0.5),
-            health_cache=schedules.PollCache(900.0, self.clock, lambda: 0.5),
-            server_faults=runtime.FaultCache(self.clock),
-            turns=self.turns,
-            management_cluster=self.home,
-            downtime=downtime,
-            deliveries=schedules.BackgroundJobs(
-                self.clock, lambda: 0.0, lambda work: work(), self.clock.wall
-            ),
+            self.home,
+            management,
+            runs,
+            charts.Store(self._directory, self.helm),
+            self.turns,
+            holder,
+            self.clock,
+            lambda: 0.5,
         )
-        made.maintenance.clock = self.clock
+        if self.watched:
+            made.downtime.watched_seconds(self.clock() - self.watched)
+        made.snapshots = _snapshots(made, whole=True)
+        made.health_snapshots = _snapshots(made, whole=False)
+        made.failure_display = 0.0
+        made.lease_wait = made.command_lease_wait = 0.0
+        made.status_cache = schedules.PollCache(60.0, self.clock, lambda: 0.5)
+        made.credential_checks = schedules.Schedule(self.clock, lambda: 1.0)
+        made.deliveries = schedules.BackgroundJobs(
+            self.clock, lambda: 0.0, lambda work: work(), self.clock.wall
+        )
         return made
 
 
-def _snapshots(
-    management: client.Client, downtime: maintenance.Downtime, *, whole: bool
-) -> runtime.Snapshots:
+def _snapshots(made: runtime.Runtime, *, whole: bool) -> runtime.Snapshots:
     """Return reads that are not shared with later polls."""
-    reader = reads.Reader(management, whole=whole)
-    read = downtime.recorded(reader.read)
+    read = made.downtime.recorded(
+        reads.Reader(made.management, whole=whole).read
+    )
     return shared_reads.SharedReads(read, max_age=0, again=0, gathering=0)

@@ -69,9 +69,8 @@ class AnchorTest(base.BaseTestCase):
         self.now = 100.0
         self.management = management.FakeManagement(api_server.ApiServer())
         self.maintenance = maintenance.Maintenance(
-            cast("client.Client", self.management), "east"
+            cast("client.Client", self.management), "east", lambda: self.now
         )
-        self.maintenance.clock = lambda: self.now
 
     def test_what_was_read_serves_for_five_seconds(self) -> None:
         for ahead, reads in ((0.0, 1), (4.9, 1), (5.0, 2), (9.9, 2)):

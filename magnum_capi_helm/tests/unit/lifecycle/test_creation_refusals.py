@@ -8,7 +8,6 @@ from typing import Any
 
 from magnum.common import exception
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import connection
@@ -83,17 +82,8 @@ class RefusedCreateTest(base.FlowTestCase):
             lambda: connection.Connection(missing, (1.0, 1.0))
         )
         made = self.plane.runtime()
-        base.install(
-            self,
-            runtime.Runtime(
-                management=real,
-                helm=made.helm,
-                charts=made.charts,
-                leases=made.leases,
-                snapshots=made.snapshots,
-                health_snapshots=made.health_snapshots,
-            ),
-        )
+        made.management = real
+        base.install(self, made)
         self.refused("no kubeconfig", "[capi_helm] kubeconfig_file")
 
     def test_an_unreachable_management_cluster(self) -> None:

@@ -46,7 +46,7 @@ class CostTest(delivering.DeliveryCase):
         slow = schedules.BackgroundJobs(
             self.plane.clock, lambda: 0.0, begun.append
         )
-        object.__setattr__(rt, "deliveries", slow)
+        rt.deliveries = slow
         base.install(self, rt)
         self.health_poll()
         self.assertEqual([], self.receiver.received)

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from magnum_capi_helm import runtime
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -16,7 +14,7 @@ class FailuresToldTest(base.FlowTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.complete()
-        runtime.use(dataclasses.replace(runtime.get(), failure_display=30.0))
+        runtime.get().failure_display = 30.0
         self.refuse("node_count is at most 1, not 2")
 
     def refuse(self, why: str) -> None:

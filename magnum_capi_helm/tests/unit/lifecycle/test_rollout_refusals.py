@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import fixtures
 
 from magnum_capi_helm import runtime
@@ -81,7 +79,8 @@ class RefusedTest(rolling.RolloutTestCase):
     def test_a_command_that_was_killed_is_waited_for(self) -> None:
         """Its Lease lives half a minute longer than it."""
         self.take_lease("killed")
-        rt = dataclasses.replace(runtime.get(), command_lease_wait=60.0)
+        rt = runtime.get()
+        rt.command_lease_wait = 60.0
         pauses: list[float] = []
 
         def sleep(seconds: float) -> None:

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import fixtures
 
 from magnum_capi_helm import runtime
@@ -41,7 +39,8 @@ class SameCountTest(base.FlowTestCase):
 
     def test_a_poll_that_has_the_lease_is_waited_for(self) -> None:
         """To the next poll the same count is nothing to apply."""
-        rt = dataclasses.replace(runtime.get(), lease_wait=60.0)
+        rt = runtime.get()
+        rt.lease_wait = 60.0
         lease = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
         held = {"holderIdentity": "other", "renewTime": "now"}
         self.server.patch(*lease, {"spec": held})

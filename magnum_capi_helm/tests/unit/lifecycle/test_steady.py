@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import dataclasses
 from typing import Any
 from unittest import mock
 
@@ -183,7 +182,8 @@ class FreshTest(base.FlowTestCase):
         shared: runtime.Snapshots = shared_reads.SharedReads(
             observer.read, self.plane.clock, max_age=3600.0
         )
-        self.second = dataclasses.replace(made, snapshots=shared)
+        made.snapshots = shared
+        self.second = made
 
     def poll_there(self) -> None:
         """One poll by the second conductor."""

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, cast
 
 from magnum_capi_helm import runtime
@@ -31,9 +30,8 @@ class UnfinishedTest(base.FlowTestCase):
         """One whose helms may take so long."""
         conf.CONF.set_override("helm_timeout", seconds, "capi_helm")
         built = runtime.build(cast("client.Client", self.management))
-        return dataclasses.replace(
-            built, pending_revisions=schedules.AgeTracker(self.plane.clock)
-        )
+        built.pending_revisions = schedules.AgeTracker(self.plane.clock)
+        return built
 
     def begun(
         self,

@@ -80,7 +80,7 @@ class Label(Generic[T]):
         return "; ".join(filter(None, (self.allowed, self.details)))
 
     def parse(self, value: str, name: str | None = None) -> T:
-        """``value`` in this label's type.
+        """Return a text as a value of this label's type.
 
         :raises LabelError: naming the label, the value and what is allowed
         """
@@ -97,7 +97,7 @@ class Label(Generic[T]):
         return parsed
 
     def text(self, value: T) -> str:
-        """``value`` as a user would write it."""
+        """Return a value as a user would write it."""
         if isinstance(self.type, types.ConfigType) and value is not None:
             return str(self.type.format_defaults(value)[0])
         return str(value)
@@ -113,63 +113,63 @@ class Switch(Label[bool]):
     allowed: str = "true or false"
 
 
+@dataclasses.dataclass(frozen=True)
 class Values:
     """The parsed labels of a cluster or group: ``values[LABEL]`` is typed.
 
     :param values: by name; what is missing has the label's default
-    :param given: name of a label -> (name it was given under, text); without
-        those that only the operator's options set
-    :param lasting: names of labels that can't be changed any more
+    :param settings: name of a label -> (name it was given under, text);
+        without those that only the operator's options set
+    :param fixed: names of labels that can't be changed any more
     """
 
-    def __init__(
-        self,
-        values: Mapping[str, Any],
-        given: Mapping[str, tuple[str, str]] | None = None,
-        lasting: Collection[str] = (),
-    ) -> None:
-        self._values = dict(values)
-        self._given = dict(given or {})
-        self._lasting = frozenset(lasting)
+    values: Mapping[str, Any] = dataclasses.field(hash=False)
+    settings: Mapping[str, tuple[str, str]] = dataclasses.field(
+        default_factory=dict, compare=False, repr=False
+    )
+    fixed: frozenset[str] = dataclasses.field(
+        default=frozenset(), compare=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", dict(self.values))
 
     def __getitem__(self, label: Label[T]) -> T:
-        value: T = self._values.get(label.name, label.default)
+        value: T = self.values.get(label.name, label.default)
         return value
 
     def given(self, label: Label[Any]) -> tuple[str, str] | None:
-        """Name and text under which a user gave the label, if so."""
-        return self._given.get(label.name)
+        """Return the name and text under which a user gave the label."""
+        return self.settings.get(label.name)
 
-    def lasting(self, names: Collection[str]) -> Values:
+    def lasting(self, names: Iterable[str]) -> Values:
         """Return the values with labels that can't be changed any more."""
-        return Values(self._values, self._given, names)
+        return dataclasses.replace(self, fixed=frozenset(names))
 
     def lasts(self, label: Label[Any]) -> bool:
         """Return whether the label can't be changed any more."""
-        return label.name in self._lasting
+        return label.name in self.fixed
 
     def settled(self) -> Values:
         """Return the values without the settings that users gave."""
-        return Values(self._values)
+        return Values(self.values)
 
     def beneath(self, stronger: Values) -> Values:
-        """These values where ``stronger`` has none."""
+        """Return the stronger values, and these where it has none."""
         return Values(
-            {**self._values, **stronger._values},
-            {**self._given, **stronger._given},
-            self._lasting - stronger._given.keys() | stronger._lasting,
+            {**self.values, **stronger.values},
+            {**self.settings, **stronger.settings},
+            self.fixed - stronger.settings.keys() | stronger.fixed,
         )
 
     def over(self, weaker: Values) -> Values:
-        """These values, as nobody's, and the others of ``weaker``."""
+        """Return these values, which no user gave, over the weaker ones."""
         settings = {
             name: setting
-            for name, setting in weaker._given.items()
-            if name not in self._values
+            for name, setting in weaker.settings.items()
+            if name not in self.values
         }
-        return Values(
-            {**weaker._values, **self._values}, settings, weaker._lasting
-        )
+        return Values({**weaker.values, **self.values}, settings, weaker.fixed)
 
     def refused(
         self, label: Label[Any], allowed: str, details: str = ""
@@ -185,15 +185,6 @@ class Values:
         )
         return errors.LabelError(name, text, allowed, details)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Values) and self._values == other._values
-
-    def __hash__(self) -> int:
-        return hash(tuple(sorted(map(repr, self._values.items()))))
-
-    def __repr__(self) -> str:
-        return f"Values({self._values!r})"
-
 
 @dataclasses.dataclass(frozen=True)
 class Sources:
@@ -205,11 +196,8 @@ class Sources:
 
     def for_scope(self, scope: Scope) -> tuple[Mapping[str, str], ...]:
         """Return the sources of labels of a scope, the strongest first."""
-        if scope is Scope.TEMPLATE:
-            return (self.template,)
-        if scope is Scope.CLUSTER:
-            return (self.cluster, self.template)
-        return (self.nodegroup, self.cluster, self.template)
+        places = (self.template, self.cluster, self.nodegroup)
+        return places[list(Scope).index(scope) :: -1]
 
 
 def resolve(
@@ -280,31 +268,24 @@ def check_chart(
             )
 
 
-@dataclasses.dataclass(frozen=True)
-class Unknown:
-    """A label that no driver knows, and the known one most like it."""
-
-    name: str
-    nearest: str | None
-
-    def __str__(self) -> str:
-        hint = f" (did you mean {self.nearest}?)" if self.nearest else ""
-        return f"label {errors.shown(self.name)} is not known{hint}"
-
-
 def find_unknown(
     declared: Iterable[Label[Any]],
     ignored: Collection[str],
     given: Iterable[str],
-) -> tuple[Unknown, ...]:
-    """Return the labels that no driver knows.
+) -> dict[str, str]:
+    """Describe labels that no driver knows, with the known one most like it.
 
     :param ignored: labels of other drivers that are accepted all the same
     :param given: names of labels that users gave
+    :returns: by name of the label
     """
     names = _by_name(declared)
-    strange = sorted(set(given) - names.keys() - set(ignored))
-    return tuple(Unknown(name, _nearest(name, names)) for name in strange)
+    texts = {}
+    for name in sorted(set(given) - names.keys() - set(ignored)):
+        nearest = difflib.get_close_matches(name, sorted(names), n=1)
+        hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+        texts[name] = f"label {errors.shown(name)} is not known{hint}"
+    return texts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -344,7 +325,7 @@ def _is(value: str, wanted: str | bool) -> bool:
 def find_missed(
     ignored: Mapping[str, Ignored], given: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return what is said of labels that ask for what the cluster lacks.
+    """Describe labels that ask for something that the cluster lacks.
 
     :param ignored: labels of other drivers, by name
     :param given: labels that users gave, with their values
@@ -409,8 +390,3 @@ def _by_name(
         for label in declared
         for name in (label.name, *label.aliases)
     }
-
-
-def _nearest(name: str, names: Iterable[str]) -> str | None:
-    matches = difflib.get_close_matches(name, sorted(names), n=1)
-    return matches[0] if matches else None

@@ -148,9 +148,8 @@ def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
 
 def _without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
     """Return what is said of labels that this driver does not read."""
-    unknown = labels.find_unknown(features.LABELS, ignored.LABELS, user_labels)
     return {
-        **{each.name: str(each) for each in unknown},
+        **labels.find_unknown(features.LABELS, ignored.LABELS, user_labels),
         **labels.find_missed(ignored.LABELS, user_labels),
     }
 

@@ -111,10 +111,7 @@ class LabelsTest(base.BaseTestCase):
         )
         self.assertEqual(
             sorted(strange),
-            [
-                each.name
-                for each in labels.find_unknown(features.LABELS, (), strange)
-            ],
+            list(labels.find_unknown(features.LABELS, (), strange)),
         )
 
 

@@ -19,12 +19,12 @@ class WithoutEffectTest(base.BaseTestCase):
             ("sise", "theirs", "a\nb", "y" * 200),
         )
         self.assertEqual(
-            [
-                "label 'a\\nb' is not known",
-                "label 'sise' is not known (did you mean size?)",
-                f"label '{'y' * 95}...' is not known",
-            ],
-            [str(each) for each in found],
+            {
+                "a\nb": "label 'a\\nb' is not known",
+                "sise": "label 'sise' is not known (did you mean size?)",
+                "y" * 200: f"label '{'y' * 95}...' is not known",
+            },
+            found,
         )
 
     def test_a_label_of_another_driver_that_the_cluster_misses(self) -> None:

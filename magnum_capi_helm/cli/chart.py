@@ -28,7 +28,7 @@ def add_version(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "version",
         nargs="?",
-        type=label_types.Version(),
+        type=label_types.VERSION,
         help="chart version (default: the configured one)",
     )
 

@@ -59,7 +59,7 @@ class Apply(batch.Batch):
         parser.add_argument(
             "--chart-version",
             metavar="V",
-            type=label_types.Version(),
+            type=label_types.VERSION,
             default="",
             help="go to that version of the chart",
         )

@@ -130,7 +130,7 @@ class Diff(base.Lister):
         parser.add_argument(
             "--chart-version",
             metavar="V",
-            type=label_types.Version(),
+            type=label_types.VERSION,
             help="compare with that version of the chart",
         )
         parser.add_argument(

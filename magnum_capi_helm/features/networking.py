@@ -182,7 +182,7 @@ def _check_ranges(cluster: cluster_spec.Cluster) -> None:
 
 DOMAIN = labels.Label(
     name="dns_cluster_domain",
-    type=label_types.Domain(),
+    type=label_types.DOMAIN,
     default="cluster.local",
     allowed="a DNS domain in lower case",
     details="an example is cluster.local",

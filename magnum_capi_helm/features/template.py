@@ -14,7 +14,7 @@ from magnum_capi_helm.model import labels
 
 VERSION = labels.Label(
     name="capi_helm_chart_version",
-    type=label_types.Version(),
+    type=label_types.VERSION,
     default="",
     allowed="a chart version",
     details="an example is 0.27.0",

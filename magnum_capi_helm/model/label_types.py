@@ -26,11 +26,12 @@ class TextType(types.ConfigType):
     kind = ""
     separator = ","
 
-    def __init__(self) -> None:
-        super().__init__(type_name=self.kind)
+    def __init__(self, kind: str = "") -> None:
+        super().__init__(type_name=kind or self.kind)
 
     def __repr__(self) -> str:
-        return type(self).__name__
+        # argparse names the type in the error by it.
+        return str(self.type_name)
 
     def _formatter(self, value: Any) -> str:
         if isinstance(value, tuple):
@@ -98,19 +99,25 @@ class Share(types.Float):
         return super().__call__(value)
 
 
-class Version(TextType):
-    """A semantic version, or nothing."""
+class Form(TextType):
+    """Text of one form.
 
-    kind = "version"
+    :param kind: name of the form, for the sample configuration
+    :param form: a regular expression that matches the whole text
+    """
 
-    _FORM = re.compile(
-        r"v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]{1,99})?", re.ASCII
-    )
+    def __init__(self, kind: str, form: str) -> None:
+        super().__init__(kind)
+        self._form = re.compile(form, re.ASCII)
 
     def __call__(self, value: str) -> str:
-        if value and not self._FORM.fullmatch(value):
-            raise ValueError(f"{value!r} is not a version")
+        if not self._form.fullmatch(value):
+            raise ValueError(f"{value!r} is not a {self.type_name}")
         return value
+
+
+#: A semantic version, or nothing.
+VERSION = Form("version", r"(v?\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]{1,99})?)?")
 
 
 class Duration(TextType):
@@ -147,16 +154,13 @@ class CountOrPercentage(TextType):
 
     kind = "count or percentage"
 
-    _COUNT = re.compile(r"[1-9][0-9]{0,5}")
-    _PERCENTAGE = re.compile(r"(?:[1-9][0-9]?|100)%")
+    _FORM = re.compile(r"[1-9][0-9]{0,5}|([1-9][0-9]?|100)%")
 
     def __call__(self, value: str | int) -> str | int:
         text = str(value).strip()
-        if self._COUNT.fullmatch(text):
-            return int(text)
-        if self._PERCENTAGE.fullmatch(text):
-            return text
-        raise ValueError(f"{value!r} is neither a count nor a percentage")
+        if not self._FORM.fullmatch(text):
+            raise ValueError(f"{value!r} is neither a count nor a percentage")
+        return text if text.endswith("%") else int(text)
 
 
 #: One argument: its name without dashes, and its value.
@@ -202,7 +206,8 @@ _HTTP2 = frozenset(
     }
 )
 
-_DNS_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_LABEL_FORM = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_DNS_LABEL = re.compile(_LABEL_FORM)
 _ADMISSION_PLUGIN = re.compile(r"[A-Z][A-Za-z0-9]{0,79}")
 
 
@@ -245,8 +250,7 @@ class Listed(TextType):
     """
 
     def __init__(self, kind: str, fits: Callable[[str], object]) -> None:
-        self.kind = f"list of {kind}"
-        super().__init__()
+        super().__init__(f"list of {kind}")
         self._kind = kind
         self._fits = fits
 
@@ -416,19 +420,8 @@ class ClusterNetworks(TextType):
         return tuple(map(str, networks))
 
 
-class Domain(TextType):
-    """A DNS domain, as Kubernetes takes it (RFC 1123, lower case)."""
-
-    kind = "domain"
-
-    _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-    _FORM = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-    _LONGEST = 253
-
-    def __call__(self, value: str) -> str:
-        if len(value) > self._LONGEST or not self._FORM.fullmatch(value):
-            raise ValueError(f"{value!r} is not a domain")
-        return value
+#: A DNS domain, as Kubernetes takes it (RFC 1123, lower case).
+DOMAIN = Form("domain", rf"(?=.{{1,253}}\Z){_LABEL_FORM}(?:\.{_LABEL_FORM})*")
 
 
 def choice(

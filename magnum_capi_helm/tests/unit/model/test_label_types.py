@@ -10,7 +10,7 @@ from magnum_capi_helm.tests.unit import type_case
 
 WORDS = label_types.Words()
 RESOURCES = label_types.ApiResources()
-VERSION = label_types.Version()
+VERSION = label_types.VERSION
 INTEGER = label_types.Integer(min=0, max=65536)
 SHARE = label_types.Share()
 DURATION = label_types.Duration("1m")
@@ -77,10 +77,6 @@ class OptionTypesTest(type_case.TypeTestCase):
 
     def test_each_has_a_name_for_the_sample_configuration(self) -> None:
         self.assertEqual(
-            [
-                "Words",
-                "ApiResources",
-                "Version",
-            ],
-            [repr(each) for each in (WORDS, RESOURCES, VERSION)],
+            ["list of names", "JSON object", "version"],
+            [each.type_name for each in (WORDS, RESOURCES, VERSION)],
         )

@@ -78,8 +78,8 @@ class ArgumentTypesTest(type_case.TypeTestCase):
 
     def test_each_has_a_name_for_the_sample_configuration(self) -> None:
         self.assertEqual(
-            ["Arguments", "CipherSuites", "Listed"],
-            [repr(each) for each in (ARGUMENTS, SUITES, NAMESPACES)],
+            ["arguments", "list of cipher suites", "list of namespaces"],
+            [each.type_name for each in (ARGUMENTS, SUITES, NAMESPACES)],
         )
 
     def test_harmless_is_what_no_reader_on_the_way_interprets(self) -> None:

@@ -15,7 +15,7 @@ NETWORKS = label_types.IPv4Networks()
 CLUSTER = label_types.ClusterNetworks(
     label_types.Sizes(8, 24), label_types.Sizes(48, 64)
 )
-DOMAIN = label_types.Domain()
+DOMAIN = label_types.DOMAIN
 
 ACCEPTED: list[tuple[Any, Any, Any]] = [
     (NETWORK, "10.0.0.0/24", "10.0.0.0/24"),
@@ -89,8 +89,8 @@ class NetworkTypesTest(type_case.TypeTestCase):
 
     def test_each_has_a_name_for_the_sample_configuration(self) -> None:
         self.assertEqual(
-            ["IPv4Network", "IPv4Networks", "ClusterNetworks", "Domain"],
-            [repr(each) for each in (NETWORK, NETWORKS, CLUSTER, DOMAIN)],
+            ["IPv4 network", "list of IPv4 networks", "networks", "domain"],
+            [each.type_name for each in (NETWORK, NETWORKS, CLUSTER, DOMAIN)],
         )
 
     def test_sizes_read_as_prefixes(self) -> None:

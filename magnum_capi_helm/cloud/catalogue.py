@@ -1,38 +1,95 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a cluster needs to know of its cloud."""
+"""Lookups of images, flavors, keypairs, networks, volume types and quotas."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import contextlib
-from typing import Any
+import dataclasses
+import functools
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from magnum_capi_helm.cloud import compute
-from magnum_capi_helm.cloud import limits
-from magnum_capi_helm.cloud import networks
+from oslo_utils import uuidutils
+
+from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.cloud import volumes
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.model import timing
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-class Cloud(
-    compute.Images,
-    compute.Compute,
-    networks.Networks,
-    volumes.Volumes,
-    limits.Limits,
-):
-    """All lookups, one class for each service; each fact asked once.
+#: Cinder's placeholder is not a type that users can choose.
+_PLACEHOLDER = "__DEFAULT__"
+#: Service -> resource -> names of limit and use in the service's answer.
+_ABSOLUTE_LIMITS = {
+    "compute": {
+        "instances": ("instances", "instances_used"),
+        "cores": ("total_cores", "total_cores_used"),
+        "ram": ("total_ram", "total_ram_used"),
+        "server_groups": ("server_groups", "server_groups_used"),
+        # The limit is that of one server group.
+        "server_group_members": ("server_group_members", ""),
+    },
+    "block-storage": {
+        "volumes": ("max_total_volumes", "total_volumes_used"),
+        "gigabytes": ("max_total_volume_gigabytes", "total_gigabytes_used"),
+    },
+}
+_NEUTRON_QUOTAS = {
+    "network": "networks",
+    "subnet": "subnets",
+    "router": "routers",
+    "port": "ports",
+    "floatingip": "floating_ips",
+    "security_group": "security_groups",
+}
 
-    :param session: whose eyes to look with
+
+@dataclasses.dataclass(frozen=True)
+class Subnet:
+    """A subnet: its UUID, that of its network, and its range."""
+
+    id: str
+    network_id: str
+    cidr: str
+
+
+def _once(
+    lookup: Callable[Concatenate[Cloud, P], T],
+) -> Callable[Concatenate[Cloud, P], T]:
+    """Keep the answers of a lookup in the object; errors are not kept."""
+
+    @functools.wraps(lookup)
+    def cached(self: Cloud, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        key = (lookup.__name__, *args, *kwargs.items())
+        if key not in self.answers:
+            self.answers[key] = lookup(self, *args, **kwargs)
+        answer: T = self.answers[key]
+        return answer
+
+    return cached
+
+
+class Cloud:
+    """OpenStack as one user sees it; each fact is asked for once.
+
+    :param session: of the user
     """
 
     def __init__(self, session: Any) -> None:
-        super().__init__(session)
+        self._session = session
         self._expected_keypair: str | None = None
+        #: Answers of lookups, by name and arguments.
+        self.answers: dict[tuple[object, ...], Any] = {}
+
+    @_once
+    def _api(self, service: str) -> Any:
+        return sessions.proxy(self._session, service)
 
     def expect_keypair(self, name: str | None) -> None:
         """Let :meth:`prefetch` ask for a keypair of the user, too."""
@@ -41,7 +98,7 @@ class Cloud(
     def prefetch(self, images: Iterable[str]) -> None:
         """Ask Glance for images while Nova lists its flavors.
 
-        What can't be had is left to who asks for it: he knows what for.
+        Failures are ignored: the lookup itself asks again and reports them.
         """
         with timing.Threads(1) as pool:
             pool.submit(self._prefetch_compute)
@@ -51,25 +108,277 @@ class Cloud(
 
     def _prefetch_compute(self) -> None:
         with contextlib.suppress(errors.CapiHelmError):
-            _ = self._flavors
+            self._flavors()
             if self._expected_keypair:
                 self.keypair(self._expected_keypair)
 
-    def endpoint(self, service: str, interface: str) -> str:
-        """URL of a service in the catalogue."""
-        with sessions.asking(f"{service} endpoint"):
-            found = self._session.get_endpoint(
-                service_type=service,
-                interface=interface,
+    def cluster_identity_url(self) -> str:
+        """Return the URL of Keystone, version 3, that machines use."""
+        with sessions.asking("identity endpoint"):
+            url = self._session.get_endpoint(
+                service_type="identity",
+                interface=conf.interface(),
                 region_name=sessions.region(self._session),
             )
-        if not found:
-            raise errors.CloudError(
-                f"the service catalogue has no {interface} endpoint of "
-                f"{service}"
-            )
-        return str(found)
+        return sessions.version_3(str(url))
 
-    def cluster_identity_url(self) -> str:
-        """Keystone as a cluster's machines reach it, version 3."""
-        return sessions.version_3(self.endpoint("identity", conf.interface()))
+    # Glance
+
+    @_once
+    def image(self, ref: str) -> cluster_spec.Image:
+        """Return the image, by UUID or name.
+
+        Its ``kube_version`` may be empty: a label can set the version.
+
+        :raises InvalidInput: not there, or without ``os_distro``
+        """
+        name = errors.shown(ref)
+        with sessions.asking("image", name):
+            image = self._api("image").find_image(ref, ignore_missing=True)
+        if image is None:
+            raise _absent("image", ref)
+        if not image.os_distro:
+            raise errors.InvalidInput(
+                f"the image has no property os_distro; set it. It is {name}: "
+                f"`openstack image set --property os_distro=ubuntu {image.id}`"
+            )
+        version = (image.properties or {}).get("kube_version") or ""
+        return cluster_spec.Image(
+            id=str(image.id),
+            name=str(image.name),
+            kube_version=str(version).removeprefix("v"),
+            os_distro=str(image.os_distro),
+            min_disk=int(image.min_disk or 0),
+        )
+
+    # Nova
+
+    def flavor(self, ref: str) -> cluster_spec.Flavor:
+        """Return the flavor, by UUID or name.
+
+        :raises InvalidInput: not there, or too small for a node
+        """
+        for flavor in self._flavors():
+            if ref in (flavor.id, flavor.name):
+                break
+        else:
+            raise _absent("flavor", ref)
+        minimum = conf.CONF.capi_helm
+        if (
+            flavor.ram < minimum.minimum_flavor_ram
+            or flavor.vcpus < minimum.minimum_flavor_vcpus
+        ):
+            raise errors.InvalidInput(
+                "the flavor is too small: a node needs "
+                f"{minimum.minimum_flavor_vcpus} VCPUs and "
+                f"{minimum.minimum_flavor_ram} MiB. Flavor "
+                f"{errors.shown(flavor.name)} has {flavor.vcpus} VCPUs and "
+                f"{flavor.ram} MiB"
+            )
+        return cluster_spec.Flavor(
+            name=str(flavor.name),
+            vcpus=int(flavor.vcpus),
+            ram=int(flavor.ram),
+            disk=int(flavor.disk or 0),
+        )
+
+    @_once
+    def _flavors(self) -> list[Any]:
+        with sessions.asking("flavors"):
+            return list(self._api("compute").flavors(get_extra_specs=False))
+
+    @_once
+    def keypair(
+        self, name: str, user_id: str | None = None
+    ) -> cluster_spec.Keypair | None:
+        """Return a keypair of the user, or of another one (for admins)."""
+        api = self._api("compute")
+        keypair = sessions.find(
+            lambda: api.get_keypair(name, user_id=user_id),
+            "keypair",
+            errors.shown(name),
+        )
+        return keypair and cluster_spec.Keypair(
+            name=name,
+            public_key=str(keypair.public_key),
+            type=str(keypair.type or "ssh"),
+        )
+
+    def import_keypair(self, keypair: cluster_spec.Keypair) -> None:
+        """Create a keypair of the user from a public key.
+
+        :raises LeaseLost: another conductor works on the cluster
+        """
+        api = self._api("compute")
+        with sessions.asking(f"import of keypair {keypair.name}"):
+            lease_guard.check()
+            api.create_keypair(**dataclasses.asdict(keypair))
+        self.answers.pop(("keypair", keypair.name), None)
+
+    @_once
+    def compute_zones(self) -> tuple[str, ...]:
+        """Return the names of the zones in which servers can be made."""
+        return self._zones("compute", "Nova")
+
+    @_once
+    def volume_zones(self) -> tuple[str, ...]:
+        """Return the names of the zones in which volumes can be made."""
+        return self._zones("block-storage", "Cinder")
+
+    def _zones(self, service: str, name: str) -> tuple[str, ...]:
+        with sessions.asking(f"availability zones of {name}"):
+            zones = [
+                str(zone.name)
+                for zone in self._api(service).availability_zones()
+                if (zone.state or {}).get("available", True)
+            ]
+        return tuple(sorted(zones))
+
+    # Cinder
+
+    @_once
+    def volume_types(self) -> tuple[str, ...]:
+        """Return the names of the types that the user sees, sorted."""
+        with sessions.asking("volume types"):
+            types = self._api("block-storage").types()
+            names = {str(each.name) for each in types}
+        return tuple(sorted(names - {_PLACEHOLDER}))
+
+    @_once
+    def default_volume_type(self) -> str | None:
+        """Return the default type that Cinder names; None: it has none.
+
+        It may be the placeholder, or a type that the user does not see.
+        """
+        api = self._api("block-storage")
+        default = sessions.find(
+            lambda: api.get_type("default"), "default volume type"
+        )
+        return default and str(default.name)
+
+    # Neutron
+
+    def network(self, ref: str) -> str:
+        """Return the UUID of a network given by UUID or name.
+
+        :raises InvalidInput: not there, or several have that name
+        """
+        return str(_only("network", ref, self._networks(ref)).id)
+
+    def external_network(self, ref: str) -> str:
+        """Return the UUID of an external network given by UUID or name.
+
+        :raises InvalidInput: not there, not external, or several have that
+            name
+        """
+        networks = self._networks(ref)
+        external = [each for each in networks if each.is_router_external]
+        if networks and not external:
+            raise errors.InvalidInput(
+                "the network is not external; choose one of `openstack "
+                f"network list --external`. It is {errors.shown(ref)}"
+            )
+        return str(_only("network", ref, external).id)
+
+    def subnet(self, ref: str) -> Subnet:
+        """Return the subnet given by UUID or name.
+
+        :raises InvalidInput: not there, or several have that name
+        """
+        api = self._api("network")
+        subnets = _search("subnet", ref, api.subnets, api.find_subnet)
+        return _subnet(_only("subnet", ref, subnets))
+
+    def subnets_of(self, network_id: str) -> tuple[Subnet, ...]:
+        """Return the subnets of a network, in the order of their UUIDs."""
+        with sessions.asking(f"subnets of network {network_id}"):
+            subnets = list(self._api("network").subnets(network_id=network_id))
+        return tuple(sorted(map(_subnet, subnets), key=lambda each: each.id))
+
+    @_once
+    def _networks(self, ref: str) -> list[Any]:
+        api = self._api("network")
+        return _search("network", ref, api.networks, api.find_network)
+
+    # Quotas
+
+    def quotas(self, service: str) -> dict[str, quota_demand.Quota]:
+        """Return the project's limits and use in one service, by resource.
+
+        A resource without an answer is left out. Neutron needs its extension
+        ``quota_details``. Octavia does not tell the use, so its load
+        balancers are counted.
+        """
+        api = self._api(service)
+        project = str(self._session.get_project_id())
+        with sessions.asking(f"quota of {service}"):
+            if service in _ABSOLUTE_LIMITS:
+                answer = api.get_limits().absolute
+                pairs = {
+                    resource: (
+                        getattr(answer, limit),
+                        getattr(answer, used) if used else 0,
+                    )
+                    for resource, (limit, used) in _ABSOLUTE_LIMITS[
+                        service
+                    ].items()
+                }
+            elif service == "network":
+                answer = api.get_quota(project, details=True)
+                details = {
+                    resource: getattr(answer, key)
+                    for resource, key in _NEUTRON_QUOTAS.items()
+                }
+                pairs = {
+                    resource: (
+                        each["limit"],
+                        int(each["used"]) + int(each.get("reserved", 0)),
+                    )
+                    for resource, each in details.items()
+                    if isinstance(each, dict)
+                }
+            else:
+                limit = api.get_quota(project).load_balancers
+                used = sum(1 for _ in api.load_balancers(project_id=project))
+                pairs = {"load_balancer": (limit, used)}
+        return {
+            resource: quota_demand.Quota(int(limit), int(used or 0))
+            for resource, (limit, used) in pairs.items()
+            if limit is not None
+        }
+
+
+def _search(
+    kind: str, ref: str, listed: Callable[..., Any], find: Callable[..., Any]
+) -> list[Any]:
+    """Return all that have that UUID or name.
+
+    The SDK's own search asks for a UUID even if it was given a name.
+    """
+    with sessions.asking(kind, errors.shown(ref)):
+        if not uuidutils.is_uuid_like(ref) and (named := [*listed(name=ref)]):
+            return named
+        one = find(ref, ignore_missing=True)
+    return [] if one is None else [one]
+
+
+def _only(kind: str, ref: str, matches: list[Any]) -> Any:
+    if len(matches) > 1:
+        raise errors.InvalidInput(
+            f"{len(matches)} {kind}s have that name; give a UUID of "
+            f"`openstack {kind} list`. It is {errors.shown(ref)}"
+        )
+    if not matches:
+        raise _absent(kind, ref)
+    return matches[0]
+
+
+def _absent(kind: str, ref: str) -> errors.InvalidInput:
+    return errors.InvalidInput(
+        f"there is no such {kind}; choose one of `openstack {kind} list`. It "
+        f"is {errors.shown(ref)}"
+    )
+
+
+def _subnet(answer: Any) -> Subnet:
+    return Subnet(str(answer.id), str(answer.network_id), str(answer.cidr))

@@ -17,7 +17,6 @@ from keystoneclient.v3 import projects
 from keystoneclient.v3 import users
 
 from magnum_capi_helm.cloud import sessions
-from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import errors
 
 #: Keystone's answer holds the secret, and keystoneauth logs answers at debug.
@@ -105,14 +104,9 @@ def probe(session: Any) -> str:
     :returns: where that was
     :raises CloudError: Barbican refused, did not answer, or is not there
     """
-    options = conf.CONF.barbican_client
     with sessions.asking("Barbican, as Magnum's service user"):
-        endpoint = session.get_endpoint(
-            service_type="key-manager",
-            interface=options.endpoint_type,
-            region_name=options.region_name,
-        )
-        base = str(endpoint).rstrip("/").removesuffix("/v1")
+        endpoint = sessions.endpoint(session, "key-manager")
+        base = endpoint.rstrip("/").removesuffix("/v1")
         secret = {
             "name": "magnum-capi-helm check",
             "payload": "check",
@@ -121,4 +115,4 @@ def probe(session: Any) -> str:
         made = session.post(f"{base}/v1/secrets", json=secret).json()
         uuid = str(made["secret_ref"]).rpartition("/")[2]
         session.delete(f"{base}/v1/secrets/{uuid}")
-    return str(endpoint)
+    return endpoint

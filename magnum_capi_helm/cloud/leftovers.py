@@ -129,8 +129,8 @@ class _Look:
 
     def services(self) -> None:
         """What Services have: the balancers are found first and go last."""
-        octavia = self._api("load-balancer", "octavia", "load_balancer")
-        neutron = self._api("network", "neutron", "network")
+        octavia = self._api("load-balancer")
+        neutron = self._api("network")
         balancers = self._found(BALANCERS, octavia, self._balancers)
         self._delete(
             ADDRESSES,
@@ -154,7 +154,7 @@ class _Look:
 
     def volumes(self) -> None:
         """What claims have: no volume goes before its snapshots."""
-        cinder = self._api("block-storage", "cinder", "block_storage")
+        cinder = self._api("block-storage")
         self._delete(
             SNAPSHOTS,
             self._found(
@@ -220,14 +220,12 @@ class _Look:
 
     # Asking
 
-    def _api(self, service: str, section: str, prefix: str) -> Any:
-        """The service; None when this cloud has none, or why not is said."""
+    def _api(self, service: str) -> Any:
+        """Return the service, None if the cloud has none, or the error."""
         try:
-            if not sessions.offers(self._session, service, section):
-                return None
-            return sessions.proxy(self._session, service, section, prefix)
+            return sessions.proxy(self._session, service)
         except errors.CloudError as error:
-            return error
+            return None if sessions.is_not_offered(error) else error
 
     def _found(
         self,

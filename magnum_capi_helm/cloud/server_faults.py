@@ -107,7 +107,7 @@ def _nova(management: client.Client, scope: location.Scope) -> tuple[Any, str]:
         session = sessions.session(management, scope, _TIMEOUT)
         if session is None:
             return None, _REFUSED
-        return sessions.proxy(session, "compute", "nova", "compute"), ""
+        return sessions.proxy(session, "compute"), ""
     except errors.CapiHelmError as error:
         return None, messages.plain(str(error))
 
@@ -117,15 +117,15 @@ def _fault(nova: Any, server: str) -> view.Fault:
     from magnum_capi_helm.cloud import sessions
 
     try:
-        with sessions.asking(f"server {server}"):
-            found = nova.get_server(server).fault or {}
+        answer = sessions.find(
+            lambda: nova.get_server(server), f"server {server}"
+        )
     except errors.CloudError as error:
-        if sessions.missing(error):
-            return view.Fault()
         return view.Fault(unread=messages.plain(str(error)))
+    fault = (answer and answer.fault) or {}
     return view.Fault(
-        message=str(found.get("message") or ""),
-        since=view.timestamp(found.get("created")),
+        message=str(fault.get("message") or ""),
+        since=view.timestamp(fault.get("created")),
     )
 
 

@@ -199,7 +199,7 @@ def _remove(
 
 
 def _nova(session: Any) -> Any:
-    return sessions.proxy(session, "compute", "nova", "compute")
+    return sessions.proxy(session, "compute")
 
 
 def _read(management: client.Client, scope: location.Scope) -> _Record | None:

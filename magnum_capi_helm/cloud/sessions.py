@@ -10,10 +10,10 @@ openstacksdk.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import os
-from typing import Any
+from typing import Any, TypeVar
 
 from keystoneauth1 import access
 from keystoneauth1 import exceptions as ka_exceptions
@@ -37,6 +37,17 @@ from magnum_capi_helm.model import timing
 #: Seconds for one request, where Magnum's configuration sets none.
 _TIMEOUT = 30
 _SECTION = "keystone_auth"
+#: Service -> section of magnum.conf with its region and interface.
+_SECTIONS = {
+    "block-storage": "cinder_client",
+    "compute": "nova_client",
+    "image": "glance_client",
+    "key-manager": "barbican_client",
+    "load-balancer": "octavia_client",
+    "network": "neutron_client",
+}
+
+T = TypeVar("T")
 
 
 def user_session(context: Any) -> Any:
@@ -229,12 +240,18 @@ def asking(what: str, name: str = "") -> Iterator[None]:
         ) from error
 
 
-def missing(error: errors.CloudError) -> bool:
-    """Whether a service said that there is no such thing (404)."""
-    return isinstance(
-        error.__cause__,
-        (openstack.exceptions.NotFoundException, ka_exceptions.NotFound),
-    )
+def find(read: Callable[[], T], what: str, name: str = "") -> T | None:
+    """Return the answer of a service; None: it has no such thing (404).
+
+    :raises CloudError: another answer, or none
+    """
+    try:
+        with asking(what, name):
+            return read()
+    except errors.CloudError as error:
+        if isinstance(error.__cause__, openstack.exceptions.NotFoundException):
+            return None
+        raise
 
 
 def busy(error: errors.CloudError) -> bool:
@@ -251,54 +268,39 @@ def busy(error: errors.CloudError) -> bool:
     )
 
 
-def offers(session: Any, service: str, section: str) -> bool:
-    """Whether the cloud has such a service.
+def is_not_offered(error: errors.CloudError) -> bool:
+    """Return whether the catalogue has no such service."""
+    return isinstance(error.__cause__, ka_exceptions.CatalogException)
 
-    :raises CloudError: Keystone gave no catalogue
+
+def endpoint(session: Any, service: str) -> str:
+    """Return the endpoint that Magnum's own client would use.
+
+    :raises CloudError: the catalogue has none
     """
-    options = conf.CONF[f"{section}_client"]
+    options = conf.CONF[_SECTIONS[service]]
     with asking(f"{service} endpoint"):
-        try:
-            endpoint = session.get_endpoint(
-                service_type=service,
-                interface=options.endpoint_type,
-                region_name=options.region_name,
-            )
-        except ka_exceptions.CatalogException:
-            return False
-    return bool(endpoint)
-
-
-def available(zones: Iterable[Any]) -> tuple[str, ...]:
-    """Names of the availability zones that are up."""
-    return tuple(
-        sorted(
-            str(zone.name)
-            for zone in zones
-            if (zone.state or {}).get("available", True)
-        )
-    )
-
-
-def proxy(session: Any, service: str, section: str, prefix: str) -> Any:
-    """An SDK proxy at the endpoint that Magnum's own client would use."""
-    options = conf.CONF[f"{section}_client"]
-    with asking(f"{service} endpoint"):
-        endpoint = session.get_endpoint(
+        url = session.get_endpoint(
             service_type=service,
             interface=options.endpoint_type,
             region_name=options.region_name,
         )
-    connection = openstack.connection.Connection(
-        session=session, **{f"{prefix}_endpoint_override": endpoint}
-    )
-    with asking(service, endpoint):
+    return str(url)
+
+
+def proxy(session: Any, service: str) -> Any:
+    """Return an SDK proxy at the endpoint that Magnum's client would use."""
+    url = endpoint(session, service)
+    prefix = service.replace("-", "_")
+    override: dict[str, Any] = {f"{prefix}_endpoint_override": url}
+    connection = openstack.connection.Connection(session=session, **override)
+    with asking(service, url):
         try:
             return getattr(connection, prefix)
         except AttributeError as error:
             # openstacksdk before 4.11, when the service does not answer.
             raise errors.CloudUnreachable(
-                f"{service}: no answer. It was asked for at {endpoint}"
+                f"{service}: no answer. It was asked for at {url}"
             ) from error
 
 

@@ -15,7 +15,6 @@ from magnum_capi_helm.model import labels
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
-    from magnum_capi_helm.cloud import networks
 
 
 def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:
@@ -39,7 +38,7 @@ def network(cluster: Any, cloud: catalogue.Cloud) -> cluster_spec.Network:
                 f"{chosen.network_id}; fixed_network is "
                 f"{errors.shown(fixed)}"
             )
-        used: tuple[networks.Subnet, ...] = (chosen,)
+        used: tuple[catalogue.Subnet, ...] = (chosen,)
     else:
         used = cloud.subnets_of(fixed_id) if fixed_id else ()
     if used or fixed_id:
@@ -67,7 +66,7 @@ def check_extra(group: labels.Values, cloud: catalogue.Cloud) -> None:
 
 
 def _check_families(
-    field: str, name: str, subnets: Sequence[networks.Subnet]
+    field: str, name: str, subnets: Sequence[catalogue.Subnet]
 ) -> None:
     """Cluster API's provider takes one IPv4 and one IPv6 subnet at most."""
     versions = [ipaddress.ip_network(each.cidr).version for each in subnets]

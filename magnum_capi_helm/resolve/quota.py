@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from oslo_log import log
@@ -90,30 +89,25 @@ def _quotas(
     cloud: catalogue.Cloud, needed: quota_demand.Demand
 ) -> dict[str, quota_demand.Quota]:
     """Ask the services concerned for the quotas of the project."""
-    questions: list[Callable[[], dict[str, quota_demand.Quota]]] = [
-        cloud.compute_quotas,
-        cloud.network_quotas,
-    ]
+    services = ["compute", "network"]
     if needed.get("volumes"):
-        questions.append(cloud.volume_quotas)
+        services.append("block-storage")
     if needed.get("load_balancer"):
-        questions.append(cloud.balancer_quotas)
-    with timing.Threads(len(questions)) as pool:
+        services.append("load-balancer")
+
+    def ask(service: str) -> dict[str, quota_demand.Quota]:
+        """Return no quotas of a service that can't tell.
+
+        Then the cluster is not refused: its machines would say it.
+        """
+        try:
+            return cloud.quotas(service)
+        except errors.CloudError as error:
+            LOG.debug("Quota not checked: %s", error)
+            return {}
+
+    with timing.Threads(len(services)) as pool:
         quotas: dict[str, quota_demand.Quota] = {}
-        for answer in pool.map(_ask, questions):
+        for answer in pool.map(ask, services):
             quotas.update(answer)
     return quotas
-
-
-def _ask(
-    question: Callable[[], dict[str, quota_demand.Quota]],
-) -> dict[str, quota_demand.Quota]:
-    """Return the answer; nothing from a service that can't tell.
-
-    Then the cluster is not refused: its machines would say it.
-    """
-    try:
-        return question()
-    except errors.CloudError as error:
-        LOG.debug("Quota not checked: %s", error)
-        return {}

@@ -12,7 +12,7 @@ import dataclasses
 from typing import TypeVar
 
 from magnum_capi_helm.chart import quota_demand
-from magnum_capi_helm.cloud import networks as neutron
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 
@@ -30,7 +30,7 @@ class FakeCloud:
         default_factory=dict
     )
     networks: dict[str, str] = dataclasses.field(default_factory=dict)
-    subnets: dict[str, str | neutron.Subnet] = dataclasses.field(
+    subnets: dict[str, str | catalogue.Subnet] = dataclasses.field(
         default_factory=dict
     )
     types: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class FakeCloud:
     machine_zones: tuple[str, ...] = ("az1", "az2")
     zones_of_volumes: tuple[str, ...] = ("nova",)
     #: Of all services together; what is not here is plenty.
-    quotas: dict[str, quota_demand.Quota] = dataclasses.field(
+    limits: dict[str, quota_demand.Quota] = dataclasses.field(
         default_factory=dict
     )
     #: Public keys by user, the one who looks being "", and name; None: he
@@ -64,10 +64,6 @@ class FakeCloud:
         if isinstance(found, str):
             return cluster_spec.Flavor(found, vcpus=2, ram=4096, disk=20)
         return found
-
-    def every_flavor(self) -> frozenset[str]:
-        """As the real one."""
-        return frozenset(self.flavors)
 
     def keypair(
         self, name: str, user_id: str | None = None
@@ -95,7 +91,7 @@ class FakeCloud:
         """As the real one; every network here is external."""
         return self.network(ref)
 
-    def subnet(self, ref: str) -> neutron.Subnet:
+    def subnet(self, ref: str) -> catalogue.Subnet:
         """As the real one; a mere UUID is one of the second network.
 
         The first is the one outside.
@@ -103,10 +99,10 @@ class FakeCloud:
         found = _find("subnet", ref, self.subnets)
         if isinstance(found, str):
             network = [*self.networks.values()][1]
-            return neutron.Subnet(found, network, "192.168.0.0/24")
+            return catalogue.Subnet(found, network, "192.168.0.0/24")
         return found
 
-    def subnets_of(self, network_id: str) -> tuple[neutron.Subnet, ...]:
+    def subnets_of(self, network_id: str) -> tuple[catalogue.Subnet, ...]:
         """As the real one."""
         found = [self.subnet(name) for name in self.subnets]
         return tuple(each for each in found if each.network_id == network_id)
@@ -123,25 +119,9 @@ class FakeCloud:
         """As the real one."""
         return self.zones_of_volumes
 
-    def compute_quotas(self) -> dict[str, quota_demand.Quota]:
-        """As the real one."""
-        return self.quotas
-
-    def volume_quotas(self) -> dict[str, quota_demand.Quota]:
-        """As the real one."""
-        return {}
-
-    def network_quotas(self) -> dict[str, quota_demand.Quota]:
-        """As the real one."""
-        return {}
-
-    def balancer_quotas(self) -> dict[str, quota_demand.Quota]:
-        """As the real one."""
-        return {}
-
-    def endpoint(self, service: str, interface: str) -> str:
-        """As the real one."""
-        return f"http://{service}.test/{interface}"
+    def quotas(self, service: str) -> dict[str, quota_demand.Quota]:
+        """As the real one; Nova tells all of them."""
+        return self.limits if service == "compute" else {}
 
     def cluster_identity_url(self) -> str:
         """As the real one."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from magnum_capi_helm.cloud import networks
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 
@@ -33,7 +33,7 @@ def cloud(_: object) -> fake_cloud.FakeCloud:
             "storage": "6f0c5a2e-0000-4000-8000-000000000003",
         },
         subnets={
-            name: networks.Subnet(
+            name: catalogue.Subnet(
                 f"6f0c5a2e-0000-4000-8000-00000000000{number}",
                 "6f0c5a2e-0000-4000-8000-000000000002",
                 cidr,

@@ -15,7 +15,6 @@ import yaml
 from magnum_capi_helm.cli import main
 from magnum_capi_helm.cli import preview
 from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cloud import networks
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import cluster_spec
@@ -83,7 +82,7 @@ def cloud(_: object) -> fake_cloud.FakeCloud:
             "corporate": tenant,
         },
         subnets={
-            "corporate-v4": networks.Subnet(
+            "corporate-v4": catalogue.Subnet(
                 "6f0c5a2e-0000-4000-8000-000000000004", tenant, "10.7.0.0/24"
             )
         },

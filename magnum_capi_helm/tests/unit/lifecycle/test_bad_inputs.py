@@ -19,7 +19,7 @@ import fixtures
 from magnum.common import exception
 from sqlalchemy import exc
 
-from magnum_capi_helm.cloud import networks as neutron
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import cluster_spec
@@ -155,8 +155,10 @@ class ClusterTest(RefusedClusterTestCase):
         )
         cloud.networks |= {"private": "net-2", "ipv6": "net-6"}
         cloud.subnets |= {
-            "private-subnet": neutron.Subnet("s-2", "net-2", "192.168.0.0/24"),
-            "ipv6-subnet": neutron.Subnet("s-6", "net-6", "2001:db8::/64"),
+            "private-subnet": catalogue.Subnet(
+                "s-2", "net-2", "192.168.0.0/24"
+            ),
+            "ipv6-subnet": catalogue.Subnet("s-6", "net-6", "2001:db8::/64"),
         }
         return cloud
 

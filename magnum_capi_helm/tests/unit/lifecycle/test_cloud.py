@@ -59,14 +59,6 @@ class CloudTest(oslotest_base.BaseTestCase):
         self.openstack.images = [openstack.image("large", min_disk=40)]
         self.assertEqual(40, self.cloud.image("large").min_disk)
 
-    def test_every_flavor_by_name_and_by_id(self) -> None:
-        """Private ones among them: an administrator has to ask for those."""
-        names = {each["name"] for each in self.openstack.flavors}
-        ids = {each["id"] for each in self.openstack.flavors}
-        self.assertEqual(names | ids, self.cloud.every_flavor())
-        asked = self.openstack.mocker.last_request
-        self.assertEqual(["none"], asked.qs["is_public"])
-
     def test_a_keypair_of_the_user_and_of_somebody_else(self) -> None:
         keys = self.openstack.keypairs.keys
         keys["somebody", "mine"] = "ssh-rsa BBBB theirs"
@@ -188,11 +180,18 @@ class CloudTest(oslotest_base.BaseTestCase):
             "http://keystone.test/v3", self.cloud.cluster_identity_url()
         )
 
-    def test_a_service_without_an_endpoint_is_said(self) -> None:
+    def test_a_cloud_without_identity_endpoint_is_named(self) -> None:
+        info = openstack.token_info()
+        info["token"]["catalog"] = [
+            each
+            for each in info["token"]["catalog"]
+            if each["type"] != "identity"
+        ]
+        cloud = catalogue.Cloud(sessions.user_session(_Context(info)))
         with self.assertRaisesRegex(
-            errors.CloudError, "public endpoint for orchestration"
+            errors.CloudError, "public endpoint for identity"
         ):
-            self.cloud.endpoint("orchestration", "public")
+            cloud.cluster_identity_url()
 
     def test_the_region_is_the_operators_else_the_tokens(self) -> None:
         session = sessions.user_session(_Context(openstack.token_info()))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm.cloud import networks as neutron
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -63,8 +63,8 @@ class LivingTest(base.FlowTestCase):
             super().catalogue(session),
             networks={"public": "net-1", "backend": "net-2"},
             subnets={
-                "four": neutron.Subnet("four", "net-2", "192.168.0.0/24"),
-                "six": neutron.Subnet("six", "net-2", "fd00:3::/64"),
+                "four": catalogue.Subnet("four", "net-2", "192.168.0.0/24"),
+                "six": catalogue.Subnet("six", "net-2", "fd00:3::/64"),
             },
         )
 

@@ -235,7 +235,7 @@ class OctaviaTest(oslotest_base.BaseTestCase):
         cloud = catalogue.Cloud(sessions.user_session(_Context()))
         self.assertEqual(
             {"load_balancer": quota_demand.Quota(3, 2)},
-            cloud.balancer_quotas(),
+            cloud.quotas("load-balancer"),
         )
 
     def test_a_cloud_without_octavia_can_not_tell(self) -> None:
@@ -248,6 +248,5 @@ class OctaviaTest(oslotest_base.BaseTestCase):
         context: Any = _Context()
         context.auth_token_info = info
         session = sessions.user_session(context)
-        self.assertRaises(
-            errors.CloudError, catalogue.Cloud(session).balancer_quotas
-        )
+        cloud = catalogue.Cloud(session)
+        self.assertRaises(errors.CloudError, cloud.quotas, "load-balancer")

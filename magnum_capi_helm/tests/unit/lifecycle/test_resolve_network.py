@@ -11,7 +11,6 @@ import uuid
 from oslotest import base as oslotest_base
 
 from magnum_capi_helm.cloud import catalogue
-from magnum_capi_helm.cloud import networks
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -143,8 +142,8 @@ class GivenTest(NetworkTestCase):
         self.subnet("a", "net-3", "10.0.0.0/24")
         self.subnet("b", "net-3", "fd00::/64")
         expected = (
-            networks.Subnet("a", "net-3", "10.0.0.0/24"),
-            networks.Subnet("b", "net-3", "fd00::/64"),
+            catalogue.Subnet("a", "net-3", "10.0.0.0/24"),
+            catalogue.Subnet("b", "net-3", "fd00::/64"),
         )
         self.assertEqual(expected, self.cloud.subnets_of("net-3"))
         turned = reversed(list(self.openstack.subnets.items()))

@@ -15,7 +15,7 @@ from typing import Any
 from magnum.common import exception
 import requests
 
-from magnum_capi_helm.cloud import compute
+from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
@@ -111,6 +111,8 @@ class AtKeystoneTest(base.FlowTestCase):
 class LeaseLostTest(base.FlowTestCase):
     """What is made under a Lease that is lost after some writes."""
 
+    by_http = True
+
     def setUp(self) -> None:
         super().setUp()
         namespace = {"metadata": {"name": base.NAMESPACE}}
@@ -123,7 +125,7 @@ class LeaseLostTest(base.FlowTestCase):
         self.left = 9
 
     def test_who_is_too_late_asks_for_nothing(self) -> None:
-        cloud = compute.Compute(self.session)
+        cloud = catalogue.Cloud(self.session)
         keypair = cluster_spec.Keypair("new", "ssh-ed25519 CCCC")
         entry = credential_secret.Entry("fake_user", "magnum-x")
 

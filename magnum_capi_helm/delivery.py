@@ -43,6 +43,7 @@ from oslo_log import log
 import requests
 import yaml
 
+from magnum_capi_helm import metrics
 from magnum_capi_helm import runtime
 from magnum_capi_helm import schedules
 from magnum_capi_helm.config import delivery as config
@@ -304,7 +305,7 @@ def _send(
     jobs = task.rt.deliveries
     headers = signature(settings.keys, claimed.id, jobs.wall(), body)
     try:
-        with runtime.meter().delivering():
+        with runtime.meter().measure(metrics.DELIVERY):
             post(settings, headers, body)
     except NotDeliveredError as error:
         if error.away:

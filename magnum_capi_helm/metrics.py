@@ -21,7 +21,7 @@ import pathlib
 import socket
 import threading
 import time
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from oslo_log import log
 import prometheus_client
@@ -41,15 +41,13 @@ INTERVAL = 15.0
 OK = "ok"
 FAILED = "failed"
 #: The outcome of a helm command, by the error; the first match counts.
-_HELM_OUTCOMES: tuple[tuple[type[Exception], str], ...] = (
+_HELM_OUTCOMES: tuple[tuple[type[BaseException], str], ...] = (
     (errors.HelmBusy, "busy"),
     (errors.HelmUnreachable, "unreachable"),
     (errors.ReleaseAbsent, "absent"),
     (errors.HelmError, "refused"),
-    (errors.CapiHelmError, "stopped"),
+    (BaseException, "stopped"),
 )
-#: node_exporter may run as another user.
-_MODE = 0o644
 #: Seconds without a write after which the file of an ended process goes.
 _UNUSED = 60.0
 
@@ -240,28 +238,8 @@ OF_PROCESS = (
 )
 
 
-class Turns(Protocol):
-    """Counts of helm processes."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def running(self) -> int: ...
-    @property
-    def waiting(self) -> int: ...
-
-
-class Reads(Protocol):
-    """Times of reads in monotonic seconds; no attempt yet is None."""
-
-    @property
-    def last_success(self) -> float: ...
-    @property
-    def last_attempt(self) -> float | None: ...
-
-
-class Poll:
-    """A poll in progress; the poll sets its outcome."""
+class Event:
+    """An event that is measured; the caller may set its outcome."""
 
     outcome = OK
 
@@ -324,9 +302,7 @@ class Meter(Collector):
 
     def _collect_gauge(self, metric: Metric) -> Family:
         family = metric.gauge()
-        with self._lock:
-            gauges = dict(self._gauges[metric])
-        for labels, read in gauges.items():
+        for labels, read in list(self._gauges[metric].items()):
             if (value := read()) is not None:
                 family.add_metric((self._process, *labels), value)
         return family
@@ -342,92 +318,43 @@ class Meter(Collector):
         :param labels: without that of the process
         :param read: raises nothing; None: there is no value
         """
-        with self._lock:
-            self._gauges[metric][labels] = read
-
-    def turns(self, turns: Turns) -> None:
-        """Export the counts of helm processes."""
-        self.gauge(HELM_TURNS, (), lambda: turns.number)
-        self.gauge(HELM_RUNNING, (), lambda: turns.running)
-        self.gauge(HELM_WAITING, (), lambda: turns.waiting)
-
-    def reads(self, management_cluster: str, **polls: Reads) -> None:
-        """Export the times of reads of a management cluster.
-
-        :param polls: the reads of ``status`` and ``health`` polls
-        """
-        for name, reads in polls.items():
-            self._export_reads((management_cluster, name), reads)
-
-    def _export_reads(self, labels: tuple[str, ...], reads: Reads) -> None:
-        def success() -> float | None:
-            if reads.last_attempt is None:
-                return None
-            return self._wall(reads.last_success)
-
-        def attempt() -> float | None:
-            if reads.last_attempt is None:
-                return None
-            return self._wall(reads.last_attempt)
-
-        self.gauge(SNAPSHOT, labels, success)
-        self.gauge(ATTEMPT, labels, attempt)
-
-    def _wall(self, monotonic: float) -> float:
-        return round(time.time() - self._clock() + monotonic)
+        self._gauges[metric][labels] = read
 
     @contextlib.contextmanager
-    def polling(self, poll: str) -> Iterator[Poll]:
-        """Measure a poll. The first one starts the writer.
+    def measure(self, metric: Metric, *labels: str) -> Iterator[Event]:
+        """Measure the block. The first poll starts the writer.
 
-        :param poll: ``status`` or ``health``
+        :param metric: a summary
+        :param labels: without those of the process and the outcome
         """
-        current = Poll()
+        event = Event()
         began = self._clock()
         try:
-            yield current
-        except BaseException:
-            current.outcome = FAILED
+            yield event
+        except BaseException as error:
+            event.outcome = FAILED
+            if metric is HELM:
+                event.outcome = next(
+                    word
+                    for kind, word in _HELM_OUTCOMES
+                    if isinstance(error, kind)
+                )
             raise
         finally:
-            self._observe(POLL, began, poll, current.outcome)
-            self._start_writer()
+            if self._directory:
+                summary = self._summaries[metric].labels(
+                    self._process, *labels, event.outcome
+                )
+                summary.observe(self._clock() - began)
+            if metric is POLL:
+                self._start_writer()
 
-    @contextlib.contextmanager
-    def helm(self, command: str) -> Iterator[None]:
+    def helm(self, command: str) -> contextlib.AbstractContextManager[Event]:
         """Measure a run of helm.
 
         :param command: ``upgrade``, ``uninstall``, ``template``...
         """
-        outcome = OK
-        began = self._clock()
-        try:
-            yield
-        except errors.CapiHelmError as error:
-            outcome = next(
-                word
-                for kind, word in _HELM_OUTCOMES
-                if isinstance(error, kind)
-            )
-            raise
-        finally:
-            self._observe(HELM, began, command, outcome)
-
-    @contextlib.contextmanager
-    def delivering(self) -> Iterator[None]:
-        """Measure the delivery of a kubeconfig."""
-        outcome = FAILED
-        began = self._clock()
-        try:
-            yield
-            outcome = OK
-        finally:
-            self._observe(DELIVERY, began, outcome)
-
-    def _observe(self, metric: Metric, began: float, *labels: str) -> None:
-        if self._directory:
-            summary = self._summaries[metric].labels(self._process, *labels)
-            summary.observe(self._clock() - began)
+        return self.measure(HELM, command)
 
     def _start_writer(self) -> None:
         if self._begun or not self._directory:
@@ -435,24 +362,20 @@ class Meter(Collector):
         # Without a free thread, the next poll tries again.
         with self._lock, contextlib.suppress(RuntimeError):
             if not self._begun:
-                self._begin(self._write_and_log)
+                self._begin(self.write)
                 self._begun = True
 
-    def _write_and_log(self) -> None:
-        try:
-            self.write()
-        except Exception:
-            LOG.exception("Metrics are not written this time")
-
     def write(self) -> None:
-        """Write the file; a failure is logged once."""
+        """Write the file and raise nothing; a failure is logged once."""
         directory = pathlib.Path(self._directory)
+        problem = ""
         try:
             write(process_file(directory, self._host, self._pid), self)
             remove_files_of_ended(directory, self._host)
-            problem = ""
         except OSError as error:
             problem = str(error.strerror)
+        except Exception:
+            LOG.exception("Metrics are not written this time")
         if problem and problem != self._problem:
             LOG.warning(
                 "[capi_helm] metrics_dir %s can't be written: %s",
@@ -475,14 +398,9 @@ def write(path: pathlib.Path, collector: Collector) -> None:
 
     :raises OSError: the file can't be written; the old one stays
     """
-    # The collector skips names that do not end with .prom.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        prometheus_client.write_to_textfile(str(temporary), collector)
-        temporary.chmod(_MODE)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    prometheus_client.write_to_textfile(str(path), collector)
+    # node_exporter may run as another user.
+    path.chmod(0o644)
 
 
 def process_file(directory: pathlib.Path, host: str, pid: int) -> pathlib.Path:
@@ -497,9 +415,8 @@ def remove_files_of_ended(directory: pathlib.Path, host: str) -> None:
     """
     prefix = _prefix(host)
     for path in directory.iterdir():
-        name = path.name.removeprefix(".")
-        pid = name.removeprefix(prefix).partition(".")[0]
-        if name.startswith(prefix) and pid.isdecimal():
+        pid = path.name.removeprefix(prefix).partition(".")[0]
+        if path.name.startswith(prefix) and pid.isdecimal():
             with contextlib.suppress(OSError):
                 age = time.time() - path.stat().st_mtime
                 # A process of another container may live and not be visible.

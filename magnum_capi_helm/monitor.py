@@ -50,7 +50,7 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
         problem = ""
         with (
             audit.acting(audit.Actor("health poll")),
-            runtime.meter().polling("health") as measured,
+            runtime.meter().measure(metrics.POLL, "health") as measured,
         ):
             try:
                 rt = registry.runtime_of(cluster)

@@ -393,17 +393,21 @@ def build(
         _shared_turns(),
         f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}",
     )
-    meter.reads(
-        settings.name,
-        status=runtime.snapshots,
-        health=runtime.health_snapshots,
-    )
+    _export_reads(meter, (settings.name, "status"), runtime.snapshots)
+    _export_reads(meter, (settings.name, "health"), runtime.health_snapshots)
     meter.gauge(
         metrics.DELIVERIES_PENDING,
         (settings.name,),
         runtime.deliveries.pending,
     )
     return runtime
+
+
+def _export_reads(
+    meter: metrics.Meter, labels: tuple[str, str], shared: Snapshots
+) -> None:
+    meter.gauge(metrics.SNAPSHOT, labels, lambda: shared.last_success)
+    meter.gauge(metrics.ATTEMPT, labels, lambda: shared.last_attempt)
 
 
 def _client(settings: config.ManagementCluster) -> client.Client:
@@ -426,8 +430,12 @@ def _client(settings: config.ManagementCluster) -> client.Client:
 def _shared_turns() -> turns.Turns:
     """Return the turns that all runtimes of this process share."""
     if not _turns:
-        _turns.append(turns.Turns(conf.helm_processes()))
-        _shared_meter().turns(_turns[0])
+        made = turns.Turns(conf.helm_processes())
+        _turns.append(made)
+        meter = _shared_meter()
+        meter.gauge(metrics.HELM_TURNS, (), lambda: made.number)
+        meter.gauge(metrics.HELM_RUNNING, (), lambda: made.running)
+        meter.gauge(metrics.HELM_WAITING, (), lambda: made.waiting)
     return _turns[0]
 
 

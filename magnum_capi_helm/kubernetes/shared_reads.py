@@ -97,10 +97,10 @@ class SharedReads(Generic[T]):
         self._results: dict[Scope, _Outcome[T]] = {}
         self._failures: dict[Scope, _Outcome[T]] = {}
         self._polled: dict[Scope, float] = {}
-        #: When the last read for polls began that did not fail; before the
-        #: first one: when this object was made.
-        self.last_success = clock()
-        #: When the last read for polls began; None: there was none.
+        #: Start of the last read for polls that did not fail, in seconds
+        #: since 1970; until there is one: start of the first read.
+        self.last_success: float | None = None
+        #: Start of the last read for polls.
         self.last_attempt: float | None = None
 
     def get(self, scope: Scope, *, not_before: float = ANY) -> T:
@@ -171,7 +171,8 @@ class SharedReads(Generic[T]):
             scopes, queue.waiting = queue.waiting | {scope}, set()
             started = self._clock()
             if not fresh:
-                self.last_attempt = started
+                self.last_attempt = time.time()
+                self.last_success = self.last_success or self.last_attempt
                 self._drop_old(started)
                 scopes |= self._polled.keys()
             before = {
@@ -192,7 +193,7 @@ class SharedReads(Generic[T]):
         self, started: float, fresh: bool, values: Mapping[Scope, T]
     ) -> dict[Scope, _Outcome[T]]:
         if not fresh:
-            self.last_success = started
+            self.last_success = self.last_attempt
             if self._max_age:
                 age = (self._clock() - started) * _AGE_FOR_DURATION
                 self._age = min(max(self._max_age, age), _LONGEST_AGE)

@@ -60,7 +60,7 @@ _SHOWN = (
 def poll(context: Any, cluster: Any) -> None:
     """Poll one cluster; save the outcome, and show it on ``cluster``."""
     problem = ""
-    with runtimes.meter().polling("status") as measured:
+    with runtimes.meter().measure(metrics.POLL, "status") as measured:
         try:
             _poll(context, cluster)
         except _QUIET as error:

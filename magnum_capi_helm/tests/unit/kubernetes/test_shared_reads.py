@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+import contextlib
 import threading
 from typing import Any
 
+import fixtures
 from oslotest import base
 
 from magnum_capi_helm.kubernetes import location
@@ -284,6 +286,28 @@ class FailureTest(_SharedReadsTest):
         self.source.now += 3
         self.source.errors = [errors.ManagementUnreachable("no answer")]
         self.assertRaises(errors.ManagementUnreachable, self._get)
+
+    def test_times_of_attempts_and_successes(self) -> None:
+        wall = 1000.0
+        self.useFixture(fixtures.MockPatch("time.time", lambda: wall))
+        self.snapshots.get(SCOPE, not_before=0.0)
+        self.assertIsNone(self.snapshots.last_attempt)
+        for moment, error, success in (
+            (1010.0, "no answer", 1010.0),
+            (1020.0, "no answer", 1010.0),
+            (1030.0, "", 1030.0),
+            (1040.0, "no answer", 1030.0),
+        ):
+            wall = moment
+            self.source.now += 60
+            with contextlib.suppress(errors.ManagementUnreachable):
+                if error:
+                    self.source.errors = [errors.ManagementUnreachable(error)]
+                self._get()
+            self.assertEqual(
+                (moment, success),
+                (self.snapshots.last_attempt, self.snapshots.last_success),
+            )
 
     def test_a_failure_is_remembered_for_a_moment_only(self) -> None:
         self.source.errors = [errors.ManagementUnreachable("no answer")]

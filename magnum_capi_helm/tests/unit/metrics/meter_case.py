@@ -40,7 +40,7 @@ class MeterCase(base.BaseTestCase):
 
     def poll(self, name: str, seconds: float) -> None:
         """A poll that takes so long."""
-        with self.meter.polling(name):
+        with self.meter.measure(metrics.POLL, name):
             self.now += seconds
 
     def text(self) -> str:

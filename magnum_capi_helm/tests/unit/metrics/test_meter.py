@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 
 from magnum_capi_helm import metrics
-from magnum_capi_helm.helm import turns
-from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.metrics import meter_case
 from magnum_capi_helm.tests.unit.metrics import promtool
@@ -34,55 +33,40 @@ SAMPLES = {
 }
 
 
+def _same(value: float | None) -> float | None:
+    return value
+
+
 class MeasuresTest(meter_case.MeterCase):
     def measured(self) -> None:
         """One of everything."""
         self.poll("status", 1.0)
         self.poll("status", 3.0)
-        with self.meter.polling("health") as poll:
+        with self.meter.measure(metrics.POLL, "health") as poll:
             self.now += 0.5
             poll.outcome = metrics.FAILED
         with self.meter.helm("upgrade"):
             self.now += 3.0
-        with self.meter.delivering():
+        with self.meter.measure(metrics.DELIVERY):
             self.now += 0.25
-        with self.assertRaises(KeyError), self.meter.delivering():
+        with self.assertRaises(KeyError), self.meter.measure(metrics.DELIVERY):
             self.now += 2.0
             raise KeyError
         self.meter.gauge(metrics.DELIVERIES_PENDING, ("a",), lambda: 3)
-        line = turns.Turns(1, self.begun.append)
-        for key in ("one", "two", "three"):
-            line.later(key, lambda: None)
-        self.meter.turns(line)
-        self.readings()
+        values: tuple[
+            tuple[metrics.Metric, tuple[str, ...], float | None], ...
+        ] = (
+            (metrics.HELM_RUNNING, (), 1),
+            (metrics.HELM_TURNS, (), 1),
+            (metrics.HELM_WAITING, (), 2),
+            (metrics.SNAPSHOT, ("a", "health"), 1005.0),
+            (metrics.ATTEMPT, ("a", "health"), 1700.0),
+            (metrics.SNAPSHOT, ("a", "status"), None),
+            (metrics.ATTEMPT, ("a", "status"), None),
+        )
+        for metric, labels, value in values:
+            self.meter.gauge(metric, labels, functools.partial(_same, value))
         self.now = 0.0
-
-    def readings(self) -> None:
-        """One that was good at 5 and failed at 700; one nobody asked."""
-        clock = [0.0]
-        answers: list[Exception | None] = [
-            None,
-            errors.ManagementUnreachable("away"),
-        ]
-
-        def read(
-            scopes: object, fresh: bool, known: object
-        ) -> dict[tuple[str, str], str]:
-            if error := answers.pop(0):
-                raise error
-            return {("n", "r"): "look"}
-
-        health: shared_reads.SharedReads[str] = shared_reads.SharedReads(
-            read, lambda: clock[0], max_age=0
-        )
-        status: shared_reads.SharedReads[str] = shared_reads.SharedReads(
-            read, lambda: clock[0]
-        )
-        self.meter.reads("a", status=status, health=health)
-        clock[0] = 5.0
-        health.get(("n", "r"))
-        clock[0] = 700.0
-        self.assertRaises(errors.ManagementUnreachable, health.get, ("n", "r"))
 
     def test_one_of_everything(self) -> None:
         self.measured()
@@ -114,6 +98,7 @@ class MeasuresTest(meter_case.MeterCase):
             (errors.HelmError("x"), "refused"),
             (errors.ChartUnavailable("x"), "refused"),
             (errors.NotConfigured("x"), "stopped"),
+            (KeyError("x"), "stopped"),
         ):
             self.meter = self.made(str(self.directory))
             with (
@@ -124,7 +109,10 @@ class MeasuresTest(meter_case.MeterCase):
             self.assertEqual([f"upgrade {word}"], self.outcomes())
 
     def test_a_poll_that_breaks_off_has_failed(self) -> None:
-        with self.assertRaises(KeyError), self.meter.polling("status"):
+        with (
+            self.assertRaises(KeyError),
+            self.meter.measure(metrics.POLL, "status"),
+        ):
             raise KeyError
         self.assertEqual(["status failed"], self.outcomes())
 

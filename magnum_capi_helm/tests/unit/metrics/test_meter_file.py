@@ -83,7 +83,7 @@ class ThreadTest(base.BaseTestCase):
             return 1.0
 
         made.gauge(metrics.HELM_TURNS, (), told)
-        with made.polling("health"):
+        with made.measure(metrics.POLL, "health"):
             pass
         self.assertTrue(written.wait(20))
         host, pid = socket.gethostname(), os.getpid()

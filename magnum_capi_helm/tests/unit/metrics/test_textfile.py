@@ -84,7 +84,7 @@ class DeadTest(base.BaseTestCase):
     def test_the_file_of_a_dead_process_goes(self) -> None:
         self.file("c1", self.dead, 61)
         broken_off = (
-            self.directory / f".magnum_capi_helm_c1_{self.dead}.prom.x"
+            self.directory / f"magnum_capi_helm_c1_{self.dead}.prom.1.2"
         )
         broken_off.write_text("")
         os.utime(broken_off, (0, 0))

@@ -155,7 +155,7 @@ def audited(action: str, subject: str) -> Iterator[audit.Actor]:
     from magnum_capi_helm.model import audit
 
     actor = operator(action)
-    with audit.acting(actor), audit.told(subject):
+    with audit.acting(actor), audit.logged(subject):
         yield actor
 
 

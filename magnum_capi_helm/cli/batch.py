@@ -178,7 +178,7 @@ class Batch(base.Lister, abc.ABC):
             if not change.detail:
                 return _line(row, NOTHING, change.text)
             try:
-                with audit.noted(row.uuid):
+                with audit.logged(f"cluster {row.uuid}"):
                     change.make()
                 self._wait(change, parsed_args.patience * 60)
             except errors.CapiHelmError as error:

@@ -118,7 +118,7 @@ def begin_in_time(operation: operations.Operation, live: view.View) -> None:
         with (
             audit.acting(audit.Actor("renew")),
             operation.lock() as locked,
-            audit.noted(operation.cluster.uuid),
+            audit.logged(f"cluster {operation.cluster.uuid}"),
         ):
             _begin(locked, days)
     except errors.LeaseHeld:

@@ -20,13 +20,13 @@ from oslo_log import log
 
 LOG = log.getLogger(__name__)
 
-#: Characters of one part: what clients send has no limit of its own.
+#: Characters of one part: clients may send more.
 _LONGEST = 64
 
 
 @dataclasses.dataclass(frozen=True)
 class Actor:
-    """The user that asked for an action.
+    """The user or the part of the driver that began an action.
 
     :param action: ``resize``, ``cluster apply``, ``status poll``...
     :param user: ID of the user, or of the operator's shell; empty: the driver
@@ -40,13 +40,12 @@ class Actor:
     request: str = ""
 
     def __str__(self) -> str:
-        """One line without control characters, as short as can be."""
-        parts = {
-            "user": self.user,
-            "project": self.project,
-            "request": self.request,
-        }
-        details = [f"{name} {_line(v)}" for name, v in parts.items() if v]
+        """Return one line without control characters."""
+        details = [
+            f"{name} {_line(value)}"
+            for name, value in vars(self).items()
+            if value and name != "action"
+        ]
         return ", ".join([_line(self.action), *details])
 
 
@@ -82,19 +81,12 @@ def requested(action: str, context: Any, uuid: str) -> Iterator[None]:
         project=str(context.project_id or ""),
         request=str(context.request_id or ""),
     )
-    with acting(actor), noted(uuid):
+    with acting(actor), logged(f"cluster {uuid}"):
         yield
 
 
 @contextlib.contextmanager
-def noted(uuid: str) -> Iterator[None]:
-    """Log the actor of a change of a cluster, and whether it was accepted."""
-    with told(f"cluster {uuid}"):
-        yield
-
-
-@contextlib.contextmanager
-def told(subject: str) -> Iterator[None]:
+def logged(subject: str) -> Iterator[None]:
     """Log the actor of a change, and whether it was accepted."""
     became = "refused"
     try:

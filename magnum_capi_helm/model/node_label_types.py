@@ -8,9 +8,9 @@ kubelet, which may not set every label on its own node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import re
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -20,6 +20,7 @@ from magnum_capi_helm.model import names
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 Taints: TypeAlias = tuple[cluster_spec.Taint, ...]
+T = TypeVar("T")
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -50,42 +51,6 @@ _LISTED = frozenset(
         "topology.kubernetes.io/zone",
     }
 )
-
-
-def checked_labels(pairs: Iterable[tuple[str, str]]) -> Pairs:
-    """Return the labels, as a kubelet may set them on its node.
-
-    :raises labels.Reason: what is wrong with one, in words
-    """
-    checked: dict[str, str] = {}
-    for key, value in pairs:
-        _check_key(key)
-        _check_value(value)
-        _check_allowed(key)
-        if key in checked:
-            raise labels.Reason(f"{key} is given twice")
-        checked[key] = value
-    return tuple(checked.items())
-
-
-def checked_taints(taints: Iterable[cluster_spec.Taint]) -> Taints:
-    """Return the taints.
-
-    :raises labels.Reason: what is wrong with one, in words
-    """
-    checked: dict[tuple[str, str], cluster_spec.Taint] = {}
-    for taint in taints:
-        _check_key(taint.key)
-        _check_value(taint.value)
-        if taint.effect not in EFFECTS:
-            raise labels.Reason(
-                f"{errors.shown(taint.effect)} is no effect: one of "
-                f"{', '.join(EFFECTS)}"
-            )
-        if (taint.key, taint.effect) in checked:
-            raise labels.Reason(f"{taint.key}:{taint.effect} is given twice")
-        checked[taint.key, taint.effect] = taint
-    return tuple(checked.values())
 
 
 def as_node_label_value(text: str) -> str:
@@ -135,16 +100,20 @@ def _within(space: str, spaces: tuple[str, ...]) -> bool:
 
 
 class NodeLabels(label_types.TextType):
-    """``key=value`` pairs, separated by commas."""
+    """``key=value`` pairs, separated by commas, that a kubelet may set."""
 
     kind = "labels of nodes"
 
-    def __call__(self, value: str | Pairs) -> Pairs:
-        if not isinstance(value, str):
-            return checked_labels(value)
-        return checked_labels(
-            _parse_pair(part) for part in _comma_separated(value)
-        )
+    def __call__(self, value: str | Iterable[tuple[str, str]]) -> Pairs:
+        checked: dict[str, str] = {}
+        for key, text in _parsed(value, _parse_pair):
+            _check_key(key)
+            _check_value(text)
+            _check_allowed(key)
+            if key in checked:
+                raise labels.Reason(f"{key} is given twice")
+            checked[key] = text
+        return tuple(checked.items())
 
     def _formatter(self, value: Pairs) -> str:
         return ",".join(f"{key}={text}" for key, text in value)
@@ -155,12 +124,21 @@ class NodeTaints(label_types.TextType):
 
     kind = "taints of nodes"
 
-    def __call__(self, value: str | Taints) -> Taints:
-        if not isinstance(value, str):
-            return checked_taints(value)
-        return checked_taints(
-            _parse_taint(part) for part in _comma_separated(value)
-        )
+    def __call__(self, value: str | Iterable[cluster_spec.Taint]) -> Taints:
+        checked: dict[tuple[str, str], cluster_spec.Taint] = {}
+        for taint in _parsed(value, _parse_taint):
+            _check_key(taint.key)
+            _check_value(taint.value)
+            if taint.effect not in EFFECTS:
+                raise labels.Reason(
+                    f"{errors.shown(taint.effect)} is no effect: one of "
+                    f"{', '.join(EFFECTS)}"
+                )
+            name = taint.key, taint.effect
+            if name in checked:
+                raise labels.Reason(f"{':'.join(name)} is given twice")
+            checked[name] = taint
+        return tuple(checked.values())
 
     def _formatter(self, value: Taints) -> str:
         return ",".join(
@@ -171,8 +149,11 @@ class NodeTaints(label_types.TextType):
         )
 
 
-def _comma_separated(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+def _parsed(value: str | Iterable[T], parse: Callable[[str], T]) -> list[T]:
+    """Return the items of a comma separated text, or of parsed items."""
+    if not isinstance(value, str):
+        return list(value)
+    return [parse(part.strip()) for part in value.split(",") if part.strip()]
 
 
 def _parse_pair(part: str) -> tuple[str, str]:

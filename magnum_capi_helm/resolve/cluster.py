@@ -12,10 +12,12 @@ from magnum_capi_helm.chart import immutable_fields
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
+from magnum_capi_helm.features import storage
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import names
 from magnum_capi_helm.model import timing
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import network
@@ -24,10 +26,6 @@ from magnum_capi_helm.resolve import requested_labels
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
-from typing import TYPE_CHECKING
-
-from magnum_capi_helm.features import storage
-from magnum_capi_helm.model import names
 
 
 def resolve(

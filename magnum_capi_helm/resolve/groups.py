@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
 import dataclasses
 import re
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import autoscaling
+from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.features import placement
+from magnum_capi_helm.features import storage
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
@@ -22,11 +26,6 @@ from magnum_capi_helm.resolve import requested_labels
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
-from collections.abc import Callable, Iterable
-
-from magnum_capi_helm.features import etcd
-from magnum_capi_helm.features import placement
-from magnum_capi_helm.features import storage
 
 #: ``os_distro`` of an image -> the chart's name of it.
 _DISTROS = {
@@ -95,10 +94,8 @@ def _looked_up(
     image = _image(row, glance_image, group_labels)
     with errors.in_field(_FLAVOR_FIELDS.get(row.role, "flavor_id")):
         flavor = cloud.flavor(row.flavor_id)
-    _check_group_references(group_labels, cloud)
     network.check_extra(group_labels, cloud)
-    if row.role == _MASTER:
-        _check_cluster_references(group_labels, cloud)
+    _check_references(row, group_labels, cloud)
     return image, flavor
 
 
@@ -273,19 +270,14 @@ def node_labels(
 
     :raises InvalidInput: the row has one that is not allowed
     """
-    if row.role == "master":
+    if row.role == _MASTER:
         return ()
     # Magnum before 23 has no such field.
     own = getattr(row, "node_labels", None) or {}
-    try:
-        checked = node_label_types.checked_labels(
+    with _in_row(row, "node_labels: a label"):
+        checked = node_label_types.NodeLabels()(
             (str(key), str(value)) for key, value in own.items()
         )
-    except ValueError as error:
-        raise errors.InvalidInput(
-            "node_labels: a label of a nodegroup is not allowed. It is "
-            f"nodegroup {errors.shown(row.name)}: {error}"
-        ) from error
     labelled = group_labels[nodes.NODE_LABELS]
     return tuple({**dict(labelled), **dict(checked)}.items())
 
@@ -295,11 +287,11 @@ def taints(row: Any, group_labels: labels.Values) -> node_label_types.Taints:
 
     :raises InvalidInput: the row has one that is not allowed
     """
-    if row.role == "master":
+    if row.role == _MASTER:
         return ()
     own = getattr(row, "node_taints", None) or []
-    try:
-        checked = node_label_types.checked_taints(
+    with _in_row(row, "node_taints: a taint"):
+        checked = node_label_types.NodeTaints()(
             cluster_spec.Taint(
                 key=str(each.get("key", "")),
                 effect=str(each.get("effect", "")),
@@ -307,11 +299,6 @@ def taints(row: Any, group_labels: labels.Values) -> node_label_types.Taints:
             )
             for each in own
         )
-    except ValueError as error:
-        raise errors.InvalidInput(
-            "node_taints: a taint of a nodegroup is not allowed. It is "
-            f"nodegroup {errors.shown(row.name)}: {error}"
-        ) from error
     merged = {
         (each.key, each.effect): each
         for each in (*group_labels[nodes.NODE_TAINTS], *checked)
@@ -319,13 +306,26 @@ def taints(row: Any, group_labels: labels.Values) -> node_label_types.Taints:
     return tuple(merged.values())
 
 
-_OF_GROUPS = (
+@contextlib.contextmanager
+def _in_row(row: Any, item: str) -> Iterator[None]:
+    """Name the nodegroup whose row has a label or taint that is refused."""
+    try:
+        yield
+    except ValueError as error:
+        raise errors.InvalidInput(
+            f"{item} of a nodegroup is not allowed. It is nodegroup "
+            f"{errors.shown(row.name)}: {error}"
+        ) from error
+
+
+#: Label -> the question to the cloud for its allowed values.
+_OF_GROUPS: tuple[tuple[labels.Label[Any], str], ...] = (
     (placement.ZONE, "compute_zones"),
     (nodes.BOOT_VOLUME_ZONE, "volume_zones"),
     (nodes.BOOT_VOLUME_TYPE, "volume_types"),
     (nodes.CONTAINER_VOLUME_TYPE, "volume_types"),
 )
-_OF_CLUSTERS = (
+_OF_CLUSTERS: tuple[tuple[labels.Label[Any], str], ...] = (
     (placement.CONTROL_PLANE_ZONES, "compute_zones"),
     (etcd.VOLUME_AZ, "volume_zones"),
     (etcd.VOLUME_TYPE, "volume_types"),
@@ -333,42 +333,27 @@ _OF_CLUSTERS = (
 )
 
 
-def _check_group_references(
-    group_labels: labels.Values, cloud: catalogue.Cloud
-) -> None:
-    """Look up what the labels of a group name.
-
-    :raises LabelError: with what there is
-    """
-    _check_references(_OF_GROUPS, group_labels, cloud)
-
-
-def _check_cluster_references(
-    group_labels: labels.Values, cloud: catalogue.Cloud
-) -> None:
-    """Look up what the labels of a cluster name.
-
-    :raises LabelError: with what there is
-    """
-    _check_references(_OF_CLUSTERS, group_labels, cloud)
-
-
 def _check_references(
-    pairs: Iterable[tuple[labels.Label[Any], str]],
-    group_labels: labels.Values,
-    cloud: catalogue.Cloud,
+    row: Any, group_labels: labels.Values, cloud: catalogue.Cloud
 ) -> None:
+    """Look up the zones and volume types that labels name.
+
+    :raises LabelError: with those that there are
+    """
+    pairs = _OF_GROUPS
+    if row.role == _MASTER:
+        pairs += _OF_CLUSTERS
     for label, question in pairs:
         if group_labels.given(label) is None:
             continue
         wanted = group_labels[label]
         several = wanted if isinstance(wanted, list) else [wanted]
-        names: Callable[[], tuple[str, ...]] = getattr(cloud, question)
+        offered: Callable[[], tuple[str, ...]] = getattr(cloud, question)
         for name in several:
-            if name and name not in names():
+            if name and name not in offered():
                 raise group_labels.refused(
                     label,
                     label.allowed,
                     f"{errors.shown(name)} is none of those that are "
-                    f"there ({', '.join(names()) or 'none'})",
+                    f"there ({', '.join(offered()) or 'none'})",
                 )

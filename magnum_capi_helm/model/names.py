@@ -103,14 +103,18 @@ def node_group(name: str, release_name: str) -> str:
         and _MARK not in name
     ):
         return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    slug = _words(name).lstrip("0123456789-")
-    slug = slug[: limit - len(digest) - len(_MARK)].strip("-")
-    return f"{slug or 'group'}{_MARK}{digest}"
+    return _with_hash(_words(name).lstrip("0123456789-"), name, limit)
+
+
+def _with_hash(slug: str, text: str, limit: int) -> str:
+    """Return the readable part of a name and a hash of the whole text."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    readable = slug[: limit - len(digest) - len(_MARK)].strip("-")
+    return f"{readable or 'group'}{_MARK}{digest}"
 
 
 def legacy_node_group(name: str) -> str:
-    """1.4.0's name for a nodegroup: not injective, kept where it exists."""
+    """Return 1.4.0's name of a nodegroup, which two groups may share."""
     return _words(name)
 
 
@@ -204,7 +208,7 @@ def storage_class(volume_type: str) -> str:
 
 
 def storage_classes(volume_types: Iterable[str]) -> dict[str, str]:
-    """Volume type -> its StorageClass, no two the same.
+    """Return the StorageClass of each volume type, no two the same.
 
     Types whose names differ only in what a class can't be called, such as
     ``SSD_1`` and ``ssd-1``, get a hash; not so the one that is named like
@@ -216,17 +220,11 @@ def storage_classes(volume_types: Iterable[str]) -> dict[str, str]:
         each: slug
         if len(slug) <= _CLASS_LIMIT
         and (slug == each or taken.count(slug) == 1)
-        else _with_hash(slug, each)
+        else _with_hash(slug, each, _CLASS_LIMIT)
         for each, slug in slugs.items()
     }
 
 
-def _with_hash(slug: str, text: str) -> str:
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    readable = slug[: _CLASS_LIMIT - len(digest) - len(_MARK)].strip("-")
-    return f"{readable}{_MARK}{digest}"
-
-
 def label_value(text: str) -> str:
-    """``text`` as a label's value: cut at 63 characters, as in 1.4.0."""
+    """Return a text as a label's value, cut at 63 characters as in 1.4.0."""
     return text[:LIMIT]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 import dataclasses
 import hashlib
 import json
@@ -99,28 +99,32 @@ class Rows:
         return any(each.control_plane for each in self.leaving)
 
     def with_group(self, group: Group) -> Rows:
-        """With a group as it ought to exist, instead of its present one."""
-        left = self._without(group.uuid)
-        return dataclasses.replace(left, groups=(*left.groups, group))
+        """Return the rows with a group that ought to exist, as it is now."""
+        rest = self._without(group.uuid)
+        return dataclasses.replace(rest, groups=(*rest.groups, group))
 
     def with_leaving(self, group: Group) -> Rows:
-        """With a group that is being deleted, instead of its present one."""
-        left = self._without(group.uuid)
-        return dataclasses.replace(left, leaving=(*left.leaving, group))
+        """Return the rows with a group that is being deleted."""
+        rest = self._without(group.uuid)
+        return dataclasses.replace(rest, leaving=(*rest.leaving, group))
 
     def _without(self, uuid: str) -> Rows:
-        def others(groups: tuple[Group, ...]) -> tuple[Group, ...]:
-            return tuple(each for each in groups if each.uuid != uuid)
+        return self._changed(
+            lambda groups: tuple(each for each in groups if each.uuid != uuid)
+        )
 
+    def _changed(
+        self, change: Callable[[tuple[Group, ...]], tuple[Group, ...]]
+    ) -> Rows:
         return dataclasses.replace(
             self,
-            groups=others(self.groups),
-            leaving=others(self.leaving),
-            refused=others(self.refused),
+            groups=change(self.groups),
+            leaving=change(self.leaving),
+            refused=change(self.refused),
         )
 
     def counted(self, counts: Mapping[str, int]) -> Rows:
-        """With other counts, by the UUIDs of groups."""
+        """Return the rows with other counts, by the UUIDs of groups."""
         return dataclasses.replace(
             self,
             groups=tuple(
@@ -132,7 +136,7 @@ class Rows:
         )
 
     def counts(self) -> dict[str, int]:
-        """Wanted machines by the chart's name of each worker group."""
+        """Return the wanted machines by the chart's name of each group."""
         return {each.chart_name: each.count for each in self.workers}
 
     def known_as(self, existing: Collection[str]) -> Rows:
@@ -158,26 +162,23 @@ class Rows:
                 for each in groups
             )
 
-        return dataclasses.replace(
-            self,
-            groups=named(self.groups),
-            leaving=named(self.leaving),
-            refused=named(self.refused),
-        )
+        return self._changed(named)
 
     def _owners(self, existing: Collection[str]) -> dict[str, str]:
-        """UUID of a group -> its name among the existing ones."""
+        """Return the names of groups among the existing ones, by UUID."""
         others = (*self.leaving, *self.refused)
         taken_on = (*self.groups, *(each for each in others if each.made))
         free = set(existing)
         owners: dict[str, str] = {}
         for groups in (taken_on, others):
-            for naming in (_own_name, _legacy_name):
-                for each in groups:
-                    name = naming(each)
-                    if each.uuid not in owners and name in free:
-                        owners[each.uuid] = name
-                        free.discard(name)
+            candidates = [(each, each.chart_name) for each in groups]
+            candidates += [
+                (each, names.legacy_node_group(each.name)) for each in groups
+            ]
+            for each, name in candidates:
+                if each.uuid not in owners and name in free:
+                    owners[each.uuid] = name
+                    free.discard(name)
         return owners
 
     def fingerprint(self) -> str:
@@ -198,11 +199,3 @@ def _wanted_of(group: Group) -> list[object]:
     if group.settings:
         fields.append(group.settings_id)
     return fields
-
-
-def _own_name(group: Group) -> str:
-    return group.chart_name
-
-
-def _legacy_name(group: Group) -> str:
-    return names.legacy_node_group(group.name)

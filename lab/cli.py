@@ -94,8 +94,9 @@ def _single(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     restart.add_argument("service")
     restart.add_argument(
         "--driver",
-        choices=[predecessor.VERSION],
-        help="run Magnum with that release of the driver until its next start",
+        metavar="DRIVER",
+        help=f"run Magnum with release {predecessor.VERSION} of the driver, or"
+        " with the driver of another checkout, until its next start",
     )
     restart.add_argument(
         "--helm",

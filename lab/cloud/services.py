@@ -80,6 +80,15 @@ def with_predecessor(ours: service.Service) -> service.Service:
     )
 
 
+def with_checkout(
+    ours: service.Service, folder: pathlib.Path
+) -> service.Service:
+    """Return a process of Magnum's that runs the driver of a checkout."""
+    return dataclasses.replace(
+        ours, env={**ours.env, "PYTHONPATH": str(folder)}
+    )
+
+
 def with_helm(ours: service.Service, folder: pathlib.Path) -> service.Service:
     """A process of Magnum's that finds the helm of a folder first."""
     known = environment.inside(**ours.env)["PATH"]

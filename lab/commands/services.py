@@ -5,6 +5,7 @@
 import argparse
 import collections
 import dataclasses
+import pathlib
 import time
 
 from lab import bare_host
@@ -91,7 +92,7 @@ def restart(
     """Stop one service and start it again."""
     one = registry.get(name)
     if driver is not None:
-        one = _with_predecessor(one)
+        one = _with_driver(one, driver)
     if helm is not None:
         one = _with_helm(one, helm)
     if clock is not None:
@@ -103,10 +104,24 @@ def restart(
     print(f"{name} runs again.")
 
 
-def _with_predecessor(one: service.Service) -> service.Service:
+def _with_driver(one: service.Service, driver: str) -> service.Service:
+    """Return a service that runs another driver.
+
+    :param driver: "1.4.0", or the folder of a checkout
+    :raises LabError: the folder has no driver
+    """
     _need_driver(one, "--driver")
-    predecessor.install()
-    return services.with_predecessor(one)
+    if driver == predecessor.VERSION:
+        predecessor.install()
+        return services.with_predecessor(one)
+    folder = pathlib.Path(driver).resolve()
+    if not (folder / "magnum_capi_helm" / "driver.py").exists():
+        raise errors.LabError(
+            f"{folder} has no magnum_capi_helm/driver.py",
+            hint="--driver takes the folder of a checkout, or "
+            f"{predecessor.VERSION}.",
+        )
+    return services.with_checkout(one, folder)
 
 
 def _with_helm(one: service.Service, program: str) -> service.Service:

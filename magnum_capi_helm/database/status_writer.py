@@ -13,9 +13,14 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.status import cluster as cluster_status
 
-_COMPLETE = "_COMPLETE"
-_FAILED = "_FAILED"
-_IN_PROGRESS = "_IN_PROGRESS"
+#: Fields of a cluster that a poll shows Magnum.
+_SHOWN = (
+    "status",
+    "status_reason",
+    "api_address",
+    "coe_version",
+    "container_version",
+)
 #: Of the column ``nodegroup.version``.
 _VERSION_WIDTH = 20
 
@@ -23,46 +28,53 @@ _VERSION_WIDTH = 20
 def save_observed(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
-    """Write addresses and versions."""
-    _observe(cluster, nodegroups, verdict)
-    for row in (*nodegroups, cluster):
-        _save(row)
+    """Write addresses and versions; unknown ones stay as they were."""
+    for nodegroup in nodegroups:
+        group = verdict.groups.get(nodegroup.name)
+        if group is not None:
+            version = (group.version or "")[:_VERSION_WIDTH]
+            _save(
+                nodegroup,
+                node_addresses=list(group.addresses),
+                version=version or nodegroup.version,
+            )
+    _save(
+        cluster,
+        api_address=verdict.api_address or cluster.api_address,
+        coe_version=verdict.coe_version or cluster.coe_version,
+        container_version=verdict.container_version
+        or cluster.container_version,
+    )
 
 
 def save_facts(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
     """Write addresses, versions and the reasons for waiting."""
-    _observe(cluster, nodegroups, verdict)
-    if rows.in_progress(cluster.status):
-        _set(cluster, "status_reason", verdict.reason or None)
     for nodegroup in nodegroups:
         group = verdict.groups.get(nodegroup.name)
         if group is not None and rows.in_progress(nodegroup.status):
-            _set(nodegroup, "status_reason", group.reason or None)
-        _save(nodegroup)
-    _save(cluster)
+            _set(nodegroup, status_reason=group.reason or None)
+    if rows.in_progress(cluster.status):
+        _set(cluster, status_reason=verdict.reason or None)
+    save_observed(cluster, nodegroups, verdict)
 
 
 def save_complete(
     cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
 ) -> None:
     """Write that everything is as the rows want it. Only under the Lease."""
-    _observe(cluster, nodegroups, verdict)
     for nodegroup in nodegroups:
-        if nodegroup.name not in verdict.groups or rows.leaving(nodegroup):
-            continue
-        _finish(nodegroup, _COMPLETE, None)
-        _save(nodegroup)
+        if nodegroup.name in verdict.groups and not rows.leaving(nodegroup):
+            _end(nodegroup, "COMPLETE", None)
     # The cluster last: a reader that sees it complete sees its groups so.
-    _finish(cluster, _COMPLETE, None)
-    _save(cluster)
+    _end(cluster, "COMPLETE", None)
+    save_observed(cluster, nodegroups, verdict)
 
 
 def save_count(nodegroup: Any, count: int) -> None:
     """Write the number of machines that the autoscaler chose."""
-    _set(nodegroup, "node_count", count)
-    _save(nodegroup)
+    _save(nodegroup, node_count=count)
 
 
 def save_failed(
@@ -74,55 +86,49 @@ def save_failed(
     """Write that the operation failed, with the reason of each group."""
     for nodegroup in nodegroups:
         group = verdict.groups.get(nodegroup.name) if verdict else None
+        why = group.reason if group else reason
         if rows.leaving(nodegroup):
             # It is still to be deleted, and must never look like a living one.
-            _set(nodegroup, "status_reason", group.reason if group else reason)
+            _set(nodegroup, status_reason=why)
         elif group is not None and group.done:
-            _finish(nodegroup, _COMPLETE, None)
+            _end(nodegroup, "COMPLETE", None)
         elif rows.in_progress(nodegroup.status):
-            why = group.reason if group else reason
-            _finish(nodegroup, _FAILED, why)
+            _end(nodegroup, "FAILED", why)
         _save(nodegroup)
-    _finish(cluster, _FAILED, reason)
+    _end(cluster, "FAILED", reason)
     _save(cluster)
 
 
 def fail_groups(cluster: Any, reason: str) -> None:
     """Write that the groups of a refused create failed with it."""
     for nodegroup in cluster.nodegroups:
-        _finish(nodegroup, _FAILED, reason)
+        _end(nodegroup, "FAILED", reason)
         _save(nodegroup)
 
 
 def save_deleting(cluster: Any, reason: str | None = None) -> None:
     """Write DELETE_IN_PROGRESS to the cluster and all its groups."""
+    status = rows.Status.DELETE_IN_PROGRESS
     for nodegroup in rows.all_groups(cluster):
-        _set(nodegroup, "status", rows.Status.DELETE_IN_PROGRESS)
-        _save(nodegroup)
-    _set(cluster, "status", rows.Status.DELETE_IN_PROGRESS)
-    _set(cluster, "status_reason", reason)
-    _save(cluster)
+        _save(nodegroup, status=status)
+    _save(cluster, status=status, status_reason=reason)
 
 
 def save_group(nodegroup: Any, status: str) -> None:
     """Write the status of a group, and fields that Magnum left unsaved."""
-    _set(nodegroup, "status", status)
-    _set(nodegroup, "status_reason", None)
-    _save(nodegroup)
+    _save(nodegroup, status=status, status_reason=None)
 
 
 def save_accepted(nodegroup: Any, release: str) -> None:
     """Write that the driver makes a new group."""
-    _set(nodegroup, "stack_id", release)
+    _set(nodegroup, stack_id=release)
     save_group(nodegroup, rows.Status.CREATE_IN_PROGRESS)
 
 
 def save_refused(nodegroup: Any, reason: str) -> None:
     """Write that a group will not be made, or not any more."""
-    _set(nodegroup, "stack_id", None)
-    _set(nodegroup, "status", rows.Status.CREATE_FAILED)
-    _set(nodegroup, "status_reason", reason)
-    _save(nodegroup)
+    status = rows.Status.CREATE_FAILED
+    _save(nodegroup, stack_id=None, status=status, status_reason=reason)
 
 
 def save_updating(cluster: Any) -> None:
@@ -130,13 +136,12 @@ def save_updating(cluster: Any) -> None:
     if rows.action(cluster.status) != "DELETE" and not rows.in_progress(
         cluster.status
     ):
-        _set(cluster, "status", rows.Status.UPDATE_IN_PROGRESS)
-        _save(cluster)
+        _save(cluster, status=rows.Status.UPDATE_IN_PROGRESS)
 
 
 def save_unfinished(cluster: Any) -> None:
     """Write that the operation goes on after all."""
-    _finish(cluster, _IN_PROGRESS, cluster.status_reason)
+    _end(cluster, "IN_PROGRESS", cluster.status_reason)
     _save(cluster)
 
 
@@ -153,53 +158,31 @@ def await_polls(context: Any, cluster: Any) -> None:
 
 def save_reason(cluster: Any, reason: str | None) -> None:
     """Write the reason alone."""
-    _set(cluster, "status_reason", reason)
-    _save(cluster)
+    _save(cluster, status_reason=reason)
 
 
 def copy_outcome(source: Any, target: Any) -> None:
     """Show Magnum, on the object it handed in, what was saved."""
-    copied = [
-        "status",
-        "status_reason",
-        "api_address",
-        "coe_version",
-        "container_version",
-    ]
-    for name in copied:
-        _set(target, name, getattr(source, name))
-    target.obj_reset_changes(copied)
+    _set(target, **{name: getattr(source, name) for name in _SHOWN})
+    target.obj_reset_changes(_SHOWN)
 
 
-def _observe(
-    cluster: Any, nodegroups: list[Any], verdict: cluster_status.Verdict
-) -> None:
-    """Set the facts of a verdict; unknown ones stay as they were."""
-    for name in ("api_address", "coe_version", "container_version"):
-        if value := getattr(verdict, name):
-            _set(cluster, name, value)
-    for nodegroup in nodegroups:
-        group = verdict.groups.get(nodegroup.name)
-        if group is None:
-            continue
-        _set(nodegroup, "node_addresses", list(group.addresses))
-        if group.version:
-            _set(nodegroup, "version", group.version[:_VERSION_WIDTH])
-
-
-def _finish(row: Any, outcome: str, reason: str | None) -> None:
+def _end(row: Any, outcome: str, reason: str | None) -> None:
+    """Set the outcome of a row's own action."""
     # A group whose deletion was refused lives on.
     verb = rows.action(row.status).replace("DELETE", "UPDATE")
-    _set(row, "status", verb + outcome)
-    _set(row, "status_reason", reason)
+    _set(row, status=f"{verb}_{outcome}", status_reason=reason)
 
 
-def _set(row: Any, name: str, value: Any) -> None:
-    if getattr(row, name) != value:
-        setattr(row, name, value)
+def _set(row: Any, **values: Any) -> None:
+    for name, value in values.items():
+        if getattr(row, name) != value:
+            setattr(row, name, value)
 
 
-def _save(row: Any) -> None:
+def _save(row: Any, **values: Any) -> None:
+    """Set fields, and save the row if any of its fields has changed."""
+    _set(row, **values)
     if row.obj_what_changed():
         # It may be outdated if this conductor stood still meanwhile.
         lease_guard.check()

@@ -11,12 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from magnum.conductor import monitors
-from oslo_log import log
 
 from magnum_capi_helm.model import audit
-from magnum_capi_helm.model import errors
-
-LOG = log.getLogger(__name__)
 
 
 class Monitor(monitors.MonitorBase):  # type: ignore[misc]
@@ -36,34 +32,13 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
 
     def poll_health_status(self) -> None:
         """Fill ``data`` with the health that Magnum saves."""
-        from magnum_capi_helm import metrics
-        from magnum_capi_helm import runtime
         from magnum_capi_helm.lifecycle import poll_health
-        from magnum_capi_helm.management_clusters import registry
-        from magnum_capi_helm.operations import operation
-        from magnum_capi_helm.status import health
 
         cluster = self.cluster
         if not cluster.stack_id:
             return
-        uuid = cluster.uuid
-        problem = ""
-        with (
-            audit.acting(audit.Actor("health poll")),
-            runtime.meter().measure(metrics.POLL, "health") as measured,
-        ):
-            try:
-                rt = registry.runtime_of(cluster)
-                result = poll_health.poll(
-                    operation.Operation(self.context, cluster, rt)
-                )
-            except errors.CapiHelmError as error:
-                problem = str(error)
-                result = health.Health(health.UNKNOWN, {"api": problem})
-                measured.outcome = metrics.FAILED
-        if problem:
-            # Not inside "except": oslo.log would append the exception again.
-            LOG.warning("No health of cluster %s: %s", uuid, problem)
+        with audit.acting(audit.Actor("health poll")):
+            result = poll_health.poll(self.context, cluster)
         before = (cluster.health_status, cluster.health_status_reason)
         # Without data Magnum does not ask its database to write nothing.
         if before != (result.status, result.reason):

@@ -53,10 +53,7 @@ class ObservedState(operations.Observed):
     @property
     def is_behind(self) -> bool:
         """Return whether the release is not what the rows want."""
-        newest = self.view.newest
-        if newest is None or newest.status != "deployed":
-            return True
-        if not self.is_upgraded:
+        if cluster_status.release_reason(self.view) or not self.is_upgraded:
             return True
         live = cluster_status.fingerprint(self.view.cluster)
         if live is not None:
@@ -100,8 +97,8 @@ class ObservedState(operations.Observed):
     def _has_lingering_group(self) -> bool:
         """Return whether a leaving group lives on without a deletion."""
         names = [each.chart_name for each in self.rows.leaving]
-        deployments = [self.view.deployment(each) for each in names if each]
-        return any(e is not None and not view.deleting(e) for e in deployments)
+        live = [self.view.deployment(each) for each in names if each]
+        return any(each and not view.deleting(each) for each in live)
 
     @property
     def has_undecided_group(self) -> bool:
@@ -123,9 +120,7 @@ class ObservedState(operations.Observed):
         """Return whether to change the release, or to end an operation."""
         if self.row.status.endswith("_COMPLETE"):
             return False
-        if self.verdict.complete:
-            return True
-        if rows.in_progress(self.row.status) and self.is_overdue:
+        if self.verdict.complete or self.is_overdue:
             return True
         wrong = self.is_behind or self.has_drifted
         return wrong and self.operation.runtime.backoff.is_over(
@@ -161,18 +156,16 @@ class ObservedState(operations.Observed):
         return progress.latest(self.view, time.time())
 
     @property
-    def has_progress(self) -> bool:
-        """Return whether the mark on the Cluster is out of date."""
-        return (
-            rows.in_progress(self.row.status)
-            and self.mark is not None
-            and self.mark != progress.stored(self.view.cluster)
-        )
+    def new_mark(self) -> progress.Mark | None:
+        """Return the mark, unless an operation has it on the Cluster."""
+        stored = progress.stored(self.view.cluster)
+        is_new = rows.in_progress(self.row.status) and self.mark != stored
+        return self.mark if is_new and self.view.cluster else None
 
     @property
     def is_overdue(self) -> bool:
-        """Return whether the operation has taken longer than it may."""
-        return self.seconds_left < 0
+        """Return whether an operation has taken longer than it may."""
+        return rows.in_progress(self.row.status) and self.seconds_left < 0
 
     @property
     def seconds_left(self) -> float:

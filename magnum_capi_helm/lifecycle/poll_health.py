@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 import time
@@ -19,6 +20,8 @@ from typing import Any
 from oslo_log import log
 
 from magnum_capi_helm import delivery
+from magnum_capi_helm import metrics
+from magnum_capi_helm import runtime as runtimes
 from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
@@ -27,6 +30,7 @@ from magnum_capi_helm.lifecycle import poll_status
 from magnum_capi_helm.lifecycle import reconcile
 from magnum_capi_helm.lifecycle import renew
 from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
@@ -38,7 +42,24 @@ from magnum_capi_helm.status import view
 LOG = log.getLogger(__name__)
 
 
-def poll(operation: operations.Operation) -> health.Health:
+def poll(context: Any, cluster: Any) -> health.Health:
+    """Return the health of a cluster with a release; nothing is raised."""
+    problem = ""
+    with runtimes.meter().measure(metrics.POLL, "health") as measured:
+        try:
+            runtime = registry.runtime_of(cluster)
+            result = _poll(operations.Operation(context, cluster, runtime))
+        except errors.CapiHelmError as error:
+            problem = str(error)
+            result = health.Health(health.UNKNOWN, {"api": problem})
+            measured.outcome = metrics.FAILED
+    if problem:
+        # Not inside "except": oslo.log would append the exception again.
+        LOG.warning("No health of cluster %s: %s", cluster.uuid, problem)
+    return result
+
+
+def _poll(operation: operations.Operation) -> health.Health:
     """Return the health of a cluster; continue work on a failed one.
 
     :raises CapiHelmError: the objects could not be read
@@ -58,8 +79,11 @@ def poll(operation: operations.Operation) -> health.Health:
             runtime.health_cache.put(operation.scope, looks, result, seconds)
         if rows.failed(cluster.status):
             _continue(operation)
-        elif result.status == health.HEALTHY:
-            _renew(operation, objects)
+        elif result.status == health.HEALTHY and cluster.status.endswith(
+            "_COMPLETE"
+        ):
+            with _logged("No new certificates for cluster %s: %s", cluster):
+                renew.begin_in_time(operation, objects)
     delivery.notice(operation)
     return validity.add_to_health(runtime, cluster, result)
 
@@ -76,7 +100,12 @@ def _judge(
     now = time.time()
     result = health.health(objects, now)
     rows_now, nodegroups = rows.read(cluster)
-    _check_location(operation, nodegroups, objects)
+    identity.confirm(
+        operation.runtime,
+        operation.scope,
+        nodegroups,
+        exists=objects.cluster is not None,
+    )
     seconds = result.valid_until - now
     if not cluster.status.endswith("_COMPLETE"):
         seconds = 0
@@ -89,7 +118,10 @@ def _judge(
         status_writer.save_observed(cluster, nodegroups, verdict)
         if autoscaler_counts.differs(cluster, nodegroups, rows_now, objects):
             seconds = 0
-            _follow_autoscaler(operation)
+            with _logged("Counts of cluster %s are old: %s", cluster):
+                autoscaler_counts.follow(
+                    operation.runtime, operation.context, cluster
+                )
     # A certificate is no illness. The text of the warning changes by the day.
     warning = certificates.warning(objects, now)
     if warning and result.status != health.UNKNOWN:
@@ -98,49 +130,26 @@ def _judge(
     return result, seconds
 
 
-def _check_location(
-    operation: operations.Operation, nodegroups: list[Any], objects: view.View
-) -> None:
-    """Record the management cluster, or doubt one without the Cluster."""
-    runtime = operation.runtime
-    if objects.cluster is None:
-        identity.verify(runtime, operation.scope, nodegroups)
-    else:
-        identity.record_here(runtime, operation.release, nodegroups)
-
-
-def _follow_autoscaler(operation: operations.Operation) -> None:
-    """Save the autoscaler's counts; an error does not hide the health."""
-    cluster = operation.cluster
-    text = "Counts of cluster %s are old: %s"
-    with magnum_errors.logged(LOG, text, cluster.uuid):
-        autoscaler_counts.follow(operation.runtime, operation.context, cluster)
-
-
-def _renew(operation: operations.Operation, objects: view.View) -> None:
-    """Renew certificates in time; an error does not hide the health."""
-    cluster = operation.cluster
-    if not cluster.status.endswith("_COMPLETE"):
-        return
-    text = "No new certificates for cluster %s: %s"
-    with (
-        magnum_errors.logged(LOG, text, cluster.uuid),
-        contextlib.suppress(errors.LeaseHeld),
-    ):
-        renew.begin_in_time(operation, objects)
-
-
 def _continue(operation: operations.Operation) -> None:
     """Reconcile a failed cluster, which Magnum polls for its health alone."""
     cluster = operation.cluster
-    with (
-        magnum_errors.logged(
-            LOG, "No verdict on cluster %s: %s", cluster.uuid
-        ),
-        # Another operation is about to write the outcome.
-        contextlib.suppress(errors.LeaseHeld),
-    ):
+    with _logged("No verdict on cluster %s: %s", cluster):
         if rows.action(cluster.status) == "DELETE":
             poll_status.resume_deletion(operation)
         else:
             reconcile.reconcile(operation)
+
+
+@contextlib.contextmanager
+def _logged(text: str, cluster: Any) -> Iterator[None]:
+    """Log an error of the block: it does not hide the health.
+
+    That another operation has the Lease is none: it will write an outcome.
+
+    :param text: with places for the cluster's UUID and for the error
+    """
+    with (
+        magnum_errors.logged(LOG, text, cluster.uuid),
+        contextlib.suppress(errors.LeaseHeld),
+    ):
+        yield

@@ -21,12 +21,12 @@ from oslo_log import log
 
 from magnum_capi_helm import metrics
 from magnum_capi_helm import runtime as runtimes
+from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import lease
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.lifecycle import reconcile
@@ -67,7 +67,7 @@ def poll(context: Any, cluster: Any) -> None:
             LOG.debug("No verdict on cluster %s: %s", cluster.uuid, error)
         except errors.CapiHelmError as error:
             problem = str(error)
-        measured.outcome = metrics.FAILED if problem else metrics.OK
+            measured.outcome = metrics.FAILED
     if problem:
         # Not inside "except": oslo.log would append the exception again.
         LOG.warning("No verdict on cluster %s: %s", cluster.uuid, problem)
@@ -85,10 +85,10 @@ def _poll(context: Any, cluster: Any) -> None:
             _delete(context, row)
         else:
             with _errors_shown(context, row):
-                operation = operations.Operation(
-                    context, row, registry.runtime_of(row)
+                runtime = registry.runtime_of(row)
+                reconcile.reconcile(
+                    operations.Operation(context, row, runtime)
                 )
-                reconcile.reconcile(operation)
     finally:
         status_writer.copy_outcome(row, cluster)
 
@@ -118,40 +118,33 @@ def _save_reason(context: Any, row: Any, reason: str) -> None:
 
 def _delete(context: Any, row: Any) -> None:
     """Do the next step of a deletion."""
-    try:
-        runtime = registry.runtime_of(row)
-    except errors.CapiHelmError as error:
-        _save_reason(context, row, delete.describe(error))
-        raise
-    waiting = None
+    operation = None
     try:
         if row.stack_id:
-            waiting = delete.step(operations.Operation(context, row, runtime))
+            runtime = registry.runtime_of(row)
+            operation = operations.Operation(context, row, runtime)
+            waiting = delete.step(operation)
         else:
-            # Nothing was made on any management cluster: none is needed.
-            from magnum_capi_helm.cloud import certificates
-
-            certificates.delete_forgotten(context, row)
-            _forget_interrupted_create(row)
+            waiting = None
+            _forget_interrupted_create(context, row)
     except errors.LeaseHeld:
         raise
     except errors.CapiHelmError as error:
-        _save_waiting(runtime, context, row, delete.describe(error))
+        _save_waiting(context, row, delete.describe(error), operation)
         raise
     if waiting:
-        _save_waiting(runtime, context, row, waiting.text)
-        return
-    if rows.fresh(context, row) is None:
-        # Another conductor was quicker: Magnum removes a row once.
-        return
-    LOG.info("cluster %s is deleted", row.uuid)
-    registry.forget(row)
-    row.status = rows.Status.DELETE_COMPLETE
-    row.status_reason = None
+        _save_waiting(context, row, waiting.text, operation)
+    # Another conductor may have been quicker: Magnum removes a row once.
+    elif rows.fresh(context, row) is not None:
+        LOG.info("cluster %s is deleted", row.uuid)
+        registry.forget(row)
+        row.status = rows.Status.DELETE_COMPLETE
+        row.status_reason = None
 
 
-def _forget_interrupted_create(row: Any) -> None:
-    """Remove its Lease, which may be on any management cluster."""
+def _forget_interrupted_create(context: Any, row: Any) -> None:
+    """Delete certificates, and the Lease, on any management cluster."""
+    certificates.delete_forgotten(context, row)
     answers = registry.ask(
         runtimes.names(), lambda rt: delete.forget_interrupted(rt, row)
     )
@@ -160,12 +153,18 @@ def _forget_interrupted_create(row: Any) -> None:
 
 
 def _save_waiting(
-    runtime: runtimes.Runtime, context: Any, row: Any, reason: str
+    context: Any,
+    row: Any,
+    reason: str,
+    operation: operations.Operation | None,
 ) -> None:
-    """Save the reason why a deletion waits; fail it after its time."""
+    """Save the reason why a deletion waits; fail it after its time.
+
+    :param operation: None: its management cluster is not known
+    """
     if rows.fresh(context, row) is None:
         return
-    if not _is_overdue(runtime, row):
+    if operation is None or not _is_overdue(operation):
         status_writer.save_reason(row, reason)
         return
     # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.
@@ -174,18 +173,17 @@ def _save_waiting(
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
-def _is_overdue(runtime: runtimes.Runtime, row: Any) -> bool:
+def _is_overdue(operation: operations.Operation) -> bool:
     """Return whether the deletion was asked for too long ago.
 
     If the management cluster does not say when, it is not overdue.
     """
     limit = conf.CONF.capi_helm.operation_timeout
-    if not limit or not row.stack_id:
+    if not limit:
         return False
+    runtime = operation.runtime
     try:
-        since = lease.marked_deleted_at(
-            runtime.leases.read(*location.scope_of(row))
-        )
+        since = lease.marked_deleted_at(runtime.leases.read(*operation.scope))
         return observed_state.seconds_left(runtime, since, limit) < 0
     except errors.CapiHelmError:
         return False

@@ -35,6 +35,7 @@ from magnum_capi_helm.operations import repair
 from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import progress
+from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
@@ -79,9 +80,18 @@ def reconcile(operation: operations.Operation) -> None:
     server_faults.ask(runtime, scope, snapshot.servers())
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
         state = observed_state.judge(operation, cluster, snapshot)
-        _check_location(state)
+        identity.confirm(
+            runtime,
+            scope,
+            state.nodegroups,
+            exists=state.view.cluster is not None,
+        )
         if not state.needs_lease:
             _save_facts(state)
+            seconds = 0.0 if state.new_mark else state.seconds_valid
+            if seconds > 0:
+                looks = (rows.looks(cluster), state.version)
+                runtime.status_cache.put(scope, looks, True, seconds)
             return
     with operation.queued(reconcile_under_lease):
         reconcile_under_lease(operation)
@@ -100,31 +110,16 @@ def _end_interrupted_create(cluster: Any) -> None:
         )
 
 
-def _check_location(state: observed_state.ObservedState) -> None:
-    """Record the management cluster, or doubt one without the Cluster."""
-    operation = state.operation
-    if state.view.cluster is not None:
-        identity.record_here(
-            operation.runtime, operation.release, state.nodegroups
-        )
-    else:
-        identity.verify(operation.runtime, operation.scope, state.nodegroups)
-
-
 def _save_facts(state: observed_state.ObservedState) -> None:
-    """Save the reason, and remember a state that needs no more."""
+    """Save reasons, addresses and versions, and an update's progress."""
     status_writer.save_facts(state.row, state.nodegroups, state.verdict)
-    if state.has_progress:
-        _save_mark(state)
-    elif (seconds := state.seconds_valid) > 0:
-        operation = state.operation
-        looks = (rows.looks(state.row), state.version)
-        operation.runtime.status_cache.put(
-            operation.scope, looks, True, seconds
-        )
+    if mark := state.new_mark:
+        _save_mark(state, mark)
 
 
-def _save_mark(state: observed_state.ObservedState) -> None:
+def _save_mark(
+    state: observed_state.ObservedState, mark: progress.Mark
+) -> None:
     """Write the progress of an update's machines to the Cluster.
 
     It needs no Lease: the patch names the version of the Cluster that was
@@ -134,19 +129,16 @@ def _save_mark(state: observed_state.ObservedState) -> None:
 
     :raises ManagementError: the mark could not be written
     """
-    cluster, mark = state.view.cluster, state.mark
-    if cluster is None or mark is None:
-        return
-    change = {
-        "metadata": {
-            "annotations": {progress.ANNOTATION: mark.annotation()},
-            "resourceVersion": cluster["metadata"]["resourceVersion"],
-        }
+    metadata = {
+        "annotations": {progress.ANNOTATION: mark.annotation()},
+        "resourceVersion": view.metadata_of(state.view.cluster)[
+            "resourceVersion"
+        ],
     }
     runtime, scope = state.operation.runtime, state.operation.scope
     with contextlib.suppress(errors.Conflict, errors.Frozen):
         runtime.maintenance.check()
-        runtime.management.patch(kinds.CLUSTER, *scope, change)
+        runtime.management.patch(kinds.CLUSTER, *scope, {"metadata": metadata})
 
 
 def reconcile_under_lease(operation: operations.Operation) -> None:
@@ -171,25 +163,17 @@ def _reconcile_locked(locked: operations.Locked) -> None:
         status_writer.copy_outcome(row, operation.cluster)
         return
     locked.settle()
-    state = _without_deleted_groups(observed_state.observe_all(operation, row))
+    state = observed_state.observe_all(operation, row)
+    if not state.is_behind:
+        gone = nodegroups.remove_deleted(operation, state)
+        staying = [each for each in state.nodegroups if each.uuid not in gone]
+        state = dataclasses.replace(state, nodegroups=staying)
     if state.is_done:
         if failure_was_shown(operation, row):
             _complete(locked, state)
     elif not row.status.endswith("_COMPLETE"):
         _continue(locked, state)
     status_writer.copy_outcome(row, operation.cluster)
-
-
-def _without_deleted_groups(
-    state: observed_state.ObservedState,
-) -> observed_state.ObservedState:
-    """Remove the rows of groups that are deleted by now."""
-    if state.is_behind:
-        return state
-    gone = nodegroups.remove_deleted(state.operation, state)
-    return dataclasses.replace(
-        state, nodegroups=[e for e in state.nodegroups if e.uuid not in gone]
-    )
 
 
 def failure_was_shown(operation: operations.Operation, row: Any) -> bool:
@@ -207,7 +191,7 @@ def failure_was_shown(operation: operations.Operation, row: Any) -> bool:
 def _complete(
     locked: operations.Locked, state: observed_state.ObservedState
 ) -> None:
-    """Write COMPLETE, unless the rows want something else by now.
+    """Write COMPLETE, and look at the rows again.
 
     Magnum's handlers take no Lease: their changes since the look would wait
     for polls of a complete cluster, and there are none.
@@ -218,43 +202,30 @@ def _complete(
         # A complete upgrade can't be rolled back by a poll any more.
         operation.patch_stored(desired_state.FORGET_PREVIOUS)
     if locked.save_complete(state.nodegroups, state.verdict):
-        _check_late_changes(state)
+        rows_now, group_rows = rows.read(row)
+        if (
+            rows_now.fingerprint() != state.rows.fingerprint()
+            or rows_now.leaving
+            or any(map(rows.undecided, group_rows))
+        ):
+            status_writer.save_updating(row)
+        else:
+            autoscaler_counts.save(
+                operation.runtime, row, group_rows, rows_now, state.view
+            )
     LOG.info("cluster %s is %s", row.uuid, row.status)
-
-
-def _check_late_changes(state: observed_state.ObservedState) -> None:
-    """Let the polls continue if the rows changed since the look."""
-    row = state.row
-    rows_now, group_rows = rows.read(row)
-    if (
-        rows_now.fingerprint() != state.rows.fingerprint()
-        or rows_now.leaving
-        or any(map(rows.undecided, group_rows))
-    ):
-        status_writer.save_updating(row)
-    else:
-        autoscaler_counts.save(
-            state.operation.runtime, row, group_rows, rows_now, state.view
-        )
 
 
 def _continue(
     locked: operations.Locked, state: observed_state.ObservedState
 ) -> None:
     """Give up, apply again, repair, or wait."""
-    if rows.in_progress(state.row.status) and state.is_overdue:
+    if state.is_overdue:
         reason = f"not done in time: {state.verdict.reason}"
         _fail(locked, state, reason, state.verdict)
         return
-    status_writer.save_facts(state.row, state.nodegroups, state.verdict)
-    if state.has_progress:
-        _save_mark(state)
-    reason = ""
-    if state.is_behind:
-        reason = _apply(locked)
-    elif state.has_drifted:
-        reason = _repair(state.operation)
-    if reason:
+    _save_facts(state)
+    if reason := _change_release(locked, state):
         _fail(locked, state, reason)
 
 
@@ -269,42 +240,34 @@ def _fail(
     LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
-def _apply(locked: operations.Locked) -> str:
-    """Apply the rows; return the reason if that can never succeed.
+def _change_release(
+    locked: operations.Locked, state: observed_state.ObservedState
+) -> str:
+    """Apply the rows, or put live objects right, if that is needed.
 
+    :returns: the reason if it can never succeed
     :raises CapiHelmError: it may succeed later
     """
-    runtime, scope = locked.operation.runtime, locked.operation.scope
+    runtime, scope = state.operation.runtime, state.operation.scope
     try:
-        locked.apply()
+        if state.is_behind:
+            locked.apply()
+            runtime.backoff.clear(scope)
+        elif state.has_drifted:
+            # Until the next look: another program may change them back for
+            # ever.
+            runtime.backoff.record_failure(scope)
+            repair.repair(runtime, scope)
     except errors.NoTurn:
         # Nothing was tried.
         raise
     except errors.CapiHelmError as error:
-        runtime.backoff.record_failure(scope)
+        if state.is_behind:
+            runtime.backoff.record_failure(scope)
         if error.retriable:
             raise
-        if isinstance(
-            error, stored_state.InterruptedCreateError
-        ) and rows.failed(locked.row.status):
-            # The reason of the first failure says more.
-            return ""
-        return str(error)
-    runtime.backoff.clear(scope)
-    return ""
-
-
-def _repair(operation: operations.Operation) -> str:
-    """Put live objects right; return the reason if that can never succeed.
-
-    :raises CapiHelmError: it may succeed later
-    """
-    # Until the next look: another program may change them back for ever.
-    operation.runtime.backoff.record_failure(operation.scope)
-    try:
-        repair.repair(operation.runtime, operation.scope)
-    except errors.CapiHelmError as error:
-        if error.retriable:
-            raise
-        return str(error)
+        interrupted = isinstance(error, stored_state.InterruptedCreateError)
+        # The reason of the first failure says more.
+        is_known = interrupted and rows.failed(state.row.status)
+        return "" if is_known else str(error)
     return ""

@@ -203,6 +203,23 @@ def verify(
     return True
 
 
+def confirm(
+    rt: runtime.Runtime,
+    scope: location.Scope,
+    nodegroups: Sequence[Any],
+    *,
+    exists: bool,
+) -> None:
+    """Record the management cluster, or doubt one without the Cluster.
+
+    :param exists: the Cluster object does
+    """
+    if exists:
+        record_here(rt, scope[1], nodegroups)
+    else:
+        verify(rt, scope, nodegroups)
+
+
 def read(rt: runtime.Runtime) -> str:
     """Return the identity of the management cluster that answers now.
 

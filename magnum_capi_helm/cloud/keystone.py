@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keystone's credentials, users and projects, by keystoneclient.
-
-No other module imports keystoneclient.
-"""
+"""Keystone's application credentials, users and projects; and Barbican."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import logging
 from typing import Any
 
 from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
-from keystoneclient.v3 import application_credentials
-from keystoneclient.v3 import projects
-from keystoneclient.v3 import users
 
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.model import errors
@@ -32,36 +28,67 @@ DELETED = "deleted"
 DISABLED = "disabled"
 
 
-def manager(session: Any) -> Any:
-    """keystoneclient's manager of application credentials."""
-    return application_credentials.ApplicationCredentialManager(_api(session))
+class ApplicationCredentials:
+    """Keystone's API of application credentials.
 
-
-def unreachable(error: Exception) -> errors.CloudUnreachable:
-    """One of these, in words: who answered 503 is not silent.
-
-    :param error: one of :data:`UNREACHABLE`
+    It raises keystoneauth's exceptions; see :func:`asking`.
     """
-    status = getattr(error, "http_status", 0)
-    said = f"answered {status}" if status else "does not answer"
-    return errors.CloudUnreachable(f"Keystone {said}")
+
+    def __init__(self, session: Any) -> None:
+        self._api = _api(session)
+
+    def create(self, user: str, name: str, **fields: Any) -> dict[str, Any]:
+        """Create a restricted one; return it with its secret."""
+        body = {"name": name, "unrestricted": False, **fields}
+        answer = self._api.post(
+            _path(user), json={"application_credential": body}
+        )
+        created: dict[str, Any] = answer.json()["application_credential"]
+        return created
+
+    def list(self, user: str) -> list[dict[str, Any]]:
+        """Return those of a user; none if the user is gone."""
+        try:
+            answer = self._api.get(_path(user)).json()
+        except ka_exceptions.NotFound:
+            return []
+        return list(answer["application_credentials"])
+
+    def delete(self, user: str, id_: str) -> None:
+        """Delete one, unless it is gone."""
+        with contextlib.suppress(ka_exceptions.NotFound):
+            self._api.delete(f"{_path(user)}/{id_}")
+
+
+@contextlib.contextmanager
+def asking(failure: str) -> Iterator[None]:
+    """Translate keystoneauth's exceptions.
+
+    :param failure: the problem, if Keystone refuses
+    :raises CloudUnreachable: Keystone does not answer, or with 5xx
+    :raises CloudError: it refuses
+    """
+    try:
+        yield
+    except UNREACHABLE as error:
+        status = getattr(error, "http_status", 0)
+        answer = f"answered {status}" if status else "does not answer"
+        raise errors.CloudUnreachable(f"Keystone {answer}") from error
+    except ka_exceptions.ClientException as error:
+        raise errors.CloudError(f"{failure}. {error}") from error
 
 
 def user_ids(session: Any, name: str) -> list[str]:
-    """The ids of all users who have a name, each in a domain of its own.
+    """Return the ids of all users with a name, each in its own domain.
 
     :raises CloudError: Keystone refused, or did not answer
     """
-    try:
-        found = users.UserManager(_api(session)).list(name=name)
-    except UNREACHABLE as error:
-        raise unreachable(error) from error
-    except ka_exceptions.ClientException as error:
-        raise errors.CloudError(
-            "Keystone does not tell Magnum's service user who has a name; "
-            f"give the user's id. It is {errors.shown(name)}: {error}"
-        ) from error
-    return sorted(str(each.id) for each in found)
+    with asking(
+        "Keystone does not tell Magnum's service user the id of a user; give "
+        f"the user's id. It is {errors.shown(name)}"
+    ):
+        answer = _api(session).get("/users", params={"name": name}).json()
+    return sorted(str(each["id"]) for each in answer["users"])
 
 
 def state(session: Any, kind: str, id_: str) -> str:
@@ -72,36 +99,32 @@ def state(session: Any, kind: str, id_: str) -> str:
     :returns: :data:`DELETED`, :data:`DISABLED`, or empty
     :raises CloudError: Keystone does not say
     """
-    managers = {"user": users.UserManager, "project": projects.ProjectManager}
-    try:
-        found = managers[kind](_api(session)).get(id_)
-    except ka_exceptions.NotFound:
-        return DELETED
-    except UNREACHABLE as error:
-        raise unreachable(error) from error
-    except ka_exceptions.ClientException as error:
-        raise errors.CloudError(
-            f"Keystone does not show {kind} {id_}. {error}"
-        ) from error
-    return "" if getattr(found, "enabled", True) else DISABLED
+    with asking(f"Keystone does not show {kind} {id_}"):
+        try:
+            answer = _api(session).get(f"/{kind}s/{id_}").json()
+        except ka_exceptions.NotFound:
+            return DELETED
+    return "" if answer[kind].get("enabled", True) else DISABLED
 
 
-def _api(session: Any) -> Any:
-    api: Any = adapter.LegacyJsonAdapter(
+def _api(session: Any) -> adapter.Adapter:
+    return adapter.Adapter(
         session,
-        service_type="identity",
         endpoint_override=sessions.identity_url(),
         logger=_SILENT,
+        additional_headers={"Accept": "application/json"},
     )
-    api.include_metadata = False
-    return api
+
+
+def _path(user: str) -> str:
+    return f"/users/{user}/application_credentials"
 
 
 def probe(session: Any) -> str:
     """Store a secret, as Magnum does for each cluster, and delete it.
 
     :param session: of Magnum's service user
-    :returns: where that was
+    :returns: the URL of Barbican
     :raises CloudError: Barbican refused, did not answer, or is not there
     """
     with sessions.asking("Barbican, as Magnum's service user"):

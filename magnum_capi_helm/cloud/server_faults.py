@@ -104,7 +104,7 @@ def _nova(management: client.Client, scope: location.Scope) -> tuple[Any, str]:
     from magnum_capi_helm.cloud import sessions
 
     try:
-        session = sessions.session(management, scope, _TIMEOUT)
+        session = sessions.cluster_session(management, scope, _TIMEOUT)
         if session is None:
             return None, _REFUSED
         return sessions.proxy(session, "compute"), ""

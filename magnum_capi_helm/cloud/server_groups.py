@@ -175,7 +175,7 @@ def _remove(
     project: str,
     gone: Mapping[str, str],
 ) -> None:
-    own = sessions.session(management, scope)
+    own = sessions.cluster_session(management, scope)
     api = _nova(own or sessions.service_session())
     ids = {id_ for id_ in gone.values() if id_}
     unsure = {

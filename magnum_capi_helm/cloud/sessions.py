@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 def user_session(context: Any) -> Any:
-    """A keystoneauth session with the user's own token."""
+    """Return a keystoneauth session with the user's own token."""
     info = context.auth_token_info
     if info:
         # All that the token says came with the request: no round trip.
@@ -65,19 +65,62 @@ def user_session(context: Any) -> Any:
 
 
 def service_session() -> Any:
-    """A keystoneauth session of Magnum's service user."""
+    """Return a keystoneauth session of Magnum's service user."""
     return _session(_service_auth())
 
 
-def operator_access(cloud: str | None, project_id: str) -> Any:
-    """What Keystone says of the token of whoever is at this shell.
+def credential_session(
+    credential_id: str, secret: str, timeout: float | None = None
+) -> Any:
+    """Return a keystoneauth session with a cluster's own credential.
 
-    :param cloud: of clouds.yaml; None: as the environment says
-    :param project_id: to be logged in to, whatever they say
+    :param timeout: seconds for one request; None: as configured
+    """
+    session = _session(
+        v3.ApplicationCredential(
+            auth_url=identity_url(),
+            application_credential_id=credential_id,
+            application_credential_secret=secret,
+        )
+    )
+    session.timeout = timeout or session.timeout
+    return session
+
+
+def cluster_session(
+    management: client.Client,
+    scope: location.Scope,
+    timeout: float | None = None,
+) -> Any:
+    """Return a session with a cluster's own credential, or None.
+
+    A cluster has none if its Secret is gone or damaged, or if Keystone
+    refuses the credential: a user who was deleted or disabled takes it along.
+
+    :param timeout: seconds for one request; None: as configured
+    :raises CloudError: Keystone says neither yes nor no
+    """
+    secret = management.get(
+        kinds.SECRET, scope[0], names.credentials(scope[1])
+    )
+    try:
+        login = credential_secret.login(secret)
+    except errors.ManagementError:
+        return None
+    if login is None:
+        return None
+    session = credential_session(login.id, login.secret, timeout)
+    return session if accepted(session) else None
+
+
+def operator_access(cloud: str | None, project_id: str) -> Any:
+    """Log the operator in, and return Keystone's answer.
+
+    :param cloud: of clouds.yaml; None: from the environment
+    :param project_id: instead of the project that they name
     :raises CloudError: Keystone refused, or did not answer
     """
-    who = f"the login of {cloud or 'the environment'}"
-    with asking(f"Keystone, for {who}"):
+    with asking(f"Keystone, for the login of {cloud or 'the environment'}"):
         config = openstack.config.OpenStackConfig()
         chosen = config.get_one(cloud, auth={"project_id": project_id})
         session: Any = chosen.get_session()
@@ -85,7 +128,7 @@ def operator_access(cloud: str | None, project_id: str) -> Any:
 
 
 def service_access(project_id: str | None = None) -> Any:
-    """Log Magnum's service user in, and return what Keystone says of it.
+    """Log Magnum's service user in, and return Keystone's answer.
 
     :param project_id: instead of the project in the configuration
     :returns: keystoneauth's ``AccessInfoV3``: user, scope and roles
@@ -101,35 +144,8 @@ def service_access(project_id: str | None = None) -> Any:
         return session.auth.get_access(session)
 
 
-def credential_session(
-    credential_id: str, secret: str, timeout: float | None = None
-) -> Any:
-    """A keystoneauth session with a cluster's own credential.
-
-    :param timeout: seconds for one request; None: as configured
-    """
-    session = _session(
-        v3.ApplicationCredential(
-            auth_url=identity_url(),
-            application_credential_id=credential_id,
-            application_credential_secret=secret,
-        )
-    )
-    session.timeout = timeout or session.timeout
-    return session
-
-
-def authenticate(session: Any) -> str:
-    """Log in, and return the id of the user.
-
-    :raises CloudError: Keystone refused, or did not answer
-    """
-    with asking("Keystone, as Magnum's service user"):
-        return str(session.get_user_id())
-
-
 def project(session: Any) -> str:
-    """The project that a session is scoped to.
+    """Return the project that a session is scoped to.
 
     :raises CloudError: Keystone refused, or did not answer
     """
@@ -138,7 +154,7 @@ def project(session: Any) -> str:
 
 
 def accepted(session: Any) -> bool:
-    """Whether Keystone lets the session in.
+    """Return whether Keystone lets the session in.
 
     :raises CloudError: it says neither yes nor no
     """
@@ -154,7 +170,7 @@ def accepted(session: Any) -> bool:
 
 
 def _service_auth(**instead: str | None) -> Any:
-    """Return how the service user logs in.
+    """Return the plugin that logs the service user in.
 
     :param instead: values in place of the configured ones
     """
@@ -170,7 +186,7 @@ def _session(auth: Any) -> Any:
     session = loading.load_session_from_conf_options(
         conf.CONF, _SECTION, auth=auth
     )
-    check(session, _SECTION)
+    _check_files(session)
     if session.timeout is None:
         session.timeout = _TIMEOUT
     transport = session.session
@@ -179,15 +195,30 @@ def _session(auth: Any) -> Any:
     return session
 
 
+def _check_files(session: Any) -> None:
+    """Refuse files of certificates that are missing or unreadable."""
+    own = session.cert if isinstance(session.cert, tuple) else (session.cert,)
+    options = ("cafile", "certfile", "keyfile")
+    for option, path in zip(options, (session.verify, *own), strict=False):
+        try:
+            # The CAs may be a directory as well.
+            if isinstance(path, str) and not os.path.isdir(path):
+                open(path, "rb").close()
+        except OSError as error:
+            raise errors.NotConfigured(
+                f"[{_SECTION}] {option} {path}: {error.strerror}"
+            ) from error
+
+
 class _Measured(adapters.BaseAdapter):
-    """keystoneauth's adapter, whose answers are waited for."""
+    """An HTTP adapter that records the time which requests take."""
 
     def __init__(self, inner: adapters.BaseAdapter) -> None:
         super().__init__()
         self._inner = inner
 
     def send(self, *args: Any, **kwargs: Any) -> Any:
-        """One request."""
+        """Send one request."""
         with timing.waiting(timing.OPENSTACK):
             return self._inner.send(*args, **kwargs)
 
@@ -197,7 +228,7 @@ class _Measured(adapters.BaseAdapter):
 
 
 def identity_url() -> str:
-    """Keystone as conductors reach it, version 3."""
+    """Return the URL of Keystone, version 3, that conductors use."""
     url = getattr(_service_auth(), "auth_url", None) or (
         conf.CONF.keystone_authtoken.www_authenticate_uri
     )
@@ -209,6 +240,7 @@ def identity_url() -> str:
 
 
 def version_3(url: str) -> str:
+    """Return a URL of Keystone with the path of version 3."""
     url = url.rstrip("/").removesuffix("/v2.0")
     return url if url.endswith("/v3") else f"{url}/v3"
 
@@ -217,8 +249,8 @@ def version_3(url: str) -> str:
 def asking(what: str, name: str = "") -> Iterator[None]:
     """Translate what keystoneauth and openstacksdk raise.
 
-    :param what: what is asked for, without a full stop
-    :param name: of what is asked for, if it is a user's
+    :param what: the thing that is asked for, without a full stop
+    :param name: that a user gave to the thing
     """
     asked = f". It was asked for {name}" if name else ""
     try:
@@ -255,7 +287,7 @@ def find(read: Callable[[], T], what: str, name: str = "") -> T | None:
 
 
 def busy(error: errors.CloudError) -> bool:
-    """Whether a service can't do it now, with what it has to do before.
+    """Return whether a service is too busy with an object to change it.
 
     Octavia and Neutron say 409 then, Cinder 400.
     """
@@ -305,7 +337,7 @@ def proxy(session: Any, service: str) -> Any:
 
 
 def region(session: Any) -> str | None:
-    """The region of clusters: Magnum's Cinder region, else the token's.
+    """Return the region of clusters: Magnum's for Cinder, else the token's.
 
     :raises CloudError: Keystone gave no catalogue
     """
@@ -319,59 +351,4 @@ def region(session: Any) -> str | None:
         for service in catalog.catalog
         for endpoint in service.get("endpoints") or []
     }
-    named = sorted(each for each in regions if each)
-    return str(named[0]) if named else None
-
-
-def check(session: Any, section: str) -> None:
-    """Look whether the files are there.
-
-    :param session: of keystoneauth
-    :param section: of the configuration that it is made from
-    :raises NotConfigured: one is not there, or can't be read
-    """
-    for option, path in _named(session):
-        try:
-            # One of CAs may be a directory as well.
-            if not os.path.isdir(path):
-                open(path, "rb").close()
-        except OSError as error:
-            raise errors.NotConfigured(
-                f"[{section}] {option} {path}: {error.strerror}"
-            ) from error
-
-
-def _named(session: Any) -> Iterator[tuple[str, str]]:
-    """Option and path of each."""
-    if isinstance(session.verify, str):
-        yield "cafile", session.verify
-    if isinstance(session.cert, str):
-        yield "certfile", session.cert
-    elif session.cert:
-        yield from zip(("certfile", "keyfile"), session.cert, strict=True)
-
-
-def session(
-    management: client.Client,
-    scope: location.Scope,
-    timeout: float | None = None,
-) -> Any:
-    """A session with the cluster's own credential; None: it has none left.
-
-    A user who was deleted or disabled takes the credential along. A damaged
-    Secret has none: its removal says so.
-
-    :param timeout: seconds for one request; None: as configured
-    :raises CloudError: Keystone says neither yes nor no
-    """
-    secret = management.get(
-        kinds.SECRET, scope[0], names.credentials(scope[1])
-    )
-    try:
-        login = credential_secret.login(secret)
-    except errors.ManagementError:
-        return None
-    if login is None:
-        return None
-    found = credential_session(login.id, login.secret, timeout)
-    return found if accepted(found) else None
+    return min((str(each) for each in regions if each), default=None)

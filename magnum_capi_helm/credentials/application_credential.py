@@ -164,32 +164,46 @@ def create(
     :raises CloudError: Keystone refused, or did not answer
     :raises LeaseLost: another conductor works on the cluster
     """
-    with _translated_errors():
-        created = _create_with_retries(
-            keystone.manager(session),
-            entry,
-            description=f"Magnum cluster ({cluster.name or cluster.uuid})",
-            roles=[{"name": role} for role in owner.roles],
-            access_rules=[dict(rule) for rule in owner.rules] or None,
-        )
-    if any(is_admin(each["name"]) for each in getattr(created, "roles", ())):
+    try:
+        with keystone.asking("Keystone made no application credential"):
+            created = _create_with_retries(
+                keystone.ApplicationCredentials(session),
+                entry,
+                description=f"Magnum cluster ({cluster.name or cluster.uuid})",
+                roles=[{"name": role} for role in owner.roles],
+                **({"access_rules": owner.rules} if owner.rules else {}),
+            )
+    except errors.CloudError as error:
+        cause = error.__cause__
+        if isinstance(cause, ka_exceptions.Forbidden):
+            # For example the token of a trust, or the user's limit.
+            raise errors.InvalidInput(
+                f"Keystone makes no application credential for you. {cause}"
+            ) from cause
+        if error.retriable:
+            # Keystone may have created it; see deleted_if_lease_lost().
+            lease_guard.check()
+        raise
+    if any(is_admin(each["name"]) for each in created.get("roles", ())):
         raise errors.CloudError(
             "one of the user's roles implies the role admin, which no "
             "cluster may have: set [capi_helm] app_cred_roles"
         )
-    return credential_secret.Login(str(created.id), str(created.secret))
+    return credential_secret.Login(str(created["id"]), str(created["secret"]))
 
 
 def _create_with_retries(
-    manager: Any, entry: credential_secret.Entry, **body: Any
-) -> Any:
+    api: keystone.ApplicationCredentials,
+    entry: credential_secret.Entry,
+    **fields: Any,
+) -> dict[str, Any]:
     attempt = 0
     while True:
         try:
             if attempt:
-                _delete(manager, entry)
+                _delete(api, entry)
             lease_guard.check()
-            return manager.create(entry.name, user=entry.user, **body)
+            return api.create(entry.user, entry.name, **fields)
         except ka_exceptions.ClientException as error:
             if attempt == len(PAUSES) or not _is_transient(error):
                 raise
@@ -219,7 +233,7 @@ def deleted_if_lease_lost(
         yield
     except errors.LeaseLost:
         try:
-            _delete(keystone.manager(session), entry)
+            _delete(keystone.ApplicationCredentials(session), entry)
         except (ka_exceptions.ClientException, errors.CapiHelmError) as error:
             LOG.warning(
                 "application credential %s of user %s may be left in "
@@ -247,25 +261,6 @@ def prove(login: credential_secret.Login, project_id: str) -> None:
         )
 
 
-@contextlib.contextmanager
-def _translated_errors() -> Iterator[None]:
-    try:
-        yield
-    except ka_exceptions.Forbidden as error:
-        # For example the token of a trust, or the user's limit is reached.
-        raise errors.InvalidInput(
-            f"Keystone makes no application credential for you. {error}"
-        ) from error
-    except keystone.UNREACHABLE as error:
-        # Keystone may have created it; see deleted_if_lease_lost().
-        lease_guard.check()
-        raise keystone.unreachable(error) from error
-    except ka_exceptions.ClientException as error:
-        raise errors.CloudError(
-            f"Keystone made no application credential. {error}"
-        ) from error
-
-
 # Deletion, as Magnum's service user
 
 
@@ -281,19 +276,17 @@ def delete_all(operation: operations.Operation) -> None:
         names.credentials(operation.release),
     )
     owner = str(cluster.user_id or "")
-    with _keystone() as manager:
+    with _as_service_user() as api:
         if secret is not None:
             entries = credential_secret.entries(secret, owner)
         else:
             # The Secret was deleted by hand.
-            prefix = name_prefix(cluster.uuid)
+            ids = _ids(api, owner, name_prefix(cluster.uuid))
             entries = tuple(
-                credential_secret.Entry(owner, id=str(each.id))
-                for each in _credentials_of(manager, owner)
-                if each.name.startswith(prefix)
+                credential_secret.Entry(owner, id=each) for each in ids
             )
         for entry in entries:
-            _delete(manager, entry)
+            _delete(api, entry)
 
 
 def delete_unused(
@@ -307,8 +300,8 @@ def delete_unused(
     entries = credential_secret.entries(secret, owner)
     login = credential_secret.login(secret)
     in_use = login.id if login else ""
-    with _keystone() as manager:
-        left = [each for each in entries if not _delete(manager, each, in_use)]
+    with _as_service_user() as api:
+        left = [each for each in entries if not _delete(api, each, in_use)]
     if len(left) < len(entries):
         meta = secret["metadata"]
         change = {"metadata": {"annotations": credential_secret.written(left)}}
@@ -317,47 +310,44 @@ def delete_unused(
 
 
 def _delete(
-    manager: Any, entry: credential_secret.Entry, in_use: str = ""
+    api: keystone.ApplicationCredentials,
+    entry: credential_secret.Entry,
+    in_use: str = "",
 ) -> bool:
     """Delete a credential unless it is in use; return whether it is gone."""
-    ids = [entry.id] if entry.id else _ids(manager, entry)
+    ids = [entry.id] if entry.id else _ids(api, entry.user, entry.name)
+    if in_use in ids:
+        return False
     for each in ids:
-        if each == in_use:
-            return False
-        with contextlib.suppress(ka_exceptions.NotFound):
-            manager.delete(each, user=entry.user)
+        api.delete(entry.user, each)
     return True
 
 
-def _ids(manager: Any, entry: credential_secret.Entry) -> list[str]:
+def _ids(
+    api: keystone.ApplicationCredentials, user: str, prefix: str
+) -> list[str]:
+    """Return a user's credentials whose names begin with a prefix."""
+    # An empty prefix would match credentials of other applications.
+    listed = api.list(user) if user and prefix else []
     return [
-        str(each.id)
-        for each in _credentials_of(manager, entry.user)
-        if each.name == entry.name
+        str(each["id"]) for each in listed if each["name"].startswith(prefix)
     ]
 
 
-def _credentials_of(manager: Any, user: str) -> list[Any]:
-    try:
-        return list(manager.list(user=user)) if user else []
-    except ka_exceptions.NotFound:
-        return []  # the user is gone, and the credentials with it
-
-
 @contextlib.contextmanager
-def _keystone() -> Iterator[Any]:
-    """Yield the service user's manager of credentials; translate errors."""
+def _as_service_user() -> Iterator[keystone.ApplicationCredentials]:
+    """Yield Keystone's API for Magnum's service user; translate errors."""
+    failure = "the cluster's application credential is not deleted"
     try:
-        yield keystone.manager(sessions.service_session())
-    except keystone.UNREACHABLE as error:
-        raise keystone.unreachable(error) from error
-    except (ka_exceptions.Forbidden, ka_exceptions.Unauthorized) as error:
-        raise errors.CloudError(
-            "Keystone does not let Magnum's service user delete the "
-            f"cluster's application credential ({error}); it needs the role "
-            "admin"
-        ) from error
-    except ka_exceptions.ClientException as error:
-        raise errors.CloudError(
-            f"the cluster's application credential is not deleted: {error}"
-        ) from error
+        with keystone.asking(failure):
+            yield keystone.ApplicationCredentials(sessions.service_session())
+    except errors.CloudError as error:
+        cause = error.__cause__
+        refusals = (ka_exceptions.Forbidden, ka_exceptions.Unauthorized)
+        if isinstance(cause, refusals):
+            raise errors.CloudError(
+                "Keystone does not let Magnum's service user delete the "
+                f"cluster's application credential ({cause}); it needs the "
+                "role admin"
+            ) from cause
+        raise

@@ -89,7 +89,7 @@ def has_janitor(provider: client.Object) -> bool:
 
 def _sweep(operation: operations.Operation) -> leftovers.Outcome:
     try:
-        session = sessions.session(
+        session = sessions.cluster_session(
             operation.runtime.management, operation.scope
         )
         return leftovers.sweep(

@@ -220,6 +220,16 @@ class DeleteTest(base.FlowTestCase):
         self.delete_credentials()
         self.assertEqual(["theirs"], list(self.openstack.credentials))
 
+    def test_an_entry_without_name_and_id_deletes_nothing(self) -> None:
+        key = credential_secret.ANNOTATION
+        change: dict[str, Any] = {
+            "metadata": {"annotations": {key: '[{"user": "fake_user"}]'}},
+            "data": {"clouds.yaml": None},
+        }
+        self.server.patch(kinds.SECRET, base.NAMESPACE, NAME, change)
+        self.delete_credentials()
+        self.assertEqual(1, len(self.openstack.credentials))
+
     def test_a_refusal_is_told_with_what_is_missing(self) -> None:
         for status in (401, 403):
             self.openstack.refusals["DELETE"] = status

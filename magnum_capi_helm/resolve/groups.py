@@ -35,8 +35,6 @@ _DISTROS = {
     "capi-kubeadm-cloudinit": "ubuntu",
 }
 _MASTER = "master"
-#: Role -> the field that has the flavor, where it is not ``flavor_id``.
-_FLAVOR_FIELDS = {_MASTER: "master_flavor_id"}
 #: Suffixes of Kubernetes' own pre-releases belong to the version.
 _VERSION = re.compile(
     r"v?(?P<number>1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)"
@@ -64,7 +62,14 @@ def resolve(
             f"template. It is {errors.shown(row.name)}"
         )
     group_labels = requested_labels.nodegroup_labels(cluster, asked, row)
-    image, flavor = _looked_up(row, group_labels, cloud)
+    with errors.in_field("image_id"):
+        glance_image = cloud.image(row.image_id)
+    image = _image(row, glance_image, group_labels)
+    master = row.role == _MASTER
+    with errors.in_field("master_flavor_id" if master else "flavor_id"):
+        flavor = cloud.flavor(row.flavor_id)
+    network.check_extra(group_labels, cloud)
+    _check_references(row, group_labels, cloud)
     minimum, maximum = _bounds(row, group_labels)
     boot_disk = _boot_disk(group_labels)
     _check_root_disk(flavor, image, boot_disk)
@@ -83,20 +88,6 @@ def resolve(
         node_labels=node_labels(row, group_labels),
         taints=taints(row, group_labels),
     )
-
-
-def _looked_up(
-    row: Any, group_labels: labels.Values, cloud: catalogue.Cloud
-) -> tuple[cluster_spec.Image, cluster_spec.Flavor]:
-    """Image and flavor; whatever else the labels name is there, too."""
-    with errors.in_field("image_id"):
-        glance_image = cloud.image(row.image_id)
-    image = _image(row, glance_image, group_labels)
-    with errors.in_field(_FLAVOR_FIELDS.get(row.role, "flavor_id")):
-        flavor = cloud.flavor(row.flavor_id)
-    network.check_extra(group_labels, cloud)
-    _check_references(row, group_labels, cloud)
-    return image, flavor
 
 
 def by_role(
@@ -133,7 +124,10 @@ def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
     if not values[autoscaling.ENABLED] or row.role == _MASTER:
         return minimum or 0, None
     if row.is_default:
-        minimum = _least(values, maximum) if minimum is None else minimum
+        if minimum is None:
+            minimum = values[autoscaling.MINIMUM]
+            if minimum is not None and maximum is not None:
+                minimum = min(minimum, maximum)
         maximum = values[autoscaling.MAXIMUM] if maximum is None else maximum
     if minimum is None:
         minimum = count if row.is_default or maximum is None else 0
@@ -141,14 +135,6 @@ def _bounds(row: Any, values: labels.Values) -> tuple[int, int | None]:
         maximum = count + int(row.is_default and minimum == count)
     _check_bounds(row, minimum, maximum)
     return minimum, maximum
-
-
-def _least(values: labels.Values, maximum: int | None) -> int | None:
-    """Return the label's minimum, at most the maximum of the row."""
-    minimum = values[autoscaling.MINIMUM]
-    if minimum is None or maximum is None:
-        return minimum
-    return min(minimum, maximum)
 
 
 def _check_bounds(row: Any, minimum: int, maximum: int) -> None:

@@ -69,40 +69,26 @@ _NODEGROUP: dict[str, Any] = {
     "node_labels": {},
     "node_taints": [],
 }
+_BOOLEAN = (bool, "true or false")
+_MAPPING = (dict, "a mapping of names to values")
+_NUMBER = (int, "a whole number")
+_TEXT = (str, "text, in quotes if YAML takes it for something else")
 #: Field -> its type in YAML, and the same in words; the others are text.
 _KINDS: dict[str, tuple[type, str]] = {
+    "apiserver_port": _NUMBER,
     "cluster": (dict, "a mapping with the fields of a cluster"),
-    "nodegroups": (list, "a list of mappings with the fields of a nodegroup"),
+    "docker_volume_size": _NUMBER,
+    "floating_ip_enabled": _BOOLEAN,
+    "labels": _MAPPING,
+    "master_count": _NUMBER,
+    "master_lb_enabled": _BOOLEAN,
+    "max_node_count": _NUMBER,
+    "min_node_count": _NUMBER,
+    "node_count": _NUMBER,
+    "node_labels": _MAPPING,
     "node_taints": (list, "a list of mappings with key, value and effect"),
-    **dict.fromkeys(
-        ("labels", "node_labels"), (dict, "a mapping of names to values")
-    ),
-    **dict.fromkeys(
-        ("floating_ip_enabled", "master_lb_enabled"), (bool, "true or false")
-    ),
-    **dict.fromkeys(
-        (
-            "apiserver_port",
-            "docker_volume_size",
-            "master_count",
-            "max_node_count",
-            "min_node_count",
-            "node_count",
-        ),
-        (int, "a whole number"),
-    ),
+    "nodegroups": (list, "a list of mappings with the fields of a nodegroup"),
 }
-_TEXT = (str, "text, in quotes if YAML takes it for something else")
-#: Of a template, what a cluster that says nothing itself gets.
-_INHERITED = (
-    "docker_volume_size",
-    "fixed_network",
-    "fixed_subnet",
-    "flavor_id",
-    "floating_ip_enabled",
-    "master_flavor_id",
-    "master_lb_enabled",
-)
 #: The namespace in which names of sketches become UUIDs.
 _SPACE = uuid.UUID("6a0f2f1e-6d5a-4f5b-9d3a-0c6a3f1f7d52")
 
@@ -144,8 +130,8 @@ def cluster(
     :param groups: nodegroups beside the two default ones
     """
     fields = {**_CLUSTER, **wanted}
-    for name in _INHERITED:
-        if fields[name] is None:
+    for name, value in fields.items():
+        if value is None and name in _TEMPLATE:
             fields[name] = getattr(template, name)
     fields["keypair"] = fields["keypair"] or template.keypair_id
     # As in Magnum, labels of the cluster replace the template's.

@@ -135,20 +135,16 @@ def _registry_auth() -> tuple[tuple[str, str, str], ...]:
     if not path:
         return ()
     origin = f"[capi_helm] registry_auth_file {path}"
-    return tuple(
-        (host, *_login(entry, f"{origin}: {host}"))
-        for host, entry in sorted(read_yaml(path, origin).items())
-        if _is_host(host, origin)
-    )
-
-
-def _is_host(host: str, origin: str) -> bool:
-    if registries.is_registry(host):
-        return True
-    # May be a password in the wrong place: not shown.
-    raise errors.NotConfigured(
-        f"{origin}: a key is no registry: each must be host or host:port"
-    )
+    logins = []
+    for host, entry in sorted(read_yaml(path, origin).items()):
+        if not registries.is_registry(host):
+            # May be a password in the wrong place: not shown.
+            raise errors.NotConfigured(
+                f"{origin}: a key is no registry: each must be host or "
+                "host:port"
+            )
+        logins.append((host, *_login(entry, f"{origin}: {host}")))
+    return tuple(logins)
 
 
 def _login(entry: Any, origin: str) -> tuple[str, str]:

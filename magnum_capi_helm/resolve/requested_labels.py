@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
@@ -25,20 +25,14 @@ from magnum_capi_helm.model import labels
 LOG = log.getLogger(__name__)
 
 
-def cluster_labels(
-    cluster: Any, own: Mapping[str, str] | None = None
-) -> labels.Values:
-    """Return the labels of a cluster, validated.
+def cluster_labels(cluster: Any) -> labels.Values:
+    """Return the labels of a new or an upgraded cluster, validated.
 
-    :param own: those that its user gave, of a cluster that was upgraded: its
-        row has copies of those of a former template as well
     :raises LabelError: a value is not allowed
     """
-    sources = labels.Sources(
-        template=cluster.cluster_template.labels or {},
-        cluster=(cluster.labels or {}) if own is None else own,
+    return _resolved(
+        cluster.cluster_template.labels or {}, cluster.labels or {}
     )
-    return labels.resolve(features.LABELS, sources, conf.label_defaults())
 
 
 def living_labels(
@@ -49,15 +43,21 @@ def living_labels(
     A value that is not allowed counts as missing: the user can't change it,
     and 1.4.0 accepted and ignored it.
 
-    :param own: as for :func:`cluster_labels`
+    :param own: labels of its user, if the cluster was upgraded: its row also
+        has copies of a former template's
     """
-    user_labels = (cluster.labels or {}) if own is None else own
-    sources = labels.Sources(
-        template=_allowed(cluster.cluster_template.labels or {}),
-        cluster=_allowed(user_labels),
+    values = _resolved(
+        _allowed(cluster.cluster_template.labels or {}),
+        _allowed((cluster.labels or {}) if own is None else own),
     )
-    values = labels.resolve(features.LABELS, sources, conf.label_defaults())
-    return values.lasting([each.name for each in features.LABELS])
+    return values.lasting(each.name for each in features.LABELS)
+
+
+def _resolved(
+    template_labels: Mapping[str, str], user_labels: Mapping[str, str]
+) -> labels.Values:
+    sources = labels.Sources(template_labels, user_labels)
+    return labels.resolve(features.LABELS, sources, conf.label_defaults())
 
 
 def own_labels(cluster: Any) -> dict[str, str]:
@@ -103,7 +103,7 @@ def _allowed(user_labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _problem(name: str, text: str) -> str:
-    """Why a label has no such value; empty: it has, or there is no such."""
+    """Return why a label refuses a value, or ""."""
     for label in features.LABELS:
         if name in (label.name, *label.aliases):
             try:
@@ -127,7 +127,7 @@ def nodegroup_labels(
 
 
 def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
-    """Return what is said of labels that have no effect.
+    """Describe labels that have no effect.
 
     :param user_labels: those of a template, and of its cluster if it has one
     :returns: by name of the label
@@ -147,7 +147,7 @@ def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
-    """Return what is said of labels that this driver does not read."""
+    """Describe labels that this driver does not read."""
     return {
         **labels.find_unknown(features.LABELS, ignored.LABELS, user_labels),
         **labels.find_missed(ignored.LABELS, user_labels),
@@ -165,8 +165,8 @@ def check_unknown(cluster: Any) -> None:
         LOG.warning("cluster %s: %s", cluster.uuid, text)
     _refuse_or_warn(
         cluster,
-        without_effect({**template, **own}).values(),
-        labels.find_misplaced(features.LABELS, own, labels.Scope.CLUSTER),
+        *without_effect({**template, **own}).values(),
+        *labels.find_misplaced(features.LABELS, own, labels.Scope.CLUSTER),
     )
 
 
@@ -180,7 +180,7 @@ def warn_unknown(cluster: Any) -> None:
 def check_unknown_of_template(cluster: Any) -> None:
     """Check the labels of the template that a cluster moves to."""
     user_labels = cluster.cluster_template.labels or {}
-    _refuse_or_warn(cluster, without_effect(user_labels).values())
+    _refuse_or_warn(cluster, *without_effect(user_labels).values())
 
 
 def check_unknown_of_group(cluster: Any, nodegroup: Any) -> None:
@@ -194,15 +194,15 @@ def check_unknown_of_group(cluster: Any, nodegroup: Any) -> None:
     own = _own(nodegroup.labels, template, cluster.labels or {})
     _refuse_or_warn(
         cluster,
-        _without_effect(own).values(),
-        labels.find_misplaced(features.LABELS, own, labels.Scope.NODEGROUP),
+        *_without_effect(own).values(),
+        *labels.find_misplaced(features.LABELS, own, labels.Scope.NODEGROUP),
     )
 
 
 def _own(
     user_labels: Mapping[str, str] | None, *wider: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the labels that somebody gave in this place.
+    """Return the labels that the user gave in this place.
 
     Magnum copies the template's into clusters and those into nodegroups.
     """
@@ -213,8 +213,8 @@ def _own(
     }
 
 
-def _refuse_or_warn(cluster: Any, *found: Iterable[str]) -> None:
-    text = "; ".join(each for kind in found for each in kind)
+def _refuse_or_warn(cluster: Any, *problems: str) -> None:
+    text = "; ".join(problems)
     if text and conf.CONF.capi_helm.unknown_labels == "reject":
         raise errors.InvalidInput(text)
     _warn(cluster, text)
@@ -235,17 +235,13 @@ def autoscales(cluster: Any) -> bool:
     """
     label = autoscaling.ENABLED
     default = bool(conf.label_defaults()[label.name])
-    texts = [
-        source[label.name]
-        for source in (cluster.labels, cluster.cluster_template.labels)
-        if label.name in (source or {})
-    ]
     values = set()
-    for text in texts:
-        try:
-            values.add(label.parse(text))
-        except errors.LabelError:
-            values.add(default)
+    for source in (cluster.labels, cluster.cluster_template.labels):
+        if source and label.name in source:
+            try:
+                values.add(label.parse(source[label.name]))
+            except errors.LabelError:
+                values.add(default)
     return True in values if values else default
 
 

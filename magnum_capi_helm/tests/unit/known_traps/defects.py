@@ -149,7 +149,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_an_error_has_label_value_and_what_is_allowed",
     ),
     "B15 most of the chart is out of reach": (
-        f"{_LIFECYCLE}.test_resolve_overlays.OverlayFilesTest."
+        "unit.resolve.test_operator_files.OverlayFilesTest."
         "test_files_come_in_order_and_profiles_on_top",
     ),
     "B16 an arbitrary volume type is the default class": (
@@ -217,7 +217,7 @@ PACE: dict[str, tuple[str, ...]] = {
     ),
     "P5 OpenStack is asked the same thing again and again": (
         f"{_LIFECYCLE}.test_cloud.CloudTest.test_flavors_are_asked_for_once",
-        f"{_LIFECYCLE}.test_resolve_network.GivenTest."
+        "unit.resolve.test_network.GivenTest."
         "test_extra_networks_are_asked_for_once",
         f"{_LIFECYCLE}.test_resizing.ResizeTest."
         "test_no_question_goes_to_openstack",

@@ -13,7 +13,7 @@ _FEATURES = "unit.features"
 
 CHART: dict[str, tuple[str, ...]] = {
     "C1 Magnum's default network driver makes a cluster without network": (
-        f"{_LIFECYCLE}.test_resolve.ResolveTest."
+        "unit.resolve.test_cluster.ResolveTest."
         "test_only_cnis_that_the_chart_knows_are_passed_on",
     ),
     "C2 metadata of one group reaches the next": (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which API versions releases serve, and charts make."""
+"""API versions that releases serve, charts make, and manifests name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
 
-CAPI = (
-    "cluster.x-k8s.io",
+CAPI = "cluster.x-k8s.io"
+CAPI_GROUPS = (
+    CAPI,
     "controlplane.cluster.x-k8s.io",
     "bootstrap.cluster.x-k8s.io",
 )
@@ -27,21 +28,21 @@ class TargetTest(base.BaseTestCase):
         one, two = frozenset({"v1beta1"}), frozenset({"v1beta2"})
         alpha = frozenset({"v1alpha7"})
         rows = {
-            "capi=1.8": dict.fromkeys(CAPI, one),
-            "capi=1.10.4": dict.fromkeys(CAPI, one),
-            "capi=1.11": dict.fromkeys(CAPI, one | two),
-            "capi=v1.15.2": dict.fromkeys(CAPI, one | two),
-            "capi=1.16.0-rc.0": dict.fromkeys(CAPI, two),
-            "capi=2.0": dict.fromkeys(CAPI, two),
+            "capi=1.8": dict.fromkeys(CAPI_GROUPS, one),
+            "capi=1.10.4": dict.fromkeys(CAPI_GROUPS, one),
+            "capi=1.11": dict.fromkeys(CAPI_GROUPS, one | two),
+            "capi=v1.15.2": dict.fromkeys(CAPI_GROUPS, one | two),
+            "capi=1.16.0-rc.0": dict.fromkeys(CAPI_GROUPS, two),
+            "capi=2.0": dict.fromkeys(CAPI_GROUPS, two),
             "capo=0.11.3": {CAPO: alpha | one},
             "capo=0.12.0": {CAPO: one},
             "capo=0.14.6": {CAPO: one},
             "capo=0.15.0": {CAPO: one | two},
             "capi=1.16, capo=0.14": {
-                **dict.fromkeys(CAPI, two),
+                **dict.fromkeys(CAPI_GROUPS, two),
                 CAPO: one,
             },
-            "cluster.x-k8s.io/v1beta2": {CAPI[0]: two},
+            "cluster.x-k8s.io/v1beta2": {CAPI: two},
             f"{CAPO}/v1beta1,{CAPO}/v1beta2": {CAPO: one | two},
         }
         found = {text: api_versions.target(text) for text in rows}
@@ -76,7 +77,169 @@ class ChartsTest(base.BaseTestCase):
     def test_0_10_1_alone_makes_objects_of_v1alpha7(self) -> None:
         charts = versions.known_charts()
         made = {each: api_versions.made_by(each) for each in charts}
-        capi = dict.fromkeys(CAPI, "v1beta1")
+        capi = dict.fromkeys(CAPI_GROUPS, "v1beta1")
         self.assertEqual({**capi, CAPO: "v1alpha7"}, made.pop("0.10.1"))
         for version, found in made.items():
             self.assertEqual({**capi, CAPO: "v1beta1"}, found, version)
+
+
+ADDONS = "addons.stackhpc.com"
+
+CLUSTER = api_versions.Api(CAPI, "v1beta1", "Cluster")
+OLD = api_versions.Api(CAPO, "v1alpha7", "OpenStackCluster")
+ADDON = api_versions.Api(ADDONS, "v1alpha1", "HelmRelease")
+SECRET = api_versions.Api("", "v1", "Secret")
+NAMED = frozenset({CLUSTER, OLD, ADDON, SECRET})
+
+#: CAPO 0.14 beside Cluster API 1.14.
+SERVED = {
+    (CAPI, "Cluster"): {"v1beta1", "v1beta2"},
+    (CAPO, "OpenStackCluster"): {"v1beta1"},
+    (ADDONS, "HelmRelease"): {"v1alpha1"},
+    ("", "Secret"): {"v1"},
+}
+#: What the chart of the next operation makes.
+SAME = {CAPI: "v1beta1", CAPO: "v1alpha7"}
+NEWER = {CAPI: "v1beta1", CAPO: "v1beta1"}
+
+#: Cluster API 1.16.
+LATER = {**SERVED, (CAPI, "Cluster"): {"v1beta2"}}
+
+
+class ApiTest(base.BaseTestCase):
+    def test_an_api_version_has_a_group_or_none(self) -> None:
+        self.assertEqual(
+            CLUSTER, api_versions.api(f"{CAPI}/v1beta1", "Cluster")
+        )
+        self.assertEqual(SECRET, api_versions.api("v1", "Secret"))
+        self.assertEqual(f"Cluster {CAPI}/v1beta1", str(CLUSTER))
+        self.assertEqual("Secret v1", str(SECRET))
+
+
+class PlanTest(base.BaseTestCase):
+    def test_what_is_served_stays(self) -> None:
+        found = api_versions.plan_repair({CLUSTER, ADDON, SECRET}, SERVED)
+        self.assertEqual(api_versions.Plan({}), found)
+
+    def test_what_is_served_in_another_version_is_named_in_that(self) -> None:
+        found = api_versions.plan_repair(NAMED, LATER)
+        self.assertEqual(
+            api_versions.Plan({CLUSTER: "v1beta2", OLD: "v1beta1"}), found
+        )
+        self.assertEqual(
+            f"{CAPI}/v1beta1 to v1beta2, {CAPO}/v1alpha7 to v1beta1",
+            str(found),
+        )
+
+    def test_what_is_served_in_none_is_lost(self) -> None:
+        served = {key: SERVED[key] for key in SERVED if key[0] != ADDONS}
+        found = api_versions.plan_repair(NAMED, served)
+        self.assertEqual(api_versions.Plan({OLD: "v1beta1"}, (ADDON,)), found)
+
+    def test_a_version_that_another_kind_of_the_group_has_is_not_served(
+        self,
+    ) -> None:
+        # OpenStackServer is v1alpha1 in the group of OpenStackCluster.
+        served = {(CAPO, "OpenStackServer"): {"v1alpha7"}, **SERVED}
+        found = api_versions.plan_repair({OLD}, served)
+        self.assertEqual({OLD: "v1beta1"}, found.moves)
+
+    def test_the_nearest_version_is_the_next_newer_one(self) -> None:
+        rows: list[tuple[str, set[str], str]] = [
+            ("v1alpha7", {"v1beta2", "v1beta1"}, "v1beta1"),
+            ("v1alpha7", {"v1alpha10", "v1"}, "v1alpha10"),
+            ("v1beta1", {"v1beta2"}, "v1beta2"),
+            ("v1beta2", {"v2alpha1", "v1"}, "v1"),
+            # A provider that was rolled back.
+            ("v1beta2", {"v1alpha7", "v1beta1"}, "v1beta1"),
+            ("v1", {"v1beta1"}, "v1beta1"),
+            ("odd", {"v1", "v1beta1"}, "v1beta1"),
+        ]
+        for version, served, expected in rows:
+            self.assertEqual(
+                expected, api_versions.nearest(version, served), version
+            )
+
+    def test_a_refusal_says_what_to_do(self) -> None:
+        self.assertEqual(
+            "no version is served of HelmRelease addons.stackhpc.com/"
+            'v1alpha1: install the provider that has it ("kubectl '
+            'api-resources --api-group=addons.stackhpc.com" shows what is '
+            "there), and it goes on by itself",
+            api_versions.refusal([ADDON]),
+        )
+
+
+class OutlookTest(base.BaseTestCase):
+    """What ``check --target`` says of a release."""
+
+    def test_of_a_release_whose_versions_stay_nothing_is_said(self) -> None:
+        found = api_versions.forecast({CLUSTER, ADDON}, SERVED, NEWER)
+        self.assertEqual(api_versions.Outlook("ok"), found)
+
+    def test_a_newer_chart_is_what_a_release_of_an_old_one_needs(self) -> None:
+        found = api_versions.forecast(NAMED, SERVED, SAME)
+        self.assertEqual(
+            api_versions.Outlook(
+                "upgrade",
+                "upgrade it to chart 0.11.0 or later: with its own chart, "
+                "which makes infrastructure.cluster.x-k8s.io/v1alpha7, it "
+                "can be deleted but not changed",
+            ),
+            found,
+        )
+
+    def test_what_failed_is_resized_back_before_it_can_be_upgraded(
+        self,
+    ) -> None:
+        upgrade = (
+            "upgrade it to chart 0.11.0 or later: with its own chart, which "
+            "makes infrastructure.cluster.x-k8s.io/v1alpha7, it can be "
+            "deleted but not changed"
+        )
+        back = (
+            "resize it back to the count that it had, since Magnum upgrades "
+            "nothing that is UPDATE_FAILED; then "
+        )
+        for status, said in (
+            ("UPDATE_FAILED", f"{back}{upgrade}"),
+            ("UPDATE_COMPLETE", upgrade),
+            ("CREATE_FAILED", upgrade),
+        ):
+            found = api_versions.forecast(NAMED, SERVED, SAME, status)
+            self.assertEqual(said, found.detail, status)
+
+    def test_an_upgrade_that_is_wanted_already_is_all_it_takes(self) -> None:
+        found = api_versions.forecast(NAMED, SERVED, NEWER)
+        self.assertEqual(
+            api_versions.Outlook(
+                "repaired",
+                "nothing: infrastructure.cluster.x-k8s.io/v1alpha7 is "
+                "replaced by the next operation",
+            ),
+            found,
+        )
+
+    def test_a_release_that_is_being_deleted_needs_nothing(self) -> None:
+        found = api_versions.forecast(NAMED, LATER, None)
+        self.assertEqual("repaired", found.state)
+
+    def test_where_no_chart_makes_what_is_served_it_is_too_early(self) -> None:
+        found = api_versions.forecast({CLUSTER, ADDON}, LATER, NEWER)
+        self.assertEqual(
+            api_versions.Outlook(
+                "refused",
+                "keep it served, or serve it again: no chart that the driver "
+                "knows makes anything but cluster.x-k8s.io/v1beta1; without "
+                "it, clusters can be deleted but not changed",
+            ),
+            found,
+        )
+
+    def test_what_no_version_is_served_of_is_refused(self) -> None:
+        served = {key: SERVED[key] for key in SERVED if key[0] != ADDONS}
+        found = api_versions.forecast({CLUSTER, ADDON}, served, NEWER)
+        self.assertEqual(
+            api_versions.Outlook("refused", api_versions.refusal([ADDON])),
+            found,
+        )

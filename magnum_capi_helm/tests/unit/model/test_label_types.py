@@ -15,6 +15,21 @@ INTEGER = label_types.Integer(min=0, max=65536)
 SHARE = label_types.Share()
 DURATION = label_types.Duration("1m")
 COUNT = label_types.CountOrPercentage()
+ARGUMENTS = label_types.Arguments()
+SUITES = label_types.CipherSuites()
+HOSTS = label_types.HOSTS
+NAMESPACES = label_types.NAMESPACES
+PLUGINS = label_types.ADMISSION_PLUGINS
+
+RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+STRONGER = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+NETWORK = label_types.IPv4Network()
+SMALL = label_types.IPv4Network(label_types.Sizes(24, 28))
+NETWORKS = label_types.IPv4Networks()
+CLUSTER = label_types.ClusterNetworks(
+    label_types.Sizes(8, 24), label_types.Sizes(48, 64)
+)
+DOMAIN = label_types.DOMAIN
 
 ACCEPTED: list[tuple[Any, Any, Any]] = [
     (WORDS, "", ()),
@@ -41,6 +56,49 @@ ACCEPTED: list[tuple[Any, Any, Any]] = [
     (DURATION, "1h30m", "1h30m"),
     (COUNT, "40%", "40%"),
     (COUNT, "3", 3),
+    (ARGUMENTS, "", ()),
+    (ARGUMENTS, "--v=4", (("v", "4"),)),
+    (
+        ARGUMENTS,
+        " max-pods=200  --eviction-hard=memory.available<100Mi,nodefs=5% ",
+        (
+            ("max-pods", "200"),
+            ("eviction-hard", "memory.available<100Mi,nodefs=5%"),
+        ),
+    ),
+    (ARGUMENTS, (("v", "4"), ("b", "c=d")), (("v", "4"), ("b", "c=d"))),
+    (SUITES, "", ()),
+    (SUITES, f"{STRONGER}, {RSA}", (STRONGER, RSA)),
+    (SUITES, (RSA,), (RSA,)),
+    (HOSTS, "", ()),
+    (
+        HOSTS,
+        "api,*.example.org,192.0.2.7,2001:db8::7",
+        ("api", "*.example.org", "192.0.2.7", "2001:db8::7"),
+    ),
+    (NAMESPACES, "a, b-1,a,", ("a", "b-1")),
+    (PLUGINS, "PodNodeSelector", ("PodNodeSelector",)),
+    (NETWORK, "10.0.0.0/24", "10.0.0.0/24"),
+    (NETWORK, " 10.0.0.0/255.255.255.0 ", "10.0.0.0/24"),
+    (NETWORK, "192.0.2.7", "192.0.2.7/32"),
+    (SMALL, "10.0.0.0/24", "10.0.0.0/24"),
+    (SMALL, "10.0.0.0/28", "10.0.0.0/28"),
+    (NETWORKS, "", ()),
+    (
+        NETWORKS,
+        "192.0.2.0/24, 198.51.100.0/25,",
+        ("192.0.2.0/24", "198.51.100.0/25"),
+    ),
+    (NETWORKS, ("192.0.2.0/24",), ("192.0.2.0/24",)),
+    (CLUSTER, "10.100.0.0/16", ("10.100.0.0/16",)),
+    (CLUSTER, " 10.0.0.0/8 ", ("10.0.0.0/8",)),
+    (CLUSTER, "10.0.0.0/24,fd00::/48", ("10.0.0.0/24", "fd00::/48")),
+    (CLUSTER, "10.0.0.0/24 fd00:0::/64", ("10.0.0.0/24", "fd00::/64")),
+    (CLUSTER, "10.0.0.0/24, fd00::/64", ("10.0.0.0/24", "fd00::/64")),
+    (CLUSTER, ("10.0.0.0/24",), ("10.0.0.0/24",)),
+    (DOMAIN, "cluster.local", "cluster.local"),
+    (DOMAIN, "k8s-1", "k8s-1"),
+    (DOMAIN, "a." * 126 + "a", "a." * 126 + "a"),
 ]
 
 REFUSED: list[tuple[Any, Any]] = [
@@ -68,15 +126,120 @@ REFUSED: list[tuple[Any, Any]] = [
     (DURATION, "\u0669\u0660s"),
     (COUNT, "\u0664\u0660%"),
     (COUNT, "\u0663"),
+    (ARGUMENTS, "--profiling"),
+    (ARGUMENTS, "-v=4"),
+    (ARGUMENTS, "--v="),
+    (ARGUMENTS, "--v 4"),
+    (ARGUMENTS, "--v=4 v=5"),
+    (ARGUMENTS, "--max_pods=200"),
+    (ARGUMENTS, "--V=4"),
+    (ARGUMENTS, f"--{'v' * 81}=4"),
+    (ARGUMENTS, (("a", "b c"),)),
+    (SUITES, "ECDHE-RSA-AES128-GCM-SHA256"),
+    (SUITES, f"{RSA},TLS_RSA_WITH_AES_128_GCM_SHA256"),
+    (SUITES, STRONGER),
+    (HOSTS, "https://api.example.org"),
+    (HOSTS, "api.example.org:6443"),
+    (HOSTS, "api_1.example.org"),
+    (HOSTS, "api..example.org"),
+    (HOSTS, "a.*.example.org"),
+    (HOSTS, "192.0.2.300"),
+    (HOSTS, "192.0.2.0/24"),
+    (HOSTS, "fe80::1%eth0"),
+    (HOSTS, "fe80::1%{{ x }} $(y)\n- z"),
+    (HOSTS, ".".join(["a" * 60] * 5)),
+    (NAMESPACES, "kube_system"),
+    (NAMESPACES, "a" * 64),
+    (PLUGINS, "podNodeSelector"),
+    (PLUGINS, "Pod Node"),
+    (NETWORK, "10.0.0.1/24"),
+    (NETWORK, "10.0.0.0/33"),
+    (NETWORK, "0.0.0.0/8"),
+    (NETWORK, "127.0.0.0/24"),
+    (NETWORK, "169.0.0.0/8"),
+    (NETWORK, "224.0.0.0/24"),
+    (NETWORK, "fd00::/64"),
+    (NETWORK, ""),
+    (SMALL, "10.0.0.0/23"),
+    (SMALL, "10.0.0.0/29"),
+    (NETWORKS, "192.0.2.0/24 198.51.100.0/25"),
+    (NETWORKS, "192.0.2.0/24,::/0"),
+    (CLUSTER, ""),
+    (CLUSTER, "10.0.0.1/24"),
+    (CLUSTER, "10.0.0.0/25"),
+    (CLUSTER, "8.0.0.0/7"),
+    (CLUSTER, "fd00::/64"),
+    (CLUSTER, "fd00::/64,10.0.0.0/24"),
+    (CLUSTER, "10.0.0.0/24,10.1.0.0/24"),
+    (CLUSTER, "10.0.0.0/24,fd00::/47"),
+    (CLUSTER, "10.0.0.0/24,fd00::/65"),
+    (CLUSTER, "10.0.0.0/24,fd00::/64,fd01::/64"),
+    (CLUSTER, "10.0.0.0/24,,"),
+    (CLUSTER, "0.0.0.0/8"),
+    (CLUSTER, "127.0.0.0/16"),
+    (CLUSTER, "169.254.0.0/16"),
+    (CLUSTER, "224.0.0.0/16"),
+    (CLUSTER, "10.0.0.0/24,fe80::/64"),
+    (CLUSTER, "10.0.0.0/24,fd00::%eth0/64"),
+    (CLUSTER, "10.0.0.0/24,fd00::%{{x}}/64"),
+    (CLUSTER, ("10.0.0.0/24", "fd00::%{{ x }} $(y)/64")),
+    (DOMAIN, ""),
+    (DOMAIN, "Cluster.local"),
+    (DOMAIN, "cluster.local."),
+    (DOMAIN, "cluster.local\n"),
+    (DOMAIN, "-a.local"),
+    (DOMAIN, "a" * 64),
+    (DOMAIN, "a." * 127 + "a"),
 ]
 
 
-class OptionTypesTest(type_case.TypeTestCase):
+class LabelTypesTest(type_case.TypeTestCase):
     accepted = ACCEPTED
     refused = REFUSED
 
     def test_each_has_a_name_for_the_sample_configuration(self) -> None:
-        self.assertEqual(
-            ["list of names", "JSON object", "version"],
-            [each.type_name for each in (WORDS, RESOURCES, VERSION)],
-        )
+        for kind, name in (
+            (WORDS, "list of names"),
+            (RESOURCES, "JSON object"),
+            (VERSION, "version"),
+            (ARGUMENTS, "arguments"),
+            (SUITES, "list of cipher suites"),
+            (NAMESPACES, "list of namespaces"),
+            (NETWORK, "IPv4 network"),
+            (NETWORKS, "list of IPv4 networks"),
+            (CLUSTER, "networks"),
+            (DOMAIN, "domain"),
+        ):
+            self.assertEqual(name, kind.type_name)
+
+    def test_harmless_is_what_no_reader_on_the_way_interprets(self) -> None:
+        for value in (
+            "memory.available<100Mi,nodefs.available<10%",
+            "[::1]:10249",
+            "kernel.msg*,net.core.somaxconn",
+            "A=true,B=false",
+            "Node.User@example.org/x_y",
+        ):
+            self.assertTrue(label_types.harmless(value), value)
+        for value in (
+            "{{ds}}",
+            "{%x",
+            "$(HOSTNAME)",
+            "${HOSTNAME}",
+            "`id`",
+            "'a'",
+            '"a"',
+            "a\\b",
+            "a;b",
+            "a&b",
+            "a|b",
+            "#a",
+            "a\nb",
+            "a\x00",
+            "\u00e4",
+            "",
+        ):
+            self.assertFalse(label_types.harmless(value), value)
+
+    def test_sizes_read_as_prefixes(self) -> None:
+        self.assertEqual("/8 to /24", str(label_types.Sizes(8, 24)))

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The quota that a cluster, a group, or its growth needs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from oslotest import base
+
+from magnum_capi_helm.chart import quota_demand
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.tests.unit.features import specs
+
+FLAVORS = {
+    "m1.large": cluster_spec.Flavor("m1.large", vcpus=4, ram=8192, disk=20),
+    "m1.small": cluster_spec.Flavor("m1.small", vcpus=2, ram=4096, disk=20),
+}
+
+
+class DemandTest(base.BaseTestCase):
+    """Three machines of a control plane and two workers, and one more."""
+
+    def needed(
+        self, given: dict[str, str] | None = None, **changes: Any
+    ) -> quota_demand.Demand:
+        found = quota_demand.of_cluster(
+            specs.cluster(given, **changes), FLAVORS
+        )
+        return {name: amount for name, amount in found.items() if amount}
+
+    def test_the_smallest_cluster_as_a_whole(self) -> None:
+        self.assertEqual(
+            {
+                "instances": 3 + 1 + 2,
+                "cores": 4 * 4 + 2 * 2,
+                "ram": 4 * 8192 + 2 * 4096,
+                "port": 6 + 2,
+                "floatingip": 1,
+                "load_balancer": 1,
+                "security_group": 2,
+                "network": 1,
+                "subnet": 1,
+                "router": 1,
+            },
+            self.needed(),
+        )
+
+    def test_a_network_that_is_there_is_not_made(self) -> None:
+        found = self.needed(network=cluster_spec.Network(fixed_id="net-2"))
+        self.assertEqual(7, found["port"])
+        for name in ("network", "subnet", "router"):
+            self.assertNotIn(name, found)
+
+    def test_an_api_without_balancer_and_floating_ip(self) -> None:
+        found = self.needed(
+            api=cluster_spec.ApiServer(load_balancer=False, floating_ip=False)
+        )
+        self.assertNotIn("load_balancer", found)
+        self.assertNotIn("floatingip", found)
+
+    def test_each_volume_of_each_machine(self) -> None:
+        disks: dict[str, Any] = {
+            "boot_disk": cluster_spec.Disk(20),
+            "container_disk": cluster_spec.Disk(50),
+        }
+        cluster = specs.cluster({"etcd_blockdevice_size": "10"})
+        found = quota_demand.of_cluster(
+            dataclasses.replace(
+                cluster,
+                control_plane=dataclasses.replace(
+                    cluster.control_plane, **disks
+                ),
+                node_groups=(specs.group(boot_disk=cluster_spec.Disk(30)),),
+            ),
+            FLAVORS,
+        )
+        self.assertEqual(4 * 3 + 2, found["volumes"])
+        self.assertEqual(4 * (20 + 50 + 10) + 2 * 30, found["gigabytes"])
+
+    def test_a_local_disk_of_etcd_is_no_volume(self) -> None:
+        found = self.needed(
+            {"etcd_blockdevice_size": "10", "etcd_blockdevice_type": "local"}
+        )
+        self.assertNotIn("volumes", found)
+
+    def test_further_networks_of_workers(self) -> None:
+        found = self.needed({"extra_network_names": "storage backup"})
+        self.assertEqual(4 + 2 * 3 + 2, found["port"])
+
+    def test_server_groups_and_the_largest_of_them(self) -> None:
+        found = self.needed({"server_group_policies": "anti-affinity"})
+        self.assertEqual(2, found["server_groups"])
+        self.assertEqual(3, found["server_group_members"])
+
+    def test_one_more_group(self) -> None:
+        group = specs.group(
+            {"server_group_policies": "affinity"},
+            boot_disk=cluster_spec.Disk(20),
+        )
+        self.assertEqual(
+            {
+                "instances": 2,
+                "cores": 4,
+                "ram": 8192,
+                "port": 2,
+                "volumes": 2,
+                "gigabytes": 40,
+                "server_groups": 1,
+                "server_group_members": 2,
+            },
+            quota_demand.of_group(specs.cluster(), group, FLAVORS["m1.small"]),
+        )
+
+    def test_what_does_not_fit(self) -> None:
+        quotas = {
+            "cores": quota_demand.Quota(20, 16),
+            "ram": quota_demand.Quota(-1, 99999),
+            "volumes": quota_demand.Quota(10, 8),
+            "port": quota_demand.Quota(5, 9),
+        }
+        needed = {"cores": 12, "ram": 8, "volumes": 2, "port": 1, "x": 7}
+        self.assertEqual(
+            [
+                "cores: 12 needed, 4 of 20 free",
+                "port: 1 needed, 0 of 5 free",
+            ],
+            [str(each) for each in quota_demand.shortages(needed, quotas)],
+        )
+
+    def test_what_is_not_needed_may_be_used_up(self) -> None:
+        quotas = {"volumes": quota_demand.Quota(10, 12)}
+        self.assertEqual(
+            [], list(quota_demand.shortages({"volumes": 0}, quotas))
+        )

@@ -242,7 +242,6 @@ def choose_clusters(parsed_args: argparse.Namespace) -> list[Any]:
     :raises InvalidInput: none was chosen, or in more than one way, or one
         that does not exist or is of another driver
     """
-    from magnum_capi_helm.database import queries
     from magnum_capi_helm.database import rows
 
     named = list(dict.fromkeys(parsed_args.clusters))
@@ -256,7 +255,7 @@ def choose_clusters(parsed_args: argparse.Namespace) -> list[Any]:
     if named:
         by_uuid = {row.uuid: row for row in map(base.find_cluster, named)}
         return list(by_uuid.values())
-    clusters = queries.read(parsed_args.project, base.of_this_driver)
+    clusters = rows.read_all(parsed_args.project, base.of_this_driver)
     staying = [
         row for row, _ in clusters if rows.action(row.status or "") != "DELETE"
     ]

@@ -21,7 +21,7 @@ from magnum_capi_helm.cli import database_errors
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import application_credential
-from magnum_capi_helm.database import queries
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.lifecycle import preview
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
@@ -47,7 +47,7 @@ def check_database(_rt: runtime.Runtime) -> str:
         raise errors.NotConfigured(
             f"there is no file {path}: set [database] connection"
         )
-    database_errors.read(queries.probe)
+    database_errors.read(rows.probe)
     return database_errors.location(url)
 
 

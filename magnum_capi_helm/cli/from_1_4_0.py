@@ -19,7 +19,7 @@ from magnum_capi_helm.cli import check_host
 from magnum_capi_helm.cli import checks
 from magnum_capi_helm.cli import database_errors
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.database import queries
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import nodes
@@ -89,7 +89,7 @@ def run(project: str | None = None) -> Iterator[checks.Result]:
     clusters = [
         cluster
         for cluster, _ in database_errors.read(
-            lambda: queries.read(project, _is_of_this_driver)
+            lambda: rows.read_all(project, _is_of_this_driver)
         )
     ]
     releases, problems = _read_charts(clusters)

@@ -25,7 +25,6 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import cloud_secret
 from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import inventory as comparison
-from magnum_capi_helm.database import queries
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
@@ -117,7 +116,9 @@ def read(
 
 
 def _rows(project: str | None) -> list[comparison.Row]:
-    return [_row(*each) for each in queries.read(project, base.of_this_driver)]
+    return [
+        _row(*each) for each in rows.read_all(project, base.of_this_driver)
+    ]
 
 
 def _row(cluster: Any, nodegroups: Sequence[Any]) -> comparison.Row:

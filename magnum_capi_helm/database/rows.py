@@ -3,18 +3,22 @@
 """Read Magnum's rows, and the machines that they ask for.
 
 Rows are read again before they are judged: objects that Magnum hands to a
-driver are as old as the request. ``status_writer`` writes into them.
+driver are as old as the request. ``status_writer`` writes into them. Commands
+read the rows of all clusters, with as many queries for a thousand as for one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+import threading
 from typing import Any
 
 from magnum import objects
 from magnum.common import context
 from magnum.common import exception
+from magnum.db.sqlalchemy import models
 from magnum.objects import fields
+from oslo_db.sqlalchemy import enginefacade  # type: ignore[import-untyped]
 
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
@@ -176,3 +180,71 @@ def in_progress(status: str | None) -> bool:
 def failed(status: str | None) -> bool:
     """Return whether a status is a failure: only health is polled then."""
     return (status or "").endswith(_FAILED)
+
+
+# All clusters
+
+
+def read_all(
+    project: str | None, of_template: Callable[[Any], bool]
+) -> list[tuple[Any, list[Any]]]:
+    """Read clusters, each with its nodegroups.
+
+    :param project: its ID; None: all projects
+    :param of_template: chooses clusters by the row of their template
+    """
+    request = everywhere()
+    filters = {"project_id": project} if project else None
+    clusters = objects.Cluster.list(request, filters=filters)
+    groups: dict[str, list[Any]] = {each.uuid: [] for each in clusters}
+    # Magnum's objects would read public and hidden templates again, and list
+    # the groups of one cluster only.
+    with enginefacade.reader.using(threading.local()) as session:
+        templates = session.query(models.ClusterTemplate)
+        chosen = {each.uuid for each in templates if of_template(each)}
+        for each in session.query(models.NodeGroup).order_by(
+            models.NodeGroup.id
+        ):
+            if each.cluster_id in groups:
+                values = {e: each[e] for e in objects.NodeGroup.fields}
+                row = objects.NodeGroup(request, **values)
+                groups[each.cluster_id].append(row)
+    return [
+        (each, groups[each.uuid])
+        for each in clusters
+        if each.cluster_template_id in chosen
+    ]
+
+
+def probe() -> None:
+    """Read a row of each table that the driver uses.
+
+    The connection is a new one and is tried once: Magnum's own one tries ten
+    times, with ten seconds in between, unless the operator changes that.
+
+    :raises Exception: of oslo.db or SQLAlchemy: the database does not answer,
+        or lacks a table or a column
+    """
+    source = enginefacade.transaction_context()
+    source.configure(max_retries=0)
+    with source.reader.using(threading.local()) as session:
+        for model in (
+            models.Cluster,
+            models.ClusterTemplate,
+            models.NodeGroup,
+        ):
+            session.query(model).first()
+
+
+def stack_ids(mark: str) -> dict[str, str]:
+    """Return ``stack_id`` of each control plane with a mark in it.
+
+    :returns: by UUID of the cluster
+    """
+    column = models.NodeGroup.stack_id
+    with enginefacade.reader.using(threading.local()) as session:
+        marked = session.query(models.NodeGroup.cluster_id, column).filter(
+            models.NodeGroup.role == "master",
+            column.contains(mark, autoescape=True),
+        )
+        return {str(uuid): str(stack_id) for uuid, stack_id in marked}

@@ -34,7 +34,6 @@ from typing import Any, NamedTuple
 from oslo_log import log
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.database import queries
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
@@ -104,7 +103,7 @@ def all_records() -> dict[str, Record]:
     """Return the records of all clusters that have one, by UUID."""
     return {
         uuid: _parsed(stack_id)
-        for uuid, stack_id in queries.stack_ids(_MARK).items()
+        for uuid, stack_id in rows.stack_ids(_MARK).items()
     }
 
 

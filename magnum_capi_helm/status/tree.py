@@ -57,13 +57,8 @@ class Branch:
     @property
     def well(self) -> bool:
         """Return whether it and each of its parts is ready."""
-        return worst_state(self.walk()) in (State.NONE, State.READY)
-
-    def walk(self) -> Iterator[Branch]:
-        """Yield the part and all parts below it."""
-        yield self
-        for each in self.children:
-            yield from each.walk()
+        own = self.state in (State.NONE, State.READY)
+        return own and all(each.well for each in self.children)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the tree for programs, with empty fields."""

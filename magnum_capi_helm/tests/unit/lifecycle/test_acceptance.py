@@ -11,7 +11,7 @@ import uuid
 from magnum.common import exception
 
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.database import queries
+from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.cli import test_accept
@@ -81,7 +81,7 @@ class OneTest(moving.OriginTestCase):
 
     def test_a_process_looks_for_one_that_it_knows_once(self) -> None:
         with mock.patch.object(
-            queries, "stack_ids", wraps=queries.stack_ids
+            rows, "stack_ids", wraps=rows.stack_ids
         ) as looks:
             for _ in range(3):
                 self.assertEqual("CREATE_IN_PROGRESS", self.another())

@@ -28,10 +28,6 @@ from magnum_capi_helm.model import requested_groups
 UPGRADE_ANNOTATION = "magnum.openstack.org/upgrade"
 
 
-class TwoWritersError(Exception):
-    """Two topics write the same leaf: a programming error."""
-
-
 def checked(
     cluster: cluster_spec.Cluster, ignorable: Collection[str] = ()
 ) -> topic.Values:
@@ -79,10 +75,10 @@ def build(cluster: cluster_spec.Cluster) -> topic.Values:
     """Return all values for ``cluster``, ready for helm."""
     values: topic.Values = {}
     for each in features.TOPICS:
-        merge(values, each.cluster(cluster))
+        topic.merge(values, each.cluster(cluster))
     for key, nodes in _SETUPS.items():
         if setup := _setup(cluster, nodes):
-            merge(values, {key: {"kubeadmConfigSpec": setup}})
+            topic.merge(values, {key: {"kubeadmConfigSpec": setup}})
     values["nodeGroups"] = [
         node_group(cluster, group) for group in cluster.node_groups
     ]
@@ -95,7 +91,7 @@ def node_group(
     """Return one item of ``nodeGroups``."""
     item: topic.Values = {}
     for each in features.TOPICS:
-        merge(item, each.group(cluster, group))
+        topic.merge(item, each.group(cluster, group))
     return item
 
 
@@ -116,36 +112,6 @@ def _setup(cluster: cluster_spec.Cluster, nodes: topic.Nodes) -> topic.Values:
         "postKubeadmCommands": [item for part in parts for item in part.after],
     }
     return {key: items for key, items in joined.items() if items}
-
-
-def merge(target: topic.Values, source: Mapping[str, object]) -> None:
-    """Add ``source`` to ``target`` in place.
-
-    :raises TwoWritersError: when both hold a value at the same path
-    """
-    _merge(target, source, ())
-
-
-def _merge(
-    target: topic.Values, source: Mapping[str, object], path: tuple[str, ...]
-) -> None:
-    for key, value in source.items():
-        here = (*path, key)
-        if key not in target:
-            target[key] = _copied(value)
-        elif isinstance(target[key], dict) and isinstance(value, Mapping):
-            _merge(target[key], value, here)
-        else:
-            raise TwoWritersError(".".join(here))
-
-
-def _copied(value: Any) -> Any:
-    """Return a copy without shared dictionaries, unlike deepcopy."""
-    if isinstance(value, Mapping):
-        return {key: _copied(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_copied(item) for item in value]
-    return value
 
 
 def upgrades(values: Mapping[str, Any]) -> str:
@@ -252,7 +218,7 @@ def overlay(target: topic.Values, change: Mapping[str, Any]) -> None:
             if not below:
                 del target[key]
         else:
-            target[key] = _copied(value)
+            target[key] = topic.copied(value)
 
 
 def group_names(values: Mapping[str, Any]) -> frozenset[str]:

@@ -97,28 +97,20 @@ _WHEN_TURNED = (
 )
 
 
-def _ingress(cluster: cluster_spec.Cluster) -> topic.Values:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     chosen = cluster.labels[INGRESS].lower()
-    if not chosen:
-        return {"enabled": False}
-    # Both switches where there are two: the chart's default changed from
-    # nginx to traefik, and with both on it refuses to render.
-    ingress: topic.Values = {
-        "enabled": True,
-        "nginx": {"enabled": chosen == "nginx"},
+    leaves: dict[str, bool] = {
+        "addons.ingress.enabled": bool(chosen),
+        **topic.switches(cluster, *_ALWAYS, always=True),
+        **topic.switches(cluster, *_WHEN_TURNED),
     }
-    if versions.applies(_WITH_TRAEFIK, cluster.chart.version):
-        ingress["traefik"] = {"enabled": chosen == "traefik"}
-    return ingress
-
-
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    addons = {
-        "ingress": _ingress(cluster),
-        **topic.switch_values(cluster, _ALWAYS, always=True),
-        **topic.switch_values(cluster, _WHEN_TURNED),
-    }
-    return {"addons": addons}
+    if chosen:
+        # Both switches where there are two: the chart's default changed from
+        # nginx to traefik, and with both on it refuses to render.
+        leaves["addons.ingress.nginx.enabled"] = chosen == "nginx"
+        if versions.applies(_WITH_TRAEFIK, cluster.chart.version):
+            leaves["addons.ingress.traefik.enabled"] = chosen == "traefik"
+    return leaves
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
@@ -136,7 +128,7 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 TOPIC = topic.Topic(
     name="Addons",
     labels=(INGRESS, *_ALWAYS, *_WHEN_TURNED),
-    cluster=_values,
+    leaves=_leaves,
     check=_check,
 )
 
@@ -184,14 +176,14 @@ _OPERATORS = (NVIDIA, MELLANOX, AMD, INTEL)
 _HARDWARE = (*_OPERATORS, DISCOVERY)
 
 
-def _hardware_values(cluster: cluster_spec.Cluster) -> topic.Values:
-    addons = topic.switch_values(cluster, _HARDWARE)
-    intel = addons.get("intelDevicePlugin")
-    if intel and intel["enabled"]:
+def _hardware_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    leaves = topic.switches(cluster, *_HARDWARE)
+    device_plugin, through_flux = INTEL.becomes
+    if leaves.get(device_plugin):
         # The chart installs it through Flux, which a management cluster for
         # this driver does not need otherwise.
-        intel["xpuManagerMonitoring"] = {"enabled": False}
-    return {"addons": addons} if addons else {}
+        leaves[through_flux] = False
+    return leaves
 
 
 def _check_hardware(cluster: cluster_spec.Cluster) -> None:
@@ -208,6 +200,6 @@ def _check_hardware(cluster: cluster_spec.Cluster) -> None:
 HARDWARE = topic.Topic(
     name="Hardware",
     labels=_HARDWARE,
-    cluster=_hardware_values,
+    leaves=_hardware_leaves,
     check=_check_hardware,
 )

@@ -71,22 +71,18 @@ DISABLED: labels.Label[tuple[str, ...]] = labels.Label(
     becomes=(f"{_ARGUMENTS}.disable-admission-plugins",),
 )
 
-_POD_SECURITY = ("apiServer.admissionConfiguration.PodSecurity",)
+_POD_SECURITY = "apiServer.admissionConfiguration.PodSecurity"
 _WITH_CONFIGURATION = (versions.Range(since="0.11.0"),)
 
 
 def _level(mode: str, help_text: str) -> labels.Label[str]:
     return label_types.choice(
         f"pod_security_{mode}",
-        (
-            "privileged",
-            "baseline",
-            "restricted",
-        ),
+        ("privileged", "baseline", "restricted"),
         help=f"Pod Security Standard that {help_text}, for namespaces "
         "without a label of their own. Empty: Kubernetes' default, "
         "privileged.",
-        becomes=_POD_SECURITY,
+        becomes=(_POD_SECURITY,),
         charts=_WITH_CONFIGURATION,
     )
 
@@ -104,7 +100,7 @@ EXEMPT: labels.Label[tuple[str, ...]] = labels.Label(
     "letters, digits and -",
     help="Namespaces without Pod Security, beside those of the addons; goes "
     "with a pod_security level.",
-    becomes=_POD_SECURITY,
+    becomes=(_POD_SECURITY,),
     charts=_WITH_CONFIGURATION,
 )
 
@@ -117,12 +113,7 @@ def _check(cluster: cluster_spec.Cluster) -> None:
     :raises LabelError: naming the plugin
     """
     settings = cluster.labels
-    topic.check_dependents(
-        settings,
-        _LEVELS.values(),
-        (EXEMPT,),
-        "pod_security_enforce, pod_security_audit or pod_security_warn",
-    )
+    topic.check_dependents(settings, (EXEMPT,), *_LEVELS.values())
     for plugin in settings[PLUGINS]:
         if plugin in _UNUSABLE:
             raise settings.refused(
@@ -136,29 +127,16 @@ def _check(cluster: cluster_spec.Cluster) -> None:
             )
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    values: topic.Values = {}
-    if arguments := _arguments(cluster.labels):
-        configuration = {"apiServer": {"extraArgs": arguments}}
-        values["controlPlane"] = {
-            "kubeadmConfigSpec": {"clusterConfiguration": configuration}
-        }
-    if configuration := _pod_security(cluster.labels):
-        values["apiServer"] = {
-            "admissionConfiguration": {"PodSecurity": configuration}
-        }
-    return values
-
-
-def _arguments(settings: labels.Values) -> topic.Values:
-    arguments = {}
-    if plugins := settings[PLUGINS]:
-        # A list in the values replaces kubeadm's own.
-        enabled = dict.fromkeys((_ALWAYS, *plugins))
-        arguments["enable-admission-plugins"] = ",".join(enabled)
-    if disabled := settings[DISABLED]:
-        arguments["disable-admission-plugins"] = ",".join(disabled)
-    return arguments
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    settings = cluster.labels
+    disabled = settings[DISABLED]
+    # A list in the values replaces kubeadm's own.
+    enabled = (_ALWAYS, *settings[PLUGINS]) if settings[PLUGINS] else ()
+    return {
+        PLUGINS.becomes[0]: ",".join(dict.fromkeys(enabled)),
+        DISABLED.becomes[0]: ",".join(disabled),
+        _POD_SECURITY: _pod_security(settings),
+    }
 
 
 def _pod_security(settings: labels.Values) -> topic.Values:
@@ -182,6 +160,6 @@ def _pod_security(settings: labels.Values) -> topic.Values:
 TOPIC = topic.Topic(
     name="Admission",
     labels=(PLUGINS, DISABLED, *_LEVELS.values(), EXEMPT),
-    cluster=_values,
+    leaves=_leaves,
     check=_check,
 )

@@ -14,6 +14,9 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 
+_KUBEADM = "controlPlane.kubeadmConfigSpec"
+_BIND_PORT = "localAPIEndpoint.bindPort"
+
 FLOATING_IP = labels.Switch(
     name="master_lb_floating_ip_enabled",
     default=True,
@@ -62,10 +65,7 @@ CERT_SANS: labels.Label[tuple[str, ...]] = labels.Label(
     default=(),
     allowed="a comma separated list of DNS names and IP addresses",
     help="Further names of the Kubernetes API in its certificate.",
-    becomes=(
-        "controlPlane.kubeadmConfigSpec.clusterConfiguration.apiServer"
-        ".certSANs",
-    ),
+    becomes=(f"{_KUBEADM}.clusterConfiguration.apiServer.certSANs",),
 )
 LOG_LEVEL = labels.Label(
     name="api_server_log_level",
@@ -128,53 +128,30 @@ def _check_bare(cluster: cluster_spec.Cluster) -> None:
         )
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings, api = cluster.labels, cluster.api
-    server: topic.Values = {
-        "enableLoadBalancer": api.load_balancer,
+    return {
+        "apiServer.enableLoadBalancer": api.load_balancer,
         # Even without it: for ovn the chart opens the workers' node ports,
         # which load balancers of Services need.
-        "loadBalancerProvider": settings[load_balancing.PROVIDER],
-        "associateFloatingIP": api.floating_ip,
-    }
-    if cidrs := settings[ALLOWED_CIDRS]:
-        # Charts up to 0.23.0 read the first spelling, later ones the second.
-        server["allowedCidrs"] = list(cidrs)
-        server["allowedCIDRs"] = list(cidrs)
-    for key, label in (
-        ("floatingIP", FIXED_FLOATING_IP),
-        ("fixedIP", FIXED_IP),
-    ):
-        if address := settings[label]:
-            server[key] = address
-    if settings[LOG_LEVEL] != LOG_LEVEL.default:
-        server["logLevel"] = settings[LOG_LEVEL]
-    if api.port:
-        server["port"] = api.port
-    values: topic.Values = {"apiServer": server}
-    if kubeadm := _kubeadm(cluster):
-        values["controlPlane"] = {"kubeadmConfigSpec": kubeadm}
-    return values
-
-
-def _kubeadm(cluster: cluster_spec.Cluster) -> topic.Values:
-    configuration: topic.Values = {}
-    if names := cluster.labels[CERT_SANS]:
-        configuration["clusterConfiguration"] = {
-            "apiServer": {"certSANs": list(names)}
-        }
-    if cluster.api.port:
+        "apiServer.loadBalancerProvider": settings[load_balancing.PROVIDER],
+        "apiServer.associateFloatingIP": api.floating_ip,
+        # Charts up to 0.23.0 read this spelling, later ones the declared one.
+        "apiServer.allowedCidrs": settings[ALLOWED_CIDRS],
+        "apiServer.port": api.port,
         # The provider forwards the port to the machines unchanged, so the
         # API server has to listen on it.
-        configuration["initConfiguration"] = _endpoint(cluster.api.port)
-        configuration["joinConfiguration"] = {
-            "controlPlane": _endpoint(cluster.api.port)
-        }
-    return configuration
-
-
-def _endpoint(port: int) -> topic.Values:
-    return {"localAPIEndpoint": {"bindPort": port}}
+        f"{_KUBEADM}.initConfiguration.{_BIND_PORT}": api.port,
+        f"{_KUBEADM}.joinConfiguration.controlPlane.{_BIND_PORT}": api.port,
+        **topic.changed(
+            settings,
+            FIXED_FLOATING_IP,
+            FIXED_IP,
+            ALLOWED_CIDRS,
+            CERT_SANS,
+            LOG_LEVEL,
+        ),
+    }
 
 
 TOPIC = topic.Topic(
@@ -187,6 +164,6 @@ TOPIC = topic.Topic(
         CERT_SANS,
         LOG_LEVEL,
     ),
-    cluster=_values,
+    leaves=_leaves,
     check=_check,
 )

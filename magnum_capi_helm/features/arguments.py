@@ -17,7 +17,7 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
 _SPEC = "controlPlane.kubeadmConfigSpec"
-_KUBELET = "joinConfiguration.nodeRegistration.kubeletExtraArgs"
+_KUBELET = "nodeRegistration.kubeletExtraArgs"
 
 Arguments = labels.Label[tuple[label_types.Argument, ...]]
 
@@ -204,7 +204,7 @@ def kube_proxy_configuration(
 
     :raises ValueError: its text is what is allowed
     """
-    fields: topic.Values = {}
+    leaves: dict[str, Any] = {}
     for name, text in arguments:
         if name not in _FIELDS:
             raise ValueError(
@@ -212,15 +212,11 @@ def kube_proxy_configuration(
                 f"{', '.join(KUBE_PROXY_ARGUMENTS)}"
             )
         path, kind = _FIELDS[name]
-        *parents, leaf = path.split(".")
-        place = fields
-        for parent in parents:
-            place = place.setdefault(parent, {})
         try:
-            place[leaf] = kind.read(text)
+            leaves[path] = kind.read(text)
         except (KeyError, ValueError) as error:
             raise ValueError(f"{name} as {kind.allowed}") from error
-    return fields
+    return topic.nest(leaves)
 
 
 KUBE_API = _options(
@@ -241,7 +237,10 @@ SCHEDULER = _options(
 KUBELET = _options(
     "kubelet_options",
     "kubelet",
-    (f"{_SPEC}.{_KUBELET}", f"nodeGroups[].kubeadmConfigSpec.{_KUBELET}"),
+    (
+        f"{_SPEC}.joinConfiguration.{_KUBELET}",
+        f"nodeGroups[].kubeadmConfigSpec.joinConfiguration.{_KUBELET}",
+    ),
     labels.Scope.NODEGROUP,
 )
 KUBE_PROXY = _options(
@@ -251,49 +250,43 @@ KUBE_PROXY = _options(
 )
 
 
-def _cipher_suites(
-    name: str, help_text: str, label: Arguments
-) -> labels.Label[tuple[str, ...]]:
-    return labels.Label(
-        name=name,
+def _tls(
+    component: str, text: str, label: Arguments
+) -> tuple[labels.Label[tuple[str, ...]], labels.Label[str]]:
+    """Declare the cipher suites and the least TLS version of a component.
+
+    :param label: the further arguments of the component
+    """
+    suites: labels.Label[tuple[str, ...]] = labels.Label(
+        name=f"{component}_tls_cipher_suites",
         type=label_types.CipherSuites(),
         default=(),
         allowed="a comma separated list of Go's cipher suites without known "
         "weakness, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or "
         "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 among them",
-        help=f"Cipher suites of {help_text} for TLS 1.2. Empty: Kubernetes' "
-        "own.",
+        help=f"Cipher suites of {text} for TLS 1.2. Empty: Kubernetes' own.",
         scope=label.scope,
         becomes=tuple(f"{path}.tls-cipher-suites" for path in label.becomes),
     )
-
-
-def _tls_version(
-    name: str, help_text: str, label: Arguments
-) -> labels.Label[str]:
-    return labels.Label(
-        name=name,
+    version = labels.Label(
+        name=f"{component}_tls_min_version",
         type=types.String(choices=["", "1.2", "1.3"]),
         default="",
         allowed="one of two versions of TLS",
         details="they are 1.2 and 1.3",
-        help=f"Least version of TLS that {help_text} speaks. Empty: "
+        help=f"Least version of TLS that {text} speaks. Empty: "
         "Kubernetes' own, 1.2.",
         scope=label.scope,
         becomes=tuple(f"{path}.tls-min-version" for path in label.becomes),
     )
+    return suites, version
 
 
-API_CIPHERS = _cipher_suites(
-    "api_server_tls_cipher_suites", "the API server", KUBE_API
-)
-API_TLS = _tls_version(
-    "api_server_tls_min_version", "the API server", KUBE_API
-)
-KUBELET_CIPHERS = _cipher_suites(
-    "kubelet_tls_cipher_suites", "kubelet", KUBELET
-)
-KUBELET_TLS = _tls_version("kubelet_tls_min_version", "kubelet", KUBELET)
+#: Arguments of a component -> its cipher suites, and its least TLS version.
+_TLS = {
+    KUBE_API: _tls("api_server", "the API server", KUBE_API),
+    KUBELET: _tls("kubelet", "kubelet", KUBELET),
+}
 
 #: Label -> names that users can't give with it.
 _OWNED: dict[Arguments, Mapping[str, str]] = {
@@ -311,13 +304,12 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 
     :raises LabelError: naming the argument
     """
-    settings = cluster.labels
     for label in (KUBE_API, CONTROLLER, SCHEDULER, KUBE_PROXY):
-        _check_arguments(settings, label)
-    _check_tls(settings, API_CIPHERS, API_TLS)
+        _check_arguments(cluster.labels, label)
+    _check_tls(cluster.labels, KUBE_API)
     for group in (cluster.control_plane, *cluster.node_groups):
         _check_arguments(group.labels, KUBELET)
-        _check_tls(group.labels, KUBELET_CIPHERS, KUBELET_TLS)
+        _check_tls(group.labels, KUBELET)
     _check_kube_proxy(cluster)
 
 
@@ -345,11 +337,8 @@ def _check_arguments(settings: labels.Values, label: Arguments) -> None:
             raise settings.refused(label, f"it without {name}: {reason}")
 
 
-def _check_tls(
-    settings: labels.Values,
-    suites: labels.Label[tuple[str, ...]],
-    version: labels.Label[str],
-) -> None:
+def _check_tls(settings: labels.Values, label: Arguments) -> None:
+    suites, version = _TLS[label]
     if settings[suites] and settings[version] == "1.3":
         raise settings.refused(
             suites,
@@ -358,70 +347,40 @@ def _check_tls(
         )
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings = cluster.labels
-    components = {
-        "apiServer": {
-            **_given(settings, KUBE_API),
-            **_tls(settings, API_CIPHERS, API_TLS),
+    proxy = () if cluster.cni == "cilium" else settings[KUBE_PROXY]
+    kubelet = _extra_arguments(cluster.control_plane.labels, KUBELET)
+    return {
+        **{
+            label.becomes[0]: _extra_arguments(settings, label)
+            for label in (KUBE_API, CONTROLLER, SCHEDULER)
         },
-        "controllerManager": _given(settings, CONTROLLER),
-        "scheduler": _given(settings, SCHEDULER),
+        f"{_SPEC}.initConfiguration.{_KUBELET}": kubelet,
+        f"{_SPEC}.joinConfiguration.{_KUBELET}": kubelet,
+        KUBE_PROXY.becomes[0]: kube_proxy_configuration(proxy),
     }
-    configuration = {
-        component: {"extraArgs": arguments_given}
-        for component, arguments_given in components.items()
-        if arguments_given
-    }
-    kubeadm: topic.Values = {}
-    if configuration:
-        kubeadm["clusterConfiguration"] = configuration
-    for phase in ("initConfiguration", "joinConfiguration"):
-        # Never one dictionary in two places: other topics add to each.
-        if registration := _registration(cluster.control_plane):
-            kubeadm[phase] = registration
-    arguments = settings[KUBE_PROXY]
-    if arguments and cluster.cni != "cilium":
-        proxy = kube_proxy_configuration(arguments)
-        kubeadm["kubeProxyConfiguration"] = proxy
-    return {"controlPlane": {"kubeadmConfigSpec": kubeadm}} if kubeadm else {}
 
 
-def _group(
+def _group_leaves(
     _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-) -> topic.Values:
-    registration = _registration(group)
-    if not registration:
-        return {}
-    return {"kubeadmConfigSpec": {"joinConfiguration": registration}}
+) -> topic.Leaves:
+    arguments = _extra_arguments(group.labels, KUBELET)
+    return {f"kubeadmConfigSpec.joinConfiguration.{_KUBELET}": arguments}
 
 
-def _registration(group: cluster_spec.NodeGroup) -> topic.Values:
-    """Return the arguments that kubeadm gives to kubelet."""
-    arguments = {
-        **_given(group.labels, KUBELET),
-        **_tls(group.labels, KUBELET_CIPHERS, KUBELET_TLS),
-    }
-    if not arguments:
-        return {}
-    return {"nodeRegistration": {"kubeletExtraArgs": arguments}}
-
-
-def _given(settings: labels.Values, label: Arguments) -> dict[str, str]:
-    arguments = settings[label]
-    return dict(arguments)
-
-
-def _tls(
-    settings: labels.Values,
-    suites: labels.Label[tuple[str, ...]],
-    version: labels.Label[str],
+def _extra_arguments(
+    settings: labels.Values, label: Arguments
 ) -> dict[str, str]:
-    arguments = {}
-    if names := settings[suites]:
-        arguments["tls-cipher-suites"] = ",".join(names)
-    if number := settings[version].replace(".", ""):
-        arguments["tls-min-version"] = f"VersionTLS{number}"
+    """Return the arguments of a component, with those of its TLS labels."""
+    own = settings[label]
+    arguments = dict(own)
+    if label in _TLS:
+        suites, version = _TLS[label]
+        if names := settings[suites]:
+            arguments["tls-cipher-suites"] = ",".join(names)
+        if number := settings[version].replace(".", ""):
+            arguments["tls-min-version"] = f"VersionTLS{number}"
     return arguments
 
 
@@ -433,12 +392,10 @@ TOPIC = topic.Topic(
         SCHEDULER,
         KUBELET,
         KUBE_PROXY,
-        API_CIPHERS,
-        API_TLS,
-        KUBELET_CIPHERS,
-        KUBELET_TLS,
+        *_TLS[KUBE_API],
+        *_TLS[KUBELET],
     ),
-    cluster=_values,
-    group=_group,
+    leaves=_leaves,
+    group_leaves=_group_leaves,
     check=_check,
 )

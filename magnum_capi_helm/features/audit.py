@@ -156,10 +156,7 @@ def _check(cluster: cluster_spec.Cluster) -> None:
     """
     settings = cluster.labels
     topic.check_dependents(
-        settings,
-        (ENABLED,),
-        (LEVEL, MAX_AGE, MAX_BACKUP, MAX_SIZE),
-        f"{ENABLED.name}=true",
+        settings, (LEVEL, MAX_AGE, MAX_BACKUP, MAX_SIZE), ENABLED
     )
     if cluster.site.audit_policy and settings.given(LEVEL):
         raise settings.refused(
@@ -167,29 +164,21 @@ def _check(cluster: cluster_spec.Cluster) -> None:
         )
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings = cluster.labels
     if not settings[ENABLED]:
         return {}
-    server = {
-        "extraArgs": {
-            "audit-policy-file": _POLICY,
-            "audit-log-path": _LOG,
-            "audit-log-maxage": str(settings[MAX_AGE]),
-            "audit-log-maxbackup": str(settings[MAX_BACKUP]),
-            "audit-log-maxsize": str(settings[MAX_SIZE]),
+    return {
+        f"{_API_SERVER}.extraArgs.audit-policy-file": _POLICY,
+        f"{_API_SERVER}.extraArgs.audit-log-path": _LOG,
+        **{
+            label.becomes[0]: str(settings[label])
+            for label in (MAX_AGE, MAX_BACKUP, MAX_SIZE)
         },
-        "extraVolumes": [
+        f"{_API_SERVER}.extraVolumes": [
             _volume("audit-policy", _POLICY, writable=False),
             _volume("audit-log", _LOG, writable=True),
         ],
-    }
-    return {
-        "controlPlane": {
-            "kubeadmConfigSpec": {
-                "clusterConfiguration": {"apiServer": server}
-            }
-        }
     }
 
 
@@ -219,7 +208,7 @@ def _setup(cluster: cluster_spec.Cluster, nodes: topic.Nodes) -> topic.Setup:
 TOPIC = topic.Topic(
     name="Audit log",
     labels=(ENABLED, LEVEL, MAX_AGE, MAX_BACKUP, MAX_SIZE),
-    cluster=_values,
+    leaves=_leaves,
     setup=_setup,
     check=_check,
 )

@@ -41,13 +41,15 @@ _ALGORITHMS = tuple(
 #: The charts that have the values ``oidc``.
 _WITH_OIDC = (versions.Range(since="0.11.0"),)
 
+_WEBHOOK = "addons.openstack.k8sKeystoneAuth"
+
 KEYSTONE = labels.Switch(
     name="keystone_auth_enabled",
     default=False,
     help="Accept Keystone tokens at the Kubernetes API "
     "(k8s-keystone-auth webhook). What users may do is said by the policy "
     "in [kubernetes] keystone_auth_default_policy.",
-    becomes=("authWebhook", "addons.openstack.k8sKeystoneAuth.enabled"),
+    becomes=("authWebhook", f"{_WEBHOOK}.enabled"),
 )
 
 
@@ -136,53 +138,39 @@ def _check(cluster: cluster_spec.Cluster) -> None:
     settings = cluster.labels
     if settings[ISSUER] and not settings[CLIENT]:
         raise settings.refused(ISSUER, f"it together with {CLIENT.name}")
-    topic.check_dependents(settings, (ISSUER,), _DEPENDENT, ISSUER.name)
+    topic.check_dependents(settings, _DEPENDENT, ISSUER)
 
 
-def _webhook(cluster: cluster_spec.Cluster) -> topic.Values:
-    values = {
-        "openstackAuthUrl": cluster.identity_url,
-        "projectId": cluster.project_id,
-    }
-    if policy := cluster.site.keystone_policy:
-        values["rbacPolicies"] = policy.replace(_PROJECT, cluster.project_id)
+def _webhook(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    policy = cluster.site.keystone_policy or ""
     return {
         # Without the feature the key stays away: charts up to 0.15.0 take
         # any non-empty string, even "none", for a webhook.
         "authWebhook": "k8s-keystone-auth",
-        "addons": {
-            "openstack": {
-                "k8sKeystoneAuth": {"enabled": True, "values": values}
-            }
-        },
+        f"{_WEBHOOK}.enabled": True,
+        f"{_WEBHOOK}.values.openstackAuthUrl": cluster.identity_url,
+        f"{_WEBHOOK}.values.projectId": cluster.project_id,
+        f"{_WEBHOOK}.values.rbacPolicies": policy.replace(
+            _PROJECT, cluster.project_id
+        ),
     }
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    values: topic.Values = {
-        "cloudCredentialsSecretName": names.credentials(cluster.release)
-    }
-    if cluster.labels[KEYSTONE]:
-        values |= _webhook(cluster)
-    if cluster.labels[ISSUER]:
-        values["oidc"] = _issuer(cluster.labels)
-    return values
-
-
-def _issuer(settings: labels.Values) -> dict[str, str]:
-    """Return the chart's keys below ``oidc`` for what has a value."""
-    values: dict[str, Any] = {
-        label.becomes[0].removeprefix("oidc."): settings[label]
-        for label in (ISSUER, *_DEPENDENT)
-    }
-    algorithms = settings[ALGORITHMS]
-    values["signingAlgs"] = ",".join(algorithms)
-    return {key: value for key, value in values.items() if value}
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    settings = cluster.labels
+    leaves = {"cloudCredentialsSecretName": names.credentials(cluster.release)}
+    if settings[KEYSTONE]:
+        leaves |= _webhook(cluster)
+    if settings[ISSUER]:
+        leaves |= topic.changed(settings, ISSUER, *_DEPENDENT)
+        algorithms = settings[ALGORITHMS]
+        leaves[ALGORITHMS.becomes[0]] = ",".join(algorithms)
+    return leaves
 
 
 TOPIC = topic.Topic(
     name="Authentication",
     labels=(KEYSTONE, ISSUER, *_DEPENDENT),
-    cluster=_values,
+    leaves=_leaves,
     check=_check,
 )

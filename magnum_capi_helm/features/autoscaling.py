@@ -9,7 +9,6 @@ its version and when it removes nodes, and none of its other arguments.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from oslo_config import types
 
@@ -97,11 +96,6 @@ UTILIZATION: labels.Label[float | None] = labels.Label(
     becomes=("autoscaler.extraArgs.scale-down-utilization-threshold",),
 )
 
-_ARGUMENTS: dict[str, labels.Label[Any]] = {
-    "scale-down-unneeded-time": UNNEEDED_TIME,
-    "scale-down-utilization-threshold": UTILIZATION,
-}
-
 
 def _minimum(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
@@ -138,7 +132,7 @@ def _tag(cluster: cluster_spec.Cluster) -> str | None:
     return _TAGS.get(minor) if minor else None
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     """Return the values of the autoscaler itself.
 
     They do not depend on the groups, because groups may be added later.
@@ -146,22 +140,16 @@ def _values(cluster: cluster_spec.Cluster) -> topic.Values:
     settings = cluster.labels
     if not settings[ENABLED]:
         return {}
-    wanted: topic.Values = {}
-    if tag := _tag(cluster):
-        wanted["image"] = {"tag": tag}
-    arguments = {
-        name: str(settings[label])
-        for name, label in _ARGUMENTS.items()
-        if settings[label] is not None
+    arguments = topic.changed(settings, UNNEEDED_TIME, UTILIZATION)
+    return {
+        TAG.becomes[0]: _tag(cluster),
+        **{path: str(value) for path, value in arguments.items()},
     }
-    if arguments:
-        wanted["extraArgs"] = arguments
-    return {"autoscaler": wanted} if wanted else {}
 
 
-def _group(
+def _group_leaves(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-) -> topic.Values:
+) -> topic.Leaves:
     # Never autoscale false: the chart loses that in a single group.
     if not scales(cluster, group):
         return {}
@@ -178,9 +166,7 @@ def _check(cluster: cluster_spec.Cluster) -> None:
     Bounds and tag may wait for the autoscaler, as in Heat's templates.
     """
     settings = cluster.labels
-    topic.check_dependents(
-        settings, (ENABLED,), _ARGUMENTS.values(), f"{ENABLED.name}=true"
-    )
+    topic.check_dependents(settings, (UNNEEDED_TIME, UTILIZATION), ENABLED)
     version = cluster.chart.version
     if (
         settings[ENABLED]
@@ -198,7 +184,7 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 TOPIC = topic.Topic(
     name="Autoscaling",
     labels=(ENABLED, MINIMUM, MAXIMUM, TAG, UNNEEDED_TIME, UTILIZATION),
-    cluster=_values,
-    group=_group,
+    leaves=_leaves,
+    group_leaves=_group_leaves,
     check=_check,
 )

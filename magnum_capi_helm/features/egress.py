@@ -86,6 +86,10 @@ def _apt(proxy: cluster_spec.Proxy) -> str:
     )
 
 
+def _is_flatcar(cluster: cluster_spec.Cluster) -> bool:
+    return cluster.control_plane.image.os_distro == "flatcar"
+
+
 def _setup(cluster: cluster_spec.Cluster, _: topic.Nodes) -> topic.Setup:
     proxy = cluster.proxy
     if not (proxy.http or proxy.https):
@@ -95,7 +99,7 @@ def _setup(cluster: cluster_spec.Cluster, _: topic.Nodes) -> topic.Setup:
         topic.machine_file(_ENVIRONMENT, _environment(cluster), "0600"),
         topic.machine_file(_DROP_IN, drop_in, "0644"),
     )
-    if cluster.control_plane.image.os_distro == "flatcar":
+    if _is_flatcar(cluster):
         # Ignition writes files before systemd starts its first unit.
         return topic.Setup(files=files)
     return topic.Setup(
@@ -107,23 +111,18 @@ def _setup(cluster: cluster_spec.Cluster, _: topic.Nodes) -> topic.Setup:
 TOPIC = topic.Topic(name="Proxies", setup=_setup, check=_check)
 
 
-def _flatcar(cluster: cluster_spec.Cluster) -> bool:
-    return cluster.control_plane.image.os_distro == "flatcar"
-
-
-def _trusted_cas(cluster: cluster_spec.Cluster) -> topic.Values:
+def _trusted_cas(cluster: cluster_spec.Cluster) -> topic.Leaves:
     """Return the chart's value, which works on Ubuntu.
 
     Flatcar can't write to the folder that the chart uses.
     """
-    if not cluster.site.trusted_cas or _flatcar(cluster):
-        return {}
-    return {"trustedCAs": dict(cluster.site.trusted_cas)}
+    cas = {} if _is_flatcar(cluster) else dict(cluster.site.trusted_cas)
+    return {"trustedCAs": cas}
 
 
 def _setup_trust(cluster: cluster_spec.Cluster, _: topic.Nodes) -> topic.Setup:
     """Write each certificate to a file, as Flatcar's guide says."""
-    if not cluster.site.trusted_cas or not _flatcar(cluster):
+    if not cluster.site.trusted_cas or not _is_flatcar(cluster):
         return topic.Setup()
     return topic.Setup(
         files=tuple(
@@ -135,5 +134,5 @@ def _setup_trust(cluster: cluster_spec.Cluster, _: topic.Nodes) -> topic.Setup:
 
 
 TRUST = topic.Topic(
-    name="Trusted CAs", cluster=_trusted_cas, setup=_setup_trust
+    name="Trusted CAs", leaves=_trusted_cas, setup=_setup_trust
 )

@@ -55,9 +55,7 @@ VOLUME_AZ = label_types.text(
 
 def _check(cluster: cluster_spec.Cluster) -> None:
     settings = cluster.labels
-    topic.check_dependents(
-        settings, (SIZE,), (KIND, VOLUME_TYPE, VOLUME_AZ), SIZE.name
-    )
+    topic.check_dependents(settings, (KIND, VOLUME_TYPE, VOLUME_AZ), SIZE)
     if not settings[SIZE] or not _is_local(settings):
         return
     for label in (VOLUME_TYPE, VOLUME_AZ):
@@ -69,24 +67,21 @@ def _is_local(settings: labels.Values) -> bool:
     return settings[KIND].lower() == "local"
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    size = cluster.labels[SIZE]
-    if not size:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    settings = cluster.labels
+    if not settings[SIZE]:
         return {}
-    kind = cluster.labels[KIND].capitalize()
-    device: topic.Values = {"size": size, "type": kind}
-    if not _is_local(cluster.labels):
-        if volume_type := cluster.labels[VOLUME_TYPE]:
-            device["volumeType"] = volume_type
-        if zone := cluster.labels[VOLUME_AZ]:
-            device["availabilityZone"] = zone
-    return {"etcd": {"blockDevice": device}}
+    cinder = () if _is_local(settings) else (VOLUME_TYPE, VOLUME_AZ)
+    return {
+        KIND.becomes[0]: settings[KIND].capitalize(),
+        **topic.changed(settings, SIZE, *cinder),
+    }
 
 
 TOPIC = topic.Topic(
     name="etcd",
     labels=(SIZE, KIND, VOLUME_TYPE, VOLUME_AZ),
-    cluster=_values,
+    leaves=_leaves,
     check=_check,
 )
 
@@ -138,23 +133,19 @@ def _check_encryption(cluster: cluster_spec.Cluster) -> None:
             ENCRYPTED_RESOURCES, "each resource once, at least one"
         )
     topic.check_dependents(
-        settings,
-        (ENCRYPTION,),
-        (ENCRYPTION_PROVIDER, ENCRYPTED_RESOURCES),
-        f"{ENCRYPTION.name}=true",
+        settings, (ENCRYPTION_PROVIDER, ENCRYPTED_RESOURCES), ENCRYPTION
     )
 
 
-def _encryption_values(cluster: cluster_spec.Cluster) -> topic.Values:
+def _encryption_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings = cluster.labels
     if not settings[ENCRYPTION]:
         return {}
-    encryption = {
-        "enabled": True,
-        "provider": settings[ENCRYPTION_PROVIDER],
-        "resources": settings[ENCRYPTED_RESOURCES],
+    return {
+        "etcd.encryption.enabled": True,
+        "etcd.encryption.provider": settings[ENCRYPTION_PROVIDER],
+        "etcd.encryption.resources": settings[ENCRYPTED_RESOURCES],
     }
-    return {"etcd": {"encryption": encryption}}
 
 
 def needs_key(values: Mapping[str, Any]) -> bool:
@@ -166,6 +157,6 @@ def needs_key(values: Mapping[str, Any]) -> bool:
 ENCRYPTION_TOPIC = topic.Topic(
     name="Encryption at rest",
     labels=(ENCRYPTION, ENCRYPTION_PROVIDER, ENCRYPTED_RESOURCES),
-    cluster=_encryption_values,
+    leaves=_encryption_leaves,
     check=_check_encryption,
 )

@@ -89,34 +89,30 @@ def _workers(settings: labels.Values) -> topic.Values:
     return wanted
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    switch = {"enabled": cluster.labels[ENABLED]}
-
-    def check(wanted: topic.Values) -> topic.Values:
-        return {**switch, "spec": wanted} if wanted else dict(switch)
-
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    settings = cluster.labels
+    # Workers' at the defaults: the chart loses a false in a single group.
     return {
-        "controlPlane": {"healthCheck": check(_timeouts(cluster.labels))},
-        # At the defaults: the chart loses a false in a single group.
-        "nodeGroupDefaults": {"healthCheck": check(_workers(cluster.labels))},
+        **dict.fromkeys(ENABLED.becomes, settings[ENABLED]),
+        _CONTROL_PLANE_SPEC: _timeouts(settings),
+        _SPEC: _workers(settings),
     }
 
 
-def _group(
+def _group_leaves(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-) -> topic.Values:
+) -> topic.Leaves:
     """Return the health check of a group that differs from the cluster's."""
     wanted = _workers(group.labels)
-    if not wanted or wanted == _workers(cluster.labels):
-        return {}
-    return {"healthCheck": {"spec": wanted}}
+    same = wanted == _workers(cluster.labels)
+    return {"healthCheck.spec": {} if same else wanted}
 
 
 TOPIC = topic.Topic(
     name="Auto-healing",
     labels=(ENABLED, MAX_UNHEALTHY, STARTUP_TIMEOUT, UNHEALTHY_TIMEOUT),
-    cluster=_values,
-    group=_group,
+    leaves=_leaves,
+    group_leaves=_group_leaves,
 )
 
 
@@ -149,14 +145,11 @@ DAYS = labels.Label(
 )
 
 
-def _renewal_values(cluster: cluster_spec.Cluster) -> topic.Values:
-    days = cluster.labels[DAYS]
+def _renewal_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     applies = versions.applies(DAYS.charts, cluster.chart.version)
-    if not days or not applies:
-        return {}
-    return {"controlPlane": {"certificatesExpiryDays": days}}
+    return topic.changed(cluster.labels, DAYS) if applies else {}
 
 
 CERTIFICATES = topic.Topic(
-    name="Certificates", labels=(DAYS,), cluster=_renewal_values
+    name="Certificates", labels=(DAYS,), leaves=_renewal_leaves
 )

@@ -59,22 +59,19 @@ def _check(cluster: cluster_spec.Cluster) -> None:
         )
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     provider = cluster.labels[PROVIDER]
     natural = _OVN_ALGORITHM if provider == _OVN else "ROUND_ROBIN"
-    section = {
-        "lb-provider": provider,
-        "lb-method": cluster.labels[ALGORITHM] or natural,
-        "create-monitor": cluster.labels[HEALTH_CHECK],
-    }
     return {
-        "addons": {"openstack": {"cloudConfig": {"LoadBalancer": section}}}
+        f"{_SECTION}.lb-provider": provider,
+        f"{_SECTION}.lb-method": cluster.labels[ALGORITHM] or natural,
+        f"{_SECTION}.create-monitor": cluster.labels[HEALTH_CHECK],
     }
 
 
 TOPIC = topic.Topic(
     name="Load balancers",
     labels=(PROVIDER, ALGORITHM, HEALTH_CHECK),
-    cluster=_values,
+    leaves=_leaves,
     check=_check,
 )

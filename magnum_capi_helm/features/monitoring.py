@@ -20,6 +20,7 @@ _STACK = f"{_NODE}.kubePrometheusStack.release.values"
 _PROMETHEUS = f"{_STACK}.prometheus.prometheusSpec"
 _ALERTMANAGER = f"{_STACK}.alertmanager.alertmanagerSpec"
 _CLAIM = "volumeClaimTemplate.spec"
+_VOLUME = f"{_PROMETHEUS}.storageSpec.{_CLAIM}.resources.requests.storage"
 
 ENABLED = labels.Switch(
     name="monitoring_enabled",
@@ -44,10 +45,7 @@ RETENTION_SIZE: labels.Label[int | None] = labels.Label(
     allowed="a size in GiB from 1 to 65536",
     help="How much data Prometheus keeps at most. Its volume is made a "
     "quarter larger, unless monitoring_volume_size is given.",
-    becomes=(
-        f"{_PROMETHEUS}.retentionSize",
-        f"{_PROMETHEUS}.storageSpec.{_CLAIM}.resources.requests.storage",
-    ),
+    becomes=(f"{_PROMETHEUS}.retentionSize", _VOLUME),
 )
 VOLUME_SIZE: labels.Label[int | None] = labels.Label(
     name="monitoring_volume_size",
@@ -55,9 +53,7 @@ VOLUME_SIZE: labels.Label[int | None] = labels.Label(
     default=None,
     allowed="a size in GiB from 1 to 65536",
     help="Size of the volume of Prometheus. Default: the chart's, 10 GiB.",
-    becomes=(
-        f"{_PROMETHEUS}.storageSpec.{_CLAIM}.resources.requests.storage",
-    ),
+    becomes=(_VOLUME,),
 )
 STORAGE_CLASS = labels.Label(
     name="monitoring_storage_class_name",
@@ -94,7 +90,7 @@ BLACKBOX = labels.Switch(
 
 
 def _volume_size(chosen: labels.Values) -> int | None:
-    """Size in GiB, or None for the chart's.
+    """Return the size in GiB, or None for the chart's.
 
     Prometheus' documentation wants the limit to be at most 80 to 85 % of
     the disk: data goes in blocks, and only when a block is over the limit.
@@ -105,59 +101,25 @@ def _volume_size(chosen: labels.Values) -> int | None:
     return kept + -(-kept // 4)
 
 
-def _claim(size: int | None, storage_class: str) -> topic.Values:
-    """Return a PersistentVolumeClaim's template; empty: as in the chart."""
-    wanted: topic.Values = {}
-    if size:
-        wanted["resources"] = {"requests": {"storage": f"{size}Gi"}}
-    if storage_class:
-        wanted["storageClassName"] = storage_class
-    return {"volumeClaimTemplate": {"spec": wanted}} if wanted else {}
-
-
-def _prometheus(chosen: labels.Values) -> topic.Values:
-    settings = {
-        "retention": (chosen[RETENTION_DAYS], "d"),
-        "retentionSize": (chosen[RETENTION_SIZE], "GiB"),
-        "scrapeInterval": (chosen[INTERVAL], "s"),
-    }
-    wanted: topic.Values = {
-        key: f"{number}{unit}"
-        for key, (number, unit) in settings.items()
-        if number
-    }
-    if claim := _claim(_volume_size(chosen), chosen[STORAGE_CLASS]):
-        wanted["storageSpec"] = claim
-    return wanted
-
-
-def _stack(chosen: labels.Values) -> topic.Values:
-    """Return values of kube-prometheus-stack."""
-    wanted: topic.Values = {}
-    if prometheus := _prometheus(chosen):
-        wanted["prometheus"] = {"prometheusSpec": prometheus}
-    if claim := _claim(None, chosen[STORAGE_CLASS]):
-        wanted["alertmanager"] = {"alertmanagerSpec": {"storage": claim}}
-    return wanted
-
-
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     chosen = cluster.labels
     if not chosen[ENABLED]:
         # Templates may carry the rest: it waits for the switch.
-        return {"addons": {"monitoring": {"enabled": False}}}
-    monitoring: topic.Values = {
-        "enabled": True,
-        **topic.switch_values(cluster, (LOKI, BLACKBOX), below=_NODE),
+        return {f"{_NODE}.enabled": False}
+    leaves = {
+        f"{_NODE}.enabled": True,
+        **topic.switches(cluster, LOKI, BLACKBOX),
+        **topic.changed(chosen, STORAGE_CLASS),
     }
-    if stack := _stack(chosen):
-        monitoring["kubePrometheusStack"] = {"release": {"values": stack}}
-    if storage_class := chosen[STORAGE_CLASS]:
-        persistence = {"storageClassName": storage_class}
-        monitoring.setdefault("lokiStack", {})["release"] = {
-            "values": {"loki": {"persistence": persistence}}
-        }
-    return {"addons": {"monitoring": monitoring}}
+    for path, number, unit in (
+        (f"{_PROMETHEUS}.retention", chosen[RETENTION_DAYS], "d"),
+        (f"{_PROMETHEUS}.retentionSize", chosen[RETENTION_SIZE], "GiB"),
+        (f"{_PROMETHEUS}.scrapeInterval", chosen[INTERVAL], "s"),
+        (_VOLUME, _volume_size(chosen), "Gi"),
+    ):
+        if number:
+            leaves[path] = f"{number}{unit}"
+    return leaves
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
@@ -181,6 +143,6 @@ TOPIC = topic.Topic(
         LOKI,
         BLACKBOX,
     ),
-    cluster=_values,
+    leaves=_leaves,
     check=_check,
 )

@@ -24,6 +24,8 @@ CNIS = ("calico", "cilium")
 _OLD_NAME_SERVERS = versions.Range(until="0.10.1")
 _NAME_SERVERS = versions.Range(since="0.16.0")
 
+_INTERNAL = "clusterNetworking.internalNetwork"
+
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 #: Versions that write ports as their provider understands them.
@@ -54,7 +56,7 @@ FIXED_SUBNET_CIDR = labels.Label(
     details="an example is 10.0.0.0/24",
     help="Network of the nodes when the driver makes it, that is when "
     "neither fixed_network nor fixed_subnet is given.",
-    becomes=("clusterNetworking.internalNetwork.nodeCidr",),
+    becomes=(f"{_INTERNAL}.nodeCidr",),
 )
 PODS: labels.Label[tuple[str, ...]] = labels.Label(
     name="pods_cidr",
@@ -213,68 +215,34 @@ EXTRA_PORT_SECURITY = labels.Switch(
 )
 
 
-def _internal(cluster: cluster_spec.Cluster) -> topic.Values:
-    network = cluster.network
-    if is_made(network):
-        return {"nodeCidr": cluster.labels[FIXED_SUBNET_CIDR]}
-    internal: topic.Values = {}
-    if network.fixed_id:
-        internal["networkFilter"] = {"id": network.fixed_id}
-    if network.fixed_subnet_id:
-        internal["subnetFilter"] = {"id": network.fixed_subnet_id}
-    return internal
-
-
-def _networking(cluster: cluster_spec.Cluster) -> topic.Values:
-    network = cluster.network
-    internal = _internal(cluster)
-    networking: topic.Values = {"internalNetwork": internal}
-    if network.external_id:
-        networking["externalNetworkId"] = network.external_id
-    # Only a subnet that the provider makes takes name servers.
-    if network.dns_nameservers and is_made(network):
-        old = cluster.chart.version in _OLD_NAME_SERVERS
-        place = networking if old else internal
-        place["dnsNameservers"] = list(network.dns_nameservers)
-    return networking
-
-
-def _kube_network(settings: labels.Values) -> topic.Values:
-    """Return the settings that differ from the chart's defaults."""
-    values: topic.Values = {}
-    for key, label in (("pods", PODS), ("services", SERVICES)):
-        cidrs = settings[label]
-        if cidrs != label.default:
-            values[key] = {"cidrBlocks": list(cidrs)}
-    if settings[DOMAIN] != DOMAIN.default:
-        values["serviceDomain"] = settings[DOMAIN]
-    return values
-
-
-def _cni(cluster: cluster_spec.Cluster) -> topic.Values:
-    values: topic.Values = {"type": cluster.cni}
-    if len(cluster.labels[PODS]) > 1:
-        values["cilium"] = {"release": {"values": {"ipv6": {"enabled": True}}}}
-    return values
-
-
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    values: topic.Values = {
-        "clusterNetworking": _networking(cluster),
-        "addons": {"cni": _cni(cluster)},
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    settings, network = cluster.labels, cluster.network
+    leaves: dict[str, Any] = {
+        "clusterNetworking.externalNetworkId": network.external_id,
+        "addons.cni.type": cluster.cni,
+        **topic.changed(settings, PODS, SERVICES, DOMAIN),
     }
-    if kube_network := _kube_network(cluster.labels):
-        values["kubeNetwork"] = kube_network
-    return values
+    if len(settings[PODS]) > 1:
+        leaves["addons.cni.cilium.release.values.ipv6.enabled"] = True
+    if not is_made(network):
+        leaves[f"{_INTERNAL}.networkFilter.id"] = network.fixed_id
+        leaves[f"{_INTERNAL}.subnetFilter.id"] = network.fixed_subnet_id
+        return leaves
+    leaves[f"{_INTERNAL}.nodeCidr"] = settings[FIXED_SUBNET_CIDR]
+    # Only a subnet that the provider makes takes name servers.
+    old = cluster.chart.version in _OLD_NAME_SERVERS
+    place = "clusterNetworking" if old else _INTERNAL
+    leaves[f"{place}.dnsNameservers"] = network.dns_nameservers
+    return leaves
 
 
 def _reference(ref: str) -> topic.Values:
     return {"id" if _UUID.fullmatch(ref) else "name": ref}
 
 
-def _group(
+def _group_leaves(
     _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-) -> topic.Values:
+) -> topic.Leaves:
     """Return the ports of a group.
 
     A list in the chart's defaults could not be removed for one group.
@@ -287,16 +255,13 @@ def _group(
         for port in ports:
             port["disablePortSecurity"] = True
     # The first, empty port is the one in the cluster's own network.
-    return {"machineNetworking": {"ports": [{}, *ports]}}
+    return {"machineNetworking.ports": [{}, *ports]}
 
 
 def _check_ports(cluster: cluster_spec.Cluster) -> None:
     for group in (cluster.control_plane, *cluster.node_groups):
         topic.check_dependents(
-            group.labels,
-            (EXTRA_NETWORKS,),
-            (EXTRA_PORT_SECURITY,),
-            EXTRA_NETWORKS.name,
+            group.labels, (EXTRA_PORT_SECURITY,), EXTRA_NETWORKS
         )
 
 
@@ -329,7 +294,7 @@ TOPIC = topic.Topic(
         EXTRA_NETWORKS,
         EXTRA_PORT_SECURITY,
     ),
-    cluster=_values,
-    group=_group,
+    leaves=_leaves,
+    group_leaves=_group_leaves,
     check=_check,
 )

@@ -16,6 +16,8 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import node_label_types
 
+_REGISTRATION = "kubeadmConfigSpec.joinConfiguration.nodeRegistration"
+
 
 def _root_volume(key: str) -> tuple[str, ...]:
     """Return the paths of a key of the boot volume in the values."""
@@ -85,10 +87,7 @@ NODE_TAINTS: labels.Label[node_label_types.Taints] = labels.Label(
     "from the moment they join. Those of the nodegroup's own field "
     "node_taints are stronger.",
     scope=labels.Scope.NODEGROUP,
-    becomes=(
-        "nodeGroups[].kubeadmConfigSpec.joinConfiguration.nodeRegistration"
-        ".taints",
-    ),
+    becomes=(f"nodeGroups[].{_REGISTRATION}.taints",),
 )
 
 #: Labels of nodes that the other Magnum drivers set.
@@ -103,54 +102,48 @@ _KUBERNETES = re.compile(r"v?1\.(?P<minor>[0-9]+)\.")
 _METADATA_LIMIT = 255
 
 
-def _machine(group: cluster_spec.NodeGroup) -> topic.Values:
+def _machine(group: cluster_spec.NodeGroup) -> topic.Leaves:
     # Each group carries its own image and version, so that one group can
     # be upgraded while another keeps what it has.
-    values: topic.Values = {
+    return {
         "machineFlavor": group.flavor,
         "machineImageId": group.image.id,
         "kubernetesVersion": group.image.kube_version,
+        "machineRootVolume": _volume(group, "diskSize", group.boot_disk),
     }
-    if group.boot_disk.size:
-        values["machineRootVolume"] = volume(
-            group, "diskSize", group.boot_disk
-        )
-    return values
 
 
-def volume(
+def _volume(
     group: cluster_spec.NodeGroup, size: str, disk: cluster_spec.Disk
 ) -> topic.Values:
     """Return a volume of a machine, by default in the machine's zone.
 
     :param size: the chart's key of the size
     """
-    values: topic.Values = {size: disk.size}
-    if disk.type:
-        values["volumeType"] = disk.type
-    if zone := group.labels[BOOT_VOLUME_ZONE]:
-        values["availabilityZone"] = zone
-    return values
+    if not disk.size:
+        return {}
+    return topic.nest(
+        {
+            size: disk.size,
+            "volumeType": disk.type,
+            "availabilityZone": group.labels[BOOT_VOLUME_ZONE],
+        }
+    )
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     control_plane = cluster.control_plane
-    values: topic.Values = {
+    return {
         "kubernetesVersion": control_plane.image.kube_version,
         "machineImageId": control_plane.image.id,
         "osDistro": control_plane.image.os_distro,
-        "controlPlane": {
-            **_machine(control_plane),
-            "machineCount": control_plane.count,
-            "nodeLabels": {_ROLE: "master"},
-        },
-    }
-    if metadata := _metadata(cluster):
+        **topic.below("controlPlane", _machine(control_plane)),
+        "controlPlane.machineCount": control_plane.count,
+        "controlPlane.nodeLabels": {_ROLE: "master"},
         # At the top alone: the chart mixes up those of several groups.
-        values["machineMetadata"] = metadata
-    if cluster.keypair:
-        values["machineSSHKeyName"] = cluster.keypair
-    return values
+        "machineMetadata": _metadata(cluster),
+        "machineSSHKeyName": cluster.keypair,
+    }
 
 
 def _metadata(cluster: cluster_spec.Cluster) -> dict[str, str]:
@@ -166,22 +159,17 @@ def _metadata(cluster: cluster_spec.Cluster) -> dict[str, str]:
     return {**metadata, **dict(cluster.site.metadata)}
 
 
-def _group(
+def _group_leaves(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-) -> topic.Values:
-    values: topic.Values = {
+) -> topic.Leaves:
+    scales = autoscaling.scales(cluster, group)
+    return {
         "name": group.name,
         **_machine(group),
         "nodeLabels": _node_labels(group),
+        "machineCount": None if scales else group.count,
+        f"{_REGISTRATION}.taints": [_taint(each) for each in group.taints],
     }
-    if not autoscaling.scales(cluster, group):
-        values["machineCount"] = group.count
-    if group.taints:
-        registration = {"taints": [_taint(each) for each in group.taints]}
-        values["kubeadmConfigSpec"] = {
-            "joinConfiguration": {"nodeRegistration": registration}
-        }
-    return values
 
 
 def _node_labels(group: cluster_spec.NodeGroup) -> dict[str, str]:
@@ -277,8 +265,8 @@ TOPIC = topic.Topic(
         NODE_LABELS,
         NODE_TAINTS,
     ),
-    cluster=_values,
-    group=_group,
+    leaves=_leaves,
+    group_leaves=_group_leaves,
     check=_check,
 )
 
@@ -316,33 +304,20 @@ def _has_disk(group: cluster_spec.NodeGroup) -> bool:
     return bool(group.container_disk.size)
 
 
-def _container_values(group: cluster_spec.NodeGroup) -> topic.Values:
+def _container_leaves(group: cluster_spec.NodeGroup) -> topic.Leaves:
     if not _has_disk(group):
         return {}
-    device = volume(group, "size", group.container_disk)
+    device = _volume(group, "size", group.container_disk)
     filesystem = {
         "device": f"/dev/disk/openstack/by-tag/{_CONTAINERS}",
         "filesystem": "ext4",
         "label": _CONTAINERS,
     }
     return {
-        "additionalBlockDevices": {_CONTAINERS: {**device, "type": "Volume"}},
-        "kubeadmConfigSpec": {
-            "diskSetup": {"filesystems": [filesystem]},
-            "mounts": [list(_MOUNT)],
-        },
+        f"additionalBlockDevices.{_CONTAINERS}": {**device, "type": "Volume"},
+        "kubeadmConfigSpec.diskSetup.filesystems": [filesystem],
+        "kubeadmConfigSpec.mounts": [_MOUNT],
     }
-
-
-def _container_cluster_values(cluster: cluster_spec.Cluster) -> topic.Values:
-    machine = _container_values(cluster.control_plane)
-    return {"controlPlane": machine} if machine else {}
-
-
-def _container_group_values(
-    _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-) -> topic.Values:
-    return _container_values(group)
 
 
 def _check_container_disks(cluster: cluster_spec.Cluster) -> None:
@@ -365,7 +340,9 @@ def _check_container_disks(cluster: cluster_spec.Cluster) -> None:
 CONTAINER_STORAGE = topic.Topic(
     name="Container storage",
     labels=(CONTAINER_VOLUME_TYPE,),
-    cluster=_container_cluster_values,
-    group=_container_group_values,
+    leaves=lambda cluster: topic.below(
+        "controlPlane", _container_leaves(cluster.control_plane)
+    ),
+    group_leaves=lambda _, group: _container_leaves(group),
     check=_check_container_disks,
 )

@@ -115,32 +115,27 @@ def with_server_group_ids(
     return result
 
 
-def _machine(group: cluster_spec.NodeGroup) -> topic.Values:
-    if not group.server_group_id:
-        return {}
-    return {"serverGroupId": group.server_group_id}
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    zones = control_plane_zones(cluster.control_plane)
+    return {
+        "controlPlane.serverGroupId": cluster.control_plane.server_group_id,
+        "controlPlane.failureDomains": zones,
+        "controlPlane.omitFailureDomain": False if zones else None,
+    }
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    control_plane = _machine(cluster.control_plane)
-    if zones := control_plane_zones(cluster.control_plane):
-        control_plane["omitFailureDomain"] = False
-        control_plane["failureDomains"] = list(zones)
-    return {"controlPlane": control_plane} if control_plane else {}
-
-
-def _group(
+def _group_leaves(
     _: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-) -> topic.Values:
-    values = _machine(group)
-    if zone := group.labels[ZONE]:
-        values["failureDomain"] = zone
-    return values
+) -> topic.Leaves:
+    return {
+        "serverGroupId": group.server_group_id,
+        "failureDomain": group.labels[ZONE],
+    }
 
 
 TOPIC = topic.Topic(
     name="Placement",
     labels=(ZONE, CONTROL_PLANE_ZONES, SERVER_GROUP_POLICY),
-    cluster=_values,
-    group=_group,
+    leaves=_leaves,
+    group_leaves=_group_leaves,
 )

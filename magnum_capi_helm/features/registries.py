@@ -11,7 +11,7 @@ public mirror in front of every registry.
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
@@ -216,34 +216,30 @@ def _mirrors(cluster: cluster_spec.Cluster) -> topic.Values | None:
     return entries
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    values: topic.Values = {}
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    site = cluster.site
     mirrors = _mirrors(cluster)
-    if mirrors != {}:
-        values["registryMirrors"] = mirrors
-    if prefix := cluster.labels[PREFIX]:
-        configuration = {"clusterConfiguration": {"imageRepository": prefix}}
-        values["controlPlane"] = {"kubeadmConfigSpec": configuration}
-    if cluster.site.registry_mirror:
+    leaves: dict[str, Any] = {
+        "registryMirrors": topic.NULL if mirrors is None else mirrors,
+        "registryAuth": {
+            host: {"username": username, "password": password}
+            for host, username, password in site.registry_auth
+        },
+        **topic.changed(cluster.labels, PREFIX),
+    }
+    if site.registry_mirror:
         # It runs on the management cluster: the operator's mirror counts for
         # it, and never what a tenant says.
-        repository = "registry.k8s.io/autoscaling/cluster-autoscaler"
-        values["autoscaler"] = {
-            "image": {
-                "repository": f"{cluster.site.registry_mirror}/{repository}"
-            }
-        }
-    if auth := cluster.site.registry_auth:
-        values["registryAuth"] = {
-            host: {"username": username, "password": password}
-            for host, username, password in auth
-        }
-    return values
+        leaves["autoscaler.image.repository"] = (
+            f"{site.registry_mirror}/registry.k8s.io/autoscaling/"
+            "cluster-autoscaler"
+        )
+    return leaves
 
 
 TOPIC = topic.Topic(
     name="Registries",
     labels=(MIRRORS, PREFIX),
-    cluster=_values,
+    leaves=_leaves,
     check=_check,
 )

@@ -131,10 +131,9 @@ def _classes(cluster: cluster_spec.Cluster) -> topic.Values:
     return csi
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     enabled = cluster.labels[ENABLED]
-    csi = _classes(cluster) if enabled else {"enabled": False}
-    return {"addons": {"openstack": {"csiCinder": csi}}}
+    return {_NODE: _classes(cluster) if enabled else {"enabled": False}}
 
 
 TOPIC = topic.Topic(
@@ -148,7 +147,7 @@ TOPIC = topic.Topic(
         EXPANSION,
         VOLUMES_POLICY,
     ),
-    cluster=_values,
+    leaves=_leaves,
 )
 
 
@@ -217,10 +216,7 @@ def _check_manila(cluster: cluster_spec.Cluster) -> None:
     if settings[MANILA]:
         _check_class(settings)
     topic.check_dependents(
-        settings,
-        (MANILA,),
-        (SHARE_TYPE, PROTOCOL, SHARE_NETWORK),
-        f"{MANILA.name}=true",
+        settings, (SHARE_TYPE, PROTOCOL, SHARE_NETWORK), MANILA
     )
 
 
@@ -246,32 +242,26 @@ def _mounter(site: cluster_spec.Site) -> topic.Values:
     return {"kind": "HelmRelease", "spec": {**NFS_MOUNTER, "chart": chart}}
 
 
-def _manila_values(cluster: cluster_spec.Cluster) -> topic.Values:
+def _manila_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings = cluster.labels
     if not settings[MANILA]:
         return {}
     protocol = settings[PROTOCOL].lower()
-    parameters = {"type": settings[SHARE_TYPE]}
-    if settings[SHARE_NETWORK]:
-        parameters["shareNetworkID"] = settings[SHARE_NETWORK]
-    manila = {
-        "enabled": True,
-        "defaultStorageClass": {
-            "provisioner": f"{protocol}.manila.csi.openstack.org",
-            "parameters": parameters,
-        },
+    provisioner, cephfs, custom = PROTOCOL.becomes
+    return {
+        provisioner: f"{protocol}.manila.csi.openstack.org",
+        **topic.changed(settings, MANILA, SHARE_TYPE, SHARE_NETWORK),
+        **(
+            {f"{custom}.csi-driver-nfs": _mounter(cluster.site)}
+            if protocol == _NFS
+            else {cephfs: True}
+        ),
     }
-    mounter: topic.Values = (
-        {"custom": {"csi-driver-nfs": _mounter(cluster.site)}}
-        if protocol == _NFS
-        else {"csi": {"cephfs": {"enabled": True}}}
-    )
-    return {"addons": {"openstack": {"csiManila": manila}, **mounter}}
 
 
 SHARED_VOLUMES = topic.Topic(
     name="Shared volumes",
     labels=(MANILA, SHARE_TYPE, PROTOCOL, SHARE_NETWORK),
-    cluster=_manila_values,
+    leaves=_manila_leaves,
     check=_check_manila,
 )

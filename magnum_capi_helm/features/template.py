@@ -8,7 +8,6 @@ from collections.abc import Iterable
 import re
 
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
@@ -75,12 +74,10 @@ def profile_annotations(settings: labels.Values) -> topic.Values:
     return {"clusterAnnotations": {PROFILES_ANNOTATION: ",".join(names)}}
 
 
-def _values(cluster: cluster_spec.Cluster) -> topic.Values:
-    return profile_annotations(cluster.labels)
-
-
 PROFILES = topic.Topic(
-    name="Profiles", labels=(PROFILE_NAMES,), cluster=_values
+    name="Profiles",
+    labels=(PROFILE_NAMES,),
+    leaves=lambda cluster: profile_annotations(cluster.labels),
 )
 
 

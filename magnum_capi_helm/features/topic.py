@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 import dataclasses
 import enum
 from typing import Any, TypeAlias
@@ -15,6 +15,75 @@ from magnum_capi_helm.model import versions
 
 #: Chart values, or a part of them.
 Values: TypeAlias = dict[str, Any]
+#: Dotted path -> the value there.
+Leaves: TypeAlias = Mapping[str, Any]
+
+#: A null in the values: helm removes the chart's default.
+NULL = object()
+
+_EMPTY: tuple[Any, ...] = (None, "", (), [], {})
+
+
+class TwoWritersError(Exception):
+    """Two topics write the same leaf: a programming error."""
+
+
+def merge(
+    target: Values, source: Mapping[str, object], path: str = ""
+) -> None:
+    """Add ``source`` to ``target`` in place.
+
+    :raises TwoWritersError: when both hold a value at the same path
+    """
+    for key, value in source.items():
+        here = f"{path}.{key}" if path else key
+        if key not in target:
+            target[key] = copied(value)
+        elif isinstance(target[key], dict) and isinstance(value, Mapping):
+            merge(target[key], value, here)
+        else:
+            raise TwoWritersError(here)
+
+
+def copied(value: Any) -> Any:
+    """Return a copy without shared dictionaries, unlike deepcopy."""
+    if isinstance(value, Mapping):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [copied(item) for item in value]
+    return value
+
+
+def nest(leaves: Leaves) -> Values:
+    """Return nested values; a leaf that is None or empty is left out."""
+    values: Values = {}
+    for path, leaf in leaves.items():
+        if leaf not in _EMPTY:
+            leaf = None if leaf is NULL else leaf
+            for key in reversed(path.split(".")):
+                leaf = {key: leaf}
+            merge(values, leaf)
+    return values
+
+
+def below(path: str, leaves: Leaves) -> Leaves:
+    """Return the leaves with a path in front of theirs."""
+    return {f"{path}.{key}": leaf for key, leaf in leaves.items()}
+
+
+def changed(
+    settings: labels.Values, *declared: labels.Label[Any]
+) -> dict[str, Any]:
+    """Return the leaves of labels that differ from their defaults.
+
+    A leaf of ``nodeGroups[]`` is that of a group.
+    """
+    return {
+        path.removeprefix("nodeGroups[]."): settings[label]
+        for label in declared
+        if settings[label] != label.default
+        for path in label.becomes
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,32 +120,14 @@ class Nodes(enum.Enum):
     WORKERS = "workers"
 
 
-def _no_cluster_values(_: cluster_spec.Cluster) -> Values:
-    return {}
-
-
-def _no_group_values(
-    _: cluster_spec.Cluster, __: cluster_spec.NodeGroup
-) -> Values:
-    return {}
-
-
-def _no_setup(_: cluster_spec.Cluster, __: Nodes) -> Setup:
-    return Setup()
-
-
-def _no_check(_: cluster_spec.Cluster) -> None:
-    return None
-
-
 @dataclasses.dataclass(frozen=True)
 class Topic:
     """One feature of a cluster, declared in one file.
 
     :param name: the heading of its labels in the documentation
     :param labels: labels that belong to this topic
-    :param cluster: the topic's values for the whole cluster
-    :param group: the topic's keys in one item of ``nodeGroups``
+    :param leaves: the topic's values for the whole cluster
+    :param group_leaves: the topic's values in one item of ``nodeGroups``
     :param setup: files and commands of the machines; those of the workers
         go to ``nodeGroupDefaults``
     :param check: raises InvalidInput for what contradicts itself
@@ -84,19 +135,28 @@ class Topic:
 
     name: str
     labels: tuple[labels.Label[Any], ...] = ()
-    cluster: Callable[[cluster_spec.Cluster], Values] = _no_cluster_values
-    group: Callable[[cluster_spec.Cluster, cluster_spec.NodeGroup], Values] = (
-        _no_group_values
-    )
-    setup: Callable[[cluster_spec.Cluster, Nodes], Setup] = _no_setup
-    check: Callable[[cluster_spec.Cluster], None] = _no_check
+    leaves: Callable[[cluster_spec.Cluster], Leaves] = lambda _: {}
+    group_leaves: Callable[
+        [cluster_spec.Cluster, cluster_spec.NodeGroup], Leaves
+    ] = lambda *_: {}
+    setup: Callable[[cluster_spec.Cluster, Nodes], Setup] = lambda *_: Setup()
+    check: Callable[[cluster_spec.Cluster], None] = lambda _: None
+
+    def cluster(self, cluster: cluster_spec.Cluster) -> Values:
+        """Return the topic's values for the whole cluster."""
+        return nest(self.leaves(cluster))
+
+    def group(
+        self, cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
+    ) -> Values:
+        """Return the topic's keys in one item of ``nodeGroups``."""
+        return nest(self.group_leaves(cluster, group))
 
 
 def check_dependents(
     settings: labels.Values,
-    switches: Iterable[labels.Label[Any]],
-    dependent: Iterable[labels.Label[Any]],
-    wanted: str,
+    dependents: Iterable[labels.Label[Any]],
+    *switches: labels.Label[Any],
 ) -> None:
     """Refuse labels of a feature that is off.
 
@@ -104,12 +164,16 @@ def check_dependents(
     operator do not count, nor labels beside an explicit "off".
 
     :param switches: one of them is enough
-    :param wanted: what to give with such a label, in words
     :raises LabelError: for the first one
     """
     if any(settings[each] or settings.given(each) for each in switches):
         return
-    for label in dependent:
+    *others, last = (
+        f"{each.name}=true" if isinstance(each, labels.Switch) else each.name
+        for each in switches
+    )
+    wanted = f"{', '.join(others)} or {last}" if others else last
+    for label in dependents:
         if is_given(settings, label):
             raise settings.refused(label, f"it together with {wanted}")
 
@@ -127,36 +191,27 @@ def is_given(settings: labels.Values, label: labels.Label[Any]) -> bool:
     )
 
 
-def switch_values(
+def switches(
     cluster: cluster_spec.Cluster,
-    switches: Iterable[labels.Label[bool]],
-    *,
-    below: str = "addons",
+    *declared: labels.Label[bool],
     always: bool = False,
-) -> Values:
-    """Return the values of addons that can be switched on or off.
+) -> dict[str, bool]:
+    """Return the leaves of addons that can be switched on or off.
 
     A switch is sent if it was given or differs from its default, so that
     overlays of the operator win otherwise. It is never sent to a chart
     version that does not have the addon.
 
-    :param switches: each becomes the path ``<below>.<addon>.enabled``
     :param always: send them whatever their values are
     """
+    settings = cluster.labels
     return {
-        _addon_of(label, below): {"enabled": cluster.labels[label]}
-        for label in switches
+        label.becomes[0]: settings[label]
+        for label in declared
         if versions.applies(label.charts, cluster.chart.version)
-        and (always or _is_turned(cluster.labels, label))
+        and (
+            always
+            or settings.given(label) is not None
+            or settings[label] != label.default
+        )
     }
-
-
-def _is_turned(settings: labels.Values, label: labels.Label[bool]) -> bool:
-    return (
-        settings.given(label) is not None or settings[label] != label.default
-    )
-
-
-def _addon_of(label: labels.Label[bool], below: str) -> str:
-    path = label.becomes[0]
-    return path.removeprefix(f"{below}.").removesuffix(".enabled")

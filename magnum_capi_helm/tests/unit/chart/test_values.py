@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values: every leaf has one writer, and the whole is a literal."""
+"""Values of a whole cluster are a literal."""
 
 from __future__ import annotations
 
@@ -13,35 +13,6 @@ from magnum_capi_helm.chart import values
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.tests.unit.features import specs
-
-
-class MergeTest(base.BaseTestCase):
-    def test_dictionaries_merge(self) -> None:
-        target: dict[str, Any] = {"a": {"b": 1}}
-        values.merge(target, {"a": {"c": {"d": 2}}, "e": 3})
-        self.assertEqual({"a": {"b": 1, "c": {"d": 2}}, "e": 3}, target)
-
-    def test_two_writers_of_one_leaf_are_an_error(self) -> None:
-        rows: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-            ({"a": {"b": 1}}, {"a": {"b": 2}}, "a.b"),
-            ({"a": {"b": 1}}, {"a": {"b": 1}}, "a.b"),
-            ({"a": [1]}, {"a": [2]}, "a"),
-            ({"a": {"b": {}}}, {"a": {"b": None}}, "a.b"),
-            ({"a": 1}, {"a": {"b": 2}}, "a"),
-        ]
-        for target, source, path in rows:
-            error = self.assertRaises(
-                values.TwoWritersError, values.merge, target, source
-            )
-            self.assertEqual(path, str(error))
-
-    def test_what_was_merged_is_a_copy(self) -> None:
-        source = {"a": {"b": [1]}}
-        target: dict[str, Any] = {}
-        values.merge(target, source)
-        target["a"]["b"].append(2)
-        self.assertEqual({"a": {"b": [1]}}, source)
-
 
 _IMAGE = specs.IMAGE.id
 _HEALING: dict[str, Any] = {"healthCheck": {"enabled": True}}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Kubernetes made in a project, found and deleted.
+"""Delete cloud resources that a cluster's workloads left in its project.
 
-Load balancers, floating IPs and security groups of Services; volumes and
-snapshots of claims. One look asks each service once and begins as many
-deletions as fit into its time; what is still there is looked at next time.
+These are load balancers, floating IPs and security groups of Services, and
+volumes and snapshots of claims. One look asks each service once and begins as
+many deletions as fit into its time; the next look takes the rest.
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ from typing import Any
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.model import errors
 
-BALANCERS = "load balancers of Kubernetes Services"
-ADDRESSES = "floating IPs of Kubernetes Services"
-GROUPS = "security groups of Kubernetes Services"
-SNAPSHOTS = "snapshots of Kubernetes volumes"
-VOLUMES = "Kubernetes volumes"
+_BALANCERS = "load balancers of Kubernetes Services"
 
 #: Seconds in which one look begins deletions.
 _SECONDS = 5.0
@@ -34,11 +30,11 @@ _SETTLED = ("ACTIVE", "AVAILABLE", *_ERRORS)
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What is still there after a look.
+    """The objects that are still there after a look.
 
-    :param left: kind -> names of what is still to be deleted
-    :param problems: kind -> why it can't be looked at, or deleted
-    :param kept: what stays, and why
+    :param left: kind -> names of objects that are still to be deleted
+    :param problems: kind -> why it can't be read, or deleted
+    :param kept: sentences about objects that stay
     """
 
     left: dict[str, tuple[str, ...]]
@@ -47,13 +43,13 @@ class Outcome:
 
     @property
     def looks(self) -> object:
-        """Equal for two looks between which nothing went."""
+        """Return a value that is equal for looks without progress."""
         # Not the texts of problems: they name requests.
         return sorted(self.left.items()), sorted(self.problems)
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to do."""
+        """Return whether nothing is left to do."""
         return not self.left and not self.problems
 
     @property
@@ -79,7 +75,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class _Thing:
-    """Something to delete; not yet, while it is busy."""
+    """An object to delete; not yet, while it is busy."""
 
     id: str
     name: str
@@ -94,21 +90,23 @@ def sweep(
     volumes: bool,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
-    """Look for what a cluster's workloads left, and delete what can be.
+    """Find objects that a cluster's workloads left, and delete them.
 
-    :param project: whose objects; the session may see those of others
+    :param project: of the objects; the session may see those of others
     :param volumes: delete volumes and snapshots as well
     :param clock: monotonic seconds
     """
     look = _Look(session, project, release, clock)
-    look.services()
-    if volumes:
-        look.volumes()
+    chosen = _KINDS if volumes else _KINDS[:3]
+    # Load balancers are found before their addresses, and deleted after them.
+    things = [(kind, look.find(kind)) for kind in reversed(chosen)]
+    for kind, of_kind in reversed(things):
+        look.delete(kind, of_kind)
     return Outcome(look.left, look.problems, tuple(look.kept))
 
 
 class _Look:
-    """One look, with what it found so far."""
+    """One look at a project, with its results so far."""
 
     def __init__(
         self,
@@ -122,64 +120,69 @@ class _Look:
         self._release = release
         self._clock = clock
         self._until = clock() + _SECONDS
+        self._apis: dict[str, Any] = {}
         self._ports: set[str] = set()
         self.left: dict[str, tuple[str, ...]] = {}
         self.problems: dict[str, str] = {}
         self.kept: list[str] = []
 
-    def services(self) -> None:
-        """What Services have: the balancers are found first and go last."""
-        octavia = self._api("load-balancer")
-        neutron = self._api("network")
-        balancers = self._found(BALANCERS, octavia, self._balancers)
-        self._delete(
-            ADDRESSES,
-            self._found(ADDRESSES, neutron, self._addresses),
-            lambda api, id_: api.delete_ip(id_),
-            neutron,
-        )
-        self._delete(
-            BALANCERS,
-            balancers,
-            lambda api, id_: api.delete_load_balancer(id_, cascade=True),
-            octavia,
-            at_once=False,
-        )
-        self._delete(
-            GROUPS,
-            self._found(GROUPS, neutron, self._groups),
-            lambda api, id_: api.delete_security_group(id_),
-            neutron,
-        )
+    def find(self, kind: _Kind) -> list[_Thing]:
+        """Return the cluster's objects; none if the cloud lacks the service.
 
-    def volumes(self) -> None:
-        """What claims have: no volume goes before its snapshots."""
-        cinder = self._api("block-storage")
-        self._delete(
-            SNAPSHOTS,
-            self._found(
-                SNAPSHOTS, cinder, lambda a: self._stored(a.snapshots)
-            ),
-            lambda api, id_: api.delete_snapshot(id_),
-            cinder,
-            at_once=False,
-        )
-        self._delete(
-            VOLUMES,
-            self._found(VOLUMES, cinder, lambda a: self._stored(a.volumes)),
-            lambda api, id_: api.delete_volume(id_),
-            cinder,
-            at_once=False,
-        )
+        A failure becomes a problem of the kind.
+        """
+        try:
+            with sessions.asking(kind.words):
+                return list(kind.find(self, self._api(kind.service)))
+        except errors.CloudError as error:
+            if not sessions.is_not_offered(error):
+                self.problems[kind.words] = str(error)
+            return []
 
-    # Finding
+    def _api(self, service: str) -> Any:
+        """Return a service's proxy; one that failed is not tried again."""
+        if service not in self._apis:
+            try:
+                self._apis[service] = sessions.proxy(self._session, service)
+            except errors.CloudError as error:
+                self._apis[service] = error
+        api = self._apis[service]
+        if isinstance(api, errors.CloudError):
+            raise api
+        return api
 
-    def _balancers(self, api: Any) -> Iterator[_Thing]:
+    def delete(self, kind: _Kind, things: list[_Thing]) -> None:
+        """Delete objects, as far as the service and the time allow."""
+        left = []
+        for each in things:
+            gone = self._begin(kind, each) and kind.at_once
+            if not gone:
+                left.append(each.name)
+        if left:
+            self.left[kind.words] = tuple(left)
+
+    def _begin(self, kind: _Kind, thing: _Thing) -> bool:
+        """Return whether the service took the request to delete."""
+        # A service that refuses one is not asked for the others.
+        late = self._clock() > self._until or kind.words in self.problems
+        if thing.busy or late:
+            return False
+        try:
+            with sessions.asking(thing.name):
+                kind.delete(self._apis[kind.service], thing.id)
+        except errors.CloudError as error:
+            if not sessions.busy(error):
+                self.problems[kind.words] = str(error)
+            return False
+        return True
+
+    def balancers(self, api: Any) -> Iterator[_Thing]:
+        """Yield the load balancers of Services; note their ports."""
         for each in api.load_balancers(project_id=self._project):
             name, state = str(each.name), str(each.provisioning_status)
-            if state == "DELETED" or not balances(name, self._release):
+            if state == "DELETED" or not is_balancer_of(name, self._release):
                 continue
-            if shared(each.tags or (), self._release):
+            if is_shared(each.tags or (), self._release):
                 self.kept.append(
                     f"load balancer {name} stays: another cluster uses it"
                 )
@@ -187,104 +190,90 @@ class _Look:
             self._ports.add(str(each.vip_port_id))
             yield _Thing(str(each.id), name, state not in _SETTLED)
 
-    def _addresses(self, api: Any) -> Iterator[_Thing]:
+    def addresses(self, api: Any) -> Iterator[_Thing]:
+        """Yield the floating IPs of Services, unless others use them."""
         for each in api.ips(project_id=self._project):
-            if not addresses(each.description or "", self._release):
+            if not is_address_of(each.description or "", self._release):
                 continue
             name = str(each.floating_ip_address)
             if not each.port_id or each.port_id in self._ports:
                 yield _Thing(str(each.id), name)
-            elif BALANCERS in self.problems:
+            elif _BALANCERS in self.problems:
                 yield _Thing(str(each.id), name, busy=True)
             else:
                 self.kept.append(
                     f"floating IP {name} stays: something else uses it"
                 )
 
-    def _groups(self, api: Any) -> Iterator[_Thing]:
+    def groups(self, api: Any) -> Iterator[_Thing]:
+        """Yield the security groups of Services."""
         for each in api.security_groups(project_id=self._project):
-            if guards(each.description or "", self._release):
+            if is_group_of(each.description or "", self._release):
                 yield _Thing(str(each.id), str(each.name))
 
-    def _stored(self, listed: Callable[..., Any]) -> Iterator[_Thing]:
+    def stored(self, listed: Callable[..., Any]) -> Iterator[_Thing]:
+        """Yield volumes or snapshots of claims."""
         # Cinder filters by project only where it is asked for all of them,
         # which it grants to admins alone: a cluster sees its own anyway.
         query: dict[str, Any] = {}
         if self._session.get_project_id() != self._project:
             query = {"all_projects": True, "project_id": self._project}
         for each in listed(details=True, **query):
-            if stores(each.metadata or {}, self._release):
+            if is_claim_of(each.metadata or {}, self._release):
                 state = str(each.status).upper()
                 name = str(each.name or each.id)
                 yield _Thing(str(each.id), name, state not in _SETTLED)
 
-    # Asking
 
-    def _api(self, service: str) -> Any:
-        """Return the service, None if the cloud has none, or the error."""
-        try:
-            return sessions.proxy(self._session, service)
-        except errors.CloudError as error:
-            return None if sessions.is_not_offered(error) else error
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    """A kind of object that workloads leave.
 
-    def _found(
-        self,
-        kind: str,
-        api: Any,
-        find: Callable[[Any], Iterable[_Thing]],
-    ) -> list[_Thing]:
-        if api is None:
-            return []
-        try:
-            if isinstance(api, errors.CloudError):
-                raise api
-            with sessions.asking(kind):
-                return list(find(api))
-        except errors.CloudError as error:
-            self.problems[kind] = str(error)
-            return []
+    :param at_once: an object is gone when the service answers, not later
+    """
 
-    def _delete(
-        self,
-        kind: str,
-        things: list[_Thing],
-        delete: Callable[[Any, str], Any],
-        api: Any,
-        *,
-        at_once: bool = True,
-    ) -> None:
-        """Delete what can be.
+    words: str
+    service: str
+    find: Callable[[_Look, Any], Iterator[_Thing]]
+    delete: Callable[[Any, str], Any]
+    at_once: bool = False
 
-        :param at_once: the service answers when it is gone, not before
-        """
-        left = []
-        for each in things:
-            gone = self._begin(kind, each, delete, api) and at_once
-            if not gone:
-                left.append(each.name)
-        if left:
-            self.left[kind] = tuple(left)
 
-    def _begin(
-        self,
-        kind: str,
-        thing: _Thing,
-        delete: Callable[[Any, str], Any],
-        api: Any,
-    ) -> bool:
-        """Whether the service took the request to delete."""
-        # A service that refuses one is not asked for the others.
-        late = self._clock() > self._until or kind in self.problems
-        if thing.busy or late:
-            return False
-        try:
-            with sessions.asking(thing.name):
-                delete(api, thing.id)
-        except errors.CloudError as error:
-            if not sessions.busy(error):
-                self.problems[kind] = str(error)
-            return False
-        return True
+#: In the order of deletion: no volume goes before its snapshots.
+_KINDS = (
+    _Kind(
+        "floating IPs of Kubernetes Services",
+        "network",
+        _Look.addresses,
+        lambda api, id_: api.delete_ip(id_),
+        at_once=True,
+    ),
+    _Kind(
+        _BALANCERS,
+        "load-balancer",
+        _Look.balancers,
+        lambda api, id_: api.delete_load_balancer(id_, cascade=True),
+    ),
+    _Kind(
+        "security groups of Kubernetes Services",
+        "network",
+        _Look.groups,
+        lambda api, id_: api.delete_security_group(id_),
+        at_once=True,
+    ),
+    _Kind(
+        "snapshots of Kubernetes volumes",
+        "block-storage",
+        lambda look, api: look.stored(api.snapshots),
+        lambda api, id_: api.delete_snapshot(id_),
+    ),
+    _Kind(
+        "Kubernetes volumes",
+        "block-storage",
+        lambda look, api: look.stored(api.volumes),
+        lambda api, id_: api.delete_volume(id_),
+    ),
+)
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -303,8 +292,8 @@ _CLUSTER = "cinder.csi.openstack.org/cluster"
 _KEEP = "janitor.capi.azimuth-cloud.com/keep"
 
 
-def balances(name: str, release: str) -> bool:
-    """Whether a load balancer was made for a Service of the cluster.
+def is_balancer_of(name: str, release: str) -> bool:
+    """Return whether a load balancer was made for a Service of the cluster.
 
     The one of the Kubernetes API has another name, and belongs to Cluster
     API's provider.
@@ -312,36 +301,32 @@ def balances(name: str, release: str) -> bool:
     return name.startswith(f"{_SERVICE}{release}_")
 
 
-def shared(tags: Iterable[str], release: str) -> bool:
-    """Whether a load balancer also serves another cluster's Services."""
-    own = f"{_SERVICE}{release}_"
+def is_shared(tags: Iterable[str], release: str) -> bool:
+    """Return whether a load balancer serves Services of other clusters too."""
     return any(
-        tag.startswith(_SERVICE) and not tag.startswith(own) for tag in tags
+        tag.startswith(_SERVICE) and not is_balancer_of(tag, release)
+        for tag in tags
     )
 
 
-def addresses(description: str, release: str) -> bool:
-    """Whether a floating IP was made for a Service of the cluster.
+def is_address_of(description: str, release: str) -> bool:
+    """Return whether a floating IP was made for a Service of the cluster.
 
     One that the user made, and named in a Service, has the user's text.
     """
-    before, _, cluster = description.rpartition(" from cluster ")
-    return cluster == release and before.startswith(_ADDRESS)
+    end = f" from cluster {release}"
+    return description.startswith(_ADDRESS) and description.endswith(end)
 
 
-def guards(description: str, release: str) -> bool:
-    """Whether a security group was made for a Service of the cluster."""
-    before, _, cluster = description.rpartition(
-        " Service LoadBalancer in cluster "
-    )
-    return cluster == release and before.startswith(_GROUP)
+def is_group_of(description: str, release: str) -> bool:
+    """Return whether a security group was made for the cluster's Service."""
+    end = f" Service LoadBalancer in cluster {release}"
+    return description.startswith(_GROUP) and description.endswith(end)
 
 
-def stores(metadata: Mapping[str, str], release: str) -> bool:
-    """Whether a volume or snapshot was made for a claim of the cluster.
+def is_claim_of(metadata: Mapping[str, str], release: str) -> bool:
+    """Return whether a volume or snapshot may go with the cluster.
 
-    Without those that the user wants to keep.
+    A user can mark volumes of the cluster that are to be kept.
     """
-    if metadata.get(_KEEP) == "true":
-        return False
-    return metadata.get(_CLUSTER) == release
+    return metadata.get(_CLUSTER) == release and metadata.get(_KEEP) != "true"

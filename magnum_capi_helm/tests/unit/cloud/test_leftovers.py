@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whose an OpenStack object is, by what cloud-provider-openstack writes."""
+"""Objects of a cluster, by the texts of cloud-provider-openstack."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class OwnershipTest(base.BaseTestCase):
             ("k8s-clusterapi-cluster-ns-a-1-kubeapi", "a-1", False),
             ("my_kube_service_a-1_default_web", "a-1", False),
         ):
-            found = leftovers.balances(name, release)
-            self.assertEqual(expected, found, name)
+            matches = leftovers.is_balancer_of(name, release)
+            self.assertEqual(expected, matches, name)
 
     def test_load_balancers_that_clusters_share(self) -> None:
         for tags, expected in (
@@ -32,8 +32,8 @@ class OwnershipTest(base.BaseTestCase):
             (["kube_service_a-1_default_web", "kube_service_b_x_y"], True),
             (["kube_service_a-1-b_default_web"], True),
         ):
-            found = leftovers.shared(tags, "a-1")
-            self.assertEqual(expected, found, str(tags))
+            matches = leftovers.is_shared(tags, "a-1")
+            self.assertEqual(expected, matches, str(tags))
 
     def test_floating_ips(self) -> None:
         text = "Floating IP for Kubernetes external service {} from cluster {}"
@@ -45,8 +45,8 @@ class OwnershipTest(base.BaseTestCase):
             ("for me, from cluster a-1", False),
             ("", False),
         ):
-            found = leftovers.addresses(description, "a-1")
-            self.assertEqual(expected, found, description)
+            matches = leftovers.is_address_of(description, "a-1")
+            self.assertEqual(expected, matches, description)
 
     def test_security_groups(self) -> None:
         text = "Security Group for {} Service LoadBalancer in cluster {}"
@@ -56,8 +56,8 @@ class OwnershipTest(base.BaseTestCase):
             ("Cluster API managed group", False),
             ("", False),
         ):
-            found = leftovers.guards(description, "a-1")
-            self.assertEqual(expected, found, description)
+            matches = leftovers.is_group_of(description, "a-1")
+            self.assertEqual(expected, matches, description)
 
     def test_volumes_and_snapshots(self) -> None:
         for metadata, expected in (
@@ -67,5 +67,5 @@ class OwnershipTest(base.BaseTestCase):
             ({_CLUSTER: "a-1-b"}, False),
             ({}, False),
         ):
-            found = leftovers.stores(metadata, "a-1")
-            self.assertEqual(expected, found, str(metadata))
+            matches = leftovers.is_claim_of(metadata, "a-1")
+            self.assertEqual(expected, matches, str(metadata))

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nova server groups: one for each nodegroup with a policy.
+"""Create and delete the Nova server groups of nodegroups with a policy.
 
-They belong to the user's project, and no controller removes them. Which ones
-a release has is written into a Secret *before* Nova is asked, so a conductor
-that dies in between leaves none behind: whoever deletes the cluster finds
-their names.
+They belong to the user's project, and no controller removes them. Their names
+are written into a Secret *before* Nova is asked. So if a conductor dies in
+between, the deletion of the cluster finds what it created.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-import dataclasses
 from typing import Any
 
 from oslo_log import log
@@ -30,21 +28,68 @@ from magnum_capi_helm.status import view
 LOG = log.getLogger(__name__)
 
 _KEY = "server-groups.json"
+_DELETING = "deleting the cluster's server groups"
 
 
-@dataclasses.dataclass(frozen=True)
 class _Record:
-    """What the Secret says.
+    """The Secret that lists the server groups of a release.
 
-    :param project: UUID of the project that the server groups are in
-    :param groups: the chart's names of node groups -> id of the server
-        group; empty: it may not have been made
-    :param labels: of the Secret
+    :ivar project: UUID of the project that the server groups are in
+    :ivar groups: the chart's names of node groups -> id of the server group;
+        empty: it may not have been made
+    :ivar labels: of the Secret
     """
 
-    project: str
-    groups: dict[str, str]
-    labels: dict[str, str]
+    def __init__(
+        self, management: client.Client, scope: location.Scope
+    ) -> None:
+        """Read the Secret.
+
+        :raises ManagementError: it can't be read, or is damaged
+        """
+        self._management = management
+        self._scope = scope
+        self._name = names.server_groups(scope[1])
+        self.project = ""
+        self.groups: dict[str, str] = {}
+        secret = management.get(kinds.SECRET, scope[0], self._name)
+        self.labels = view.labels_of(secret)
+        self.exists = secret is not None
+        if secret is None:
+            return
+        try:
+            content = encoding.read_plain(secret["data"][_KEY])
+            self.project = str(content["project"])
+            self.groups = {
+                str(k): str(v) for k, v in content["groups"].items()
+            }
+        except encoding.DAMAGED as error:
+            raise errors.ManagementError(
+                f"the Secret {self._name} does not say which server groups to "
+                f"delete ({type(error).__name__}): delete those named "
+                f"{scope[1]}-* in Nova, then delete the Secret"
+            ) from error
+
+    def write(self, groups: dict[str, str]) -> None:
+        """Write other groups, before or after Nova has them."""
+        self.groups = groups
+        content = {"project": self.project, "groups": groups}
+        self._management.apply(
+            kinds.SECRET,
+            {
+                "metadata": {
+                    "name": self._name,
+                    "namespace": self._scope[0],
+                    "labels": self.labels,
+                },
+                "type": "Opaque",
+                "data": {_KEY: encoding.plain(content)},
+            },
+        )
+
+    def delete(self) -> None:
+        """Delete the Secret."""
+        self._management.delete(kinds.SECRET, self._scope[0], self._name)
 
 
 def ensure(
@@ -54,46 +99,39 @@ def ensure(
     session: Any,
     groups: Mapping[str, str],
 ) -> dict[str, str]:
-    """Make the server groups that are not there; under the Lease.
+    """Create the server groups that are not there; under the Lease.
 
     :param labels: of the driver's objects for the cluster
     :param session: of a user in the cluster's project
     :param groups: the chart's name of a node group -> policy
     :returns: the chart's name of a node group -> id
     :raises CloudError: Nova refused
-    :raises LeaseLost: somebody else works on the cluster; none is left that
-        nobody knows of
+    :raises LeaseLost: another conductor works on the cluster; no server group
+        is left that is not in the Secret
     """
     if not groups:
         return {}
-    known = _read(management, scope)
-    record = _Record(
-        project=str(session.get_project_id()),
-        groups={
-            **dict.fromkeys(groups, ""),
-            **(known.groups if known else {}),
-        },
-        labels=labels,
-    )
-    _write(management, scope, record)
+    record = _Record(management, scope)
+    record.project = str(session.get_project_id())
+    record.labels = labels
+    record.write({**dict.fromkeys(groups, ""), **record.groups})
     try:
-        ids = _make(session, scope[1], groups)
-        made = dataclasses.replace(record, groups={**record.groups, **ids})
-        _write(management, scope, made)
+        ids = _create(session, scope[1], groups)
+        record.write({**record.groups, **ids})
     except errors.LeaseLost:
-        _take_back(management, scope, session, groups)
+        _delete_unlisted(management, scope, session, groups)
         raise
     return ids
 
 
-def _make(
+def _create(
     session: Any, release: str, groups: Mapping[str, str]
 ) -> dict[str, str]:
-    api = _nova(session)
+    api = sessions.proxy(session, "compute")
     with sessions.asking("server groups"):
         there = {str(each.name): str(each.id) for each in api.server_groups()}
 
-    def one(group: str) -> str:
+    def create_one(group: str) -> str:
         name = names.server_group(release, group)
         if name in there:
             return there[name]
@@ -105,33 +143,31 @@ def _make(
         return str(made.id)
 
     with timing.Threads(4) as pool:
-        return dict(zip(groups, pool.map(one, groups), strict=True))
+        return dict(zip(groups, pool.map(create_one, groups), strict=True))
 
 
-def _take_back(
+def _delete_unlisted(
     management: client.Client,
     scope: location.Scope,
     session: Any,
     groups: Iterable[str],
 ) -> None:
-    """Delete those that no deletion of the cluster finds any more.
+    """Delete server groups that the Secret does not list any more.
 
-    What the Secret still names may be in use: whoever has the Lease by now
-    takes what is there.
+    One that it lists may be in use: the new holder of the Lease takes it.
     """
     try:
-        record = _read(management, scope)
-        known = record.groups if record else {}
+        listed = _Record(management, scope).groups
         lost = {
             names.server_group(scope[1], group)
             for group in groups
-            if group not in known
+            if group not in listed
         }
-        api = _nova(session)
-        with sessions.asking("deleting the cluster's server groups"):
+        api = sessions.proxy(session, "compute")
+        with sessions.asking(_DELETING):
             for each in list(api.server_groups()) if lost else ():
                 if each.name in lost:
-                    api.delete_server_group(each.id, ignore_missing=True)
+                    api.delete_server_group(each.id)
     except errors.CapiHelmError as error:
         LOG.warning(
             "server groups of %s may be left in Nova, delete those named "
@@ -154,87 +190,43 @@ def delete(
     :param groups: the chart's names of node groups; None: all of the release
     :raises CloudError: Nova refused; they are still there
     """
-    record = _read(management, scope)
-    if record is None:
-        return
+    record = _Record(management, scope)
     chosen = set(record.groups if groups is None else groups)
     gone = {key: id_ for key, id_ in record.groups.items() if key in chosen}
     if gone:
-        _remove(management, scope, record.project, gone)
+        session = sessions.cluster_session(management, scope)
+        _delete_in_nova(session, scope[1], record.project, gone)
     left = {k: v for k, v in record.groups.items() if k not in chosen}
-    if left:
-        if gone:
-            _write(management, scope, dataclasses.replace(record, groups=left))
-        return
-    management.delete(kinds.SECRET, scope[0], names.server_groups(scope[1]))
+    if not left and record.exists:
+        record.delete()
+    elif gone:
+        record.write(left)
 
 
-def _remove(
-    management: client.Client,
-    scope: location.Scope,
-    project: str,
-    gone: Mapping[str, str],
+def _delete_in_nova(
+    own: Any, release: str, project: str, gone: Mapping[str, str]
 ) -> None:
-    own = sessions.cluster_session(management, scope)
-    api = _nova(own or sessions.service_session())
+    """Delete server groups by id; find those without an id by name.
+
+    :param own: session with the cluster's own credential, if it works
+    """
+    api = sessions.proxy(own or sessions.service_session(), "compute")
     ids = {id_ for id_ in gone.values() if id_}
     unsure = {
-        names.server_group(scope[1], group)
+        names.server_group(release, group)
         for group, id_ in gone.items()
         if not id_
     }
-    with sessions.asking("deleting the cluster's server groups"):
+    with sessions.asking(_DELETING):
         if unsure:
             # As its own user the cluster sees no project but its own.
-            found = api.server_groups(
+            listed = api.server_groups(
                 **({} if own else {"all_projects": True})
             )
             ids |= {
                 str(each.id)
-                for each in found
+                for each in listed
                 if each.name in unsure and each.project_id in (project, None)
             }
         for each in sorted(ids):
-            api.delete_server_group(each, ignore_missing=True)
-
-
-def _nova(session: Any) -> Any:
-    return sessions.proxy(session, "compute")
-
-
-def _read(management: client.Client, scope: location.Scope) -> _Record | None:
-    name = names.server_groups(scope[1])
-    secret = management.get(kinds.SECRET, scope[0], name)
-    if secret is None:
-        return None
-    try:
-        content = encoding.read_plain(secret["data"][_KEY])
-        return _Record(
-            project=str(content["project"]),
-            groups={str(k): str(v) for k, v in content["groups"].items()},
-            labels=view.labels_of(secret),
-        )
-    except encoding.DAMAGED as error:
-        raise errors.ManagementError(
-            f"the Secret {name} does not say which server groups to delete "
-            f"({type(error).__name__}): delete those named {scope[1]}-* in "
-            "Nova, then delete the Secret"
-        ) from error
-
-
-def _write(
-    management: client.Client, scope: location.Scope, record: _Record
-) -> None:
-    content = {"project": record.project, "groups": record.groups}
-    management.apply(
-        kinds.SECRET,
-        {
-            "metadata": {
-                "name": names.server_groups(scope[1]),
-                "namespace": scope[0],
-                "labels": record.labels,
-            },
-            "type": "Opaque",
-            "data": {_KEY: encoding.plain(content)},
-        },
-    )
+            api.delete_server_group(each)

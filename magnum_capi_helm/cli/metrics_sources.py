@@ -119,32 +119,22 @@ def _scan(
 ) -> list[T]:
     """Read all objects of a kind, by namespace where it has to be."""
     details.parts.setdefault(part, True)
-    take = functools.partial(_convert_page, convert)
-    objects: list[T] = []
+    objects: list[T | None] = []
+
+    def convert_json(raw: msgspec.Raw) -> T | None:
+        return convert(responses.decoded(responses.decode_json, raw))
+
     try:
         try:
-            objects += management.scan(kind, None, selector, take)
+            objects += management.scan(kind, None, selector, convert_json)[0]
         except responses.ForbiddenError:
             for each in namespaces:
-                objects += management.scan(kind, each, selector, take)
+                objects += management.scan(kind, each, selector, convert_json)[
+                    0
+                ]
     except errors.CapiHelmError as error:
         details.note_problem(part, error)
-    return objects
-
-
-def _convert_page(
-    convert: Callable[[view.Object], T | None], content: bytes
-) -> tuple[list[T], str]:
-    """Return what a page of a LIST holds, and the token of the next page."""
-    try:
-        page = msgspec.json.decode(content)
-    except msgspec.DecodeError as error:
-        raise errors.ManagementUnreachable(
-            "the management cluster's answer was cut short"
-        ) from error
-    converted = map(convert, page.get("items") or [])
-    token = (page.get("metadata") or {}).get("continue") or ""
-    return [each for each in converted if each is not None], token
+    return [each for each in objects if each is not None]
 
 
 def addon(obj: view.Object) -> tuple[inventory.Scope, str]:

@@ -16,6 +16,8 @@ import threading
 import time
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+import msgspec
+from oslo_log import log
 import requests
 
 from magnum_capi_helm.kubernetes import exec_plugin
@@ -25,13 +27,13 @@ from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import lease_guard
 
+LOG = log.getLogger(__name__)
+
 Object: TypeAlias = dict[str, Any]
 Objects: TypeAlias = list[dict[str, Any]]
 T = TypeVar("T")
 #: ``list`` within Client is its method.
 _List: TypeAlias = list[T]
-#: Returns the items of a page and the token of the next page, or "".
-ReadPage: TypeAlias = Callable[[Any], tuple[list[T], str]]
 
 #: Owner of the fields that the driver applies, as in 1.4.0.
 FIELD_MANAGER = "magnum"
@@ -90,8 +92,7 @@ class Client:
         self._versions = ServedVersions(
             functools.partial(self._send, "GET"), pinned or {}
         )
-        #: Kinds that the kubeconfig's user may not read; logged once.
-        self.unreadable: set[str] = set()
+        self._warnings: set[str] = set()
 
     def expiries(self) -> tuple[kubeconfig.Expiry, ...]:
         """Return when the kubeconfig's credentials expire.
@@ -109,6 +110,15 @@ class Client:
         :raises ManagementUnreachable: no answer
         """
         return responses.date(self._send("GET", "/version"))
+
+    def warn_once(self, text: str, *arguments: object) -> None:
+        """Log a warning that this client has not logged before.
+
+        :param text: as for a logger; identifies the warning
+        """
+        if text not in self._warnings:
+            self._warnings.add(text)
+            LOG.warning(text, *arguments)
 
     # Discovery
 
@@ -169,32 +179,30 @@ class Client:
         :param metadata_only: without spec, status and data
         :returns: an empty list also for an optional kind that is not served
         """
-        params: dict[str, Any] = {"limit": _PAGE}
-        if selector:
-            params["labelSelector"] = selector
-        headers = {"Accept": _METADATA_LIST} if metadata_only else {}
 
-        def read_page(answer: Any) -> tuple[Objects, str]:
-            body = responses.body(answer)
-            token = (body.get("metadata") or {}).get("continue") or ""
-            return responses.items(body, kind), token
+        def convert(raw: msgspec.Raw) -> Object:
+            obj: Object = responses.decoded(responses.decode_json, raw)
+            # The API server leaves both out of the items.
+            return self._typed(kind, obj)
 
-        return self._pages(kind, namespace, params, headers, read_page)
+        return self.scan(
+            kind, namespace, selector, convert, metadata_only=metadata_only
+        )[0]
 
     def scan(
         self,
         kind: kinds.Kind,
         namespace: str | None,
         selector: str,
-        read_page: Callable[[bytes], tuple[_List[T], str]],
+        convert: Callable[[msgspec.Raw], T],
         *,
         metadata_only: bool = False,
         cached: bool = False,
-    ) -> _List[T]:
-        """List objects and decode each page with ``read_page``.
+    ) -> tuple[_List[T], str]:
+        """List objects, convert each of them, and return the list's version.
 
-        :param read_page: gets the JSON of a page; returns its items and the
-            token of the next page
+        :param convert: gets the JSON of an object; a page is dropped when
+            its objects are converted
         :param cached: read from the API server's cache, which may be a
             moment old; all in one page
         """
@@ -202,18 +210,20 @@ class Client:
         params: dict[str, Any] = (
             {"resourceVersion": "0"} if cached else {"limit": _PAGE}
         )
-        params["labelSelector"] = selector
+        if selector:
+            params["labelSelector"] = selector
         # Compression costs both sides more than the network does.
         headers = {"Accept-Encoding": "identity"}
         if metadata_only:
             headers["Accept"] = _METADATA_LIST
-        return self._pages(
-            kind,
-            namespace,
-            params,
-            headers,
-            lambda answer: read_page(answer.content),
+        ask = functools.partial(
+            self._call, "GET", kind, namespace, headers=headers
         )
+        try:
+            return _all_pages(ask, params, convert)
+        except responses.ExpiredError:
+            # The list changed too much between two pages: start again.
+            return _all_pages(ask, params, convert)
 
     def watch(
         self,
@@ -334,24 +344,6 @@ class Client:
     def _typed(self, kind: kinds.Kind, obj: Object) -> Object:
         return {"apiVersion": self.api_version(kind), "kind": kind.name} | obj
 
-    def _pages(
-        self,
-        kind: kinds.Kind,
-        namespace: str | None,
-        params: dict[str, Any],
-        headers: dict[str, str],
-        read_page: ReadPage[T],
-    ) -> _List[T]:
-        """Return the items of all pages of a LIST."""
-        ask = functools.partial(
-            self._call, "GET", kind, namespace, headers=headers
-        )
-        try:
-            return _all_pages(ask, params, read_page)
-        except responses.ExpiredError:
-            # The list changed too much between two pages: start again.
-            return _all_pages(ask, params, read_page)
-
     def _call(
         self,
         method: str,
@@ -446,18 +438,18 @@ class Client:
 
 
 def _all_pages(
-    ask: Callable[..., Any], params: dict[str, Any], read_page: ReadPage[T]
-) -> list[T]:
+    ask: Callable[..., Any],
+    params: dict[str, Any],
+    convert: Callable[[msgspec.Raw], T],
+) -> tuple[list[T], str]:
     items: list[T] = []
-    while True:
-        answer = ask(params=params)
-        if answer is None:
-            return []
-        more, token = read_page(answer)
-        items += more
-        if not token:
-            return items
-        params = {**params, "continue": token}
+    while (answer := ask(params=params)) is not None:
+        page = responses.decoded(responses.decode_page, answer.content)
+        items += map(convert, page.items or ())
+        if not page.metadata.token:
+            return items, page.metadata.resource_version
+        params = {**params, "continue": page.metadata.token}
+    return [], ""
 
 
 class ServedVersions:

@@ -22,7 +22,6 @@ from concurrent import futures
 import dataclasses
 import functools
 import itertools
-import random
 import time
 from typing import Any, NamedTuple, TypeAlias
 import zlib
@@ -35,7 +34,6 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import responses
-from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
@@ -57,25 +55,13 @@ class _Object(msgspec.Struct):
     metadata: Metadata
 
 
-class _PageMetadata(msgspec.Struct, rename="camel"):
-    resource_version: str = ""
-    token: str = msgspec.field(name="continue", default="")
-
-
-class _Page(msgspec.Struct):
-    metadata: _PageMetadata
-    items: list[msgspec.Raw] | None = None
-
-
 class _Event(msgspec.Struct):
     type: str
     object: msgspec.Raw
 
 
 _decode_object = msgspec.json.Decoder(_Object).decode
-_decode_page = msgspec.json.Decoder(_Page).decode
 _decode_event = msgspec.json.Decoder(_Event).decode
-_decode_json = msgspec.json.Decoder().decode
 
 
 class Item(NamedTuple):
@@ -92,7 +78,7 @@ class Item(NamedTuple):
 
     def decode(self, kind: kinds.Kind) -> dict[str, Any]:
         """Return the object; an item of a LIST may lack its kind."""
-        obj: dict[str, Any] = _decode_json(zlib.decompress(self.body))
+        obj: dict[str, Any] = responses.decode_json(zlib.decompress(self.body))
         return {"kind": kind.name, **obj}
 
 
@@ -100,26 +86,13 @@ class Item(NamedTuple):
 Items: TypeAlias = tuple[Item, ...]
 
 
-def _decoded(
-    decode: Callable[[Any], Any], content: bytes | msgspec.Raw
-) -> Any:
-    try:
-        return decode(content)
-    except msgspec.MsgspecError as error:
-        # The decoder's message may quote the content.
-        raise errors.ManagementUnreachable(
-            "the management cluster's answer can't be understood "
-            f"({type(error).__name__})"
-        ) from None
+def _metadata(raw: msgspec.Raw) -> Metadata:
+    return responses.decoded(_decode_object, raw).metadata
 
 
-def _item(metadata: Metadata, raw: msgspec.Raw, known: Items) -> Item:
-    """Return the known item if the object has not changed, or a new one."""
-    key = (metadata.name, metadata.resource_version)
-    for item in known:
-        if (item.name, item.version) == key:
-            return item
-    return Item(*key, zlib.compress(raw, zlib.Z_BEST_SPEED))
+def _item(metadata: Metadata, raw: msgspec.Raw) -> Item:
+    body = zlib.compress(raw, zlib.Z_BEST_SPEED)
+    return Item(metadata.name, metadata.resource_version, body)
 
 
 # Queries
@@ -158,43 +131,31 @@ class Query:
         self,
         management: client.Client,
         namespace: str | None,
-        releases: Sequence[str],
-        known: Callable[[Scope], Items],
+        releases: Sequence[str] = (),
         *,
         cached: bool,
     ) -> tuple[dict[Scope, Items], str]:
         """List objects; return them by release, and the list's version.
 
         :param releases: empty for all
-        :param known: returns the items of a release that were read before
         """
-        version = ""
 
-        def read_page(content: bytes) -> tuple[list[tuple[Scope, Item]], str]:
-            nonlocal version
-            page = _decoded(_decode_page, content)
-            version = page.metadata.resource_version
-            items = []
-            for raw in page.items or ():
-                metadata = _decoded(_decode_object, raw).metadata
-                scope = self.scope(metadata)
-                items.append((scope, _item(metadata, raw, known(scope))))
-            return items, page.metadata.token
+        def convert(raw: msgspec.Raw) -> tuple[Scope, Item]:
+            metadata = _metadata(raw)
+            return self.scope(metadata), _item(metadata, raw)
 
-        items = management.scan(
+        pairs, version = management.scan(
             self.kind,
             namespace,
             self.selector(releases),
-            read_page,
+            convert,
             metadata_only=self.metadata_only,
             cached=cached,
         )
-        by_scope: dict[Scope, list[Item]] = {}
-        for scope, item in items:
-            by_scope.setdefault(scope, []).append(item)
-        return {
-            scope: tuple(each) for scope, each in by_scope.items()
-        }, version
+        items: dict[Scope, Items] = {}
+        for scope, item in pairs:
+            items[scope] = (*items.get(scope, ()), item)
+        return items, version
 
 
 _CHART = view.CHART_CLUSTER_LABEL
@@ -283,9 +244,9 @@ class ReleaseObjects:
 #: Releases from which on following all objects is cheaper than listing
 #: theirs: measured with 10 to 1,000 clusters, see the sizing page.
 FOLLOW_FROM = 50
-#: Releases in one LIST. Their names are up to 63 characters long, and proxies
-#: take URLs of 8 KiB.
-CHUNK = 100
+#: Names of releases in a LIST at most; they are up to 63 characters long, and
+#: proxies take URLs of 8 KiB. For more releases all objects are listed.
+_NAMED = 100
 #: Seconds after which a follower lists everything again.
 _RELIST = 1800.0
 #: Seconds for which namespaces are read one by one after a refusal. An API
@@ -303,7 +264,6 @@ class Follower:
     watch comes with the next. Not for two threads at a time.
 
     :param clock: monotonic seconds
-    :param spread: a number from 0 to 1
     """
 
     def __init__(
@@ -311,15 +271,12 @@ class Follower:
         management: client.Client,
         query: Query,
         clock: Callable[[], float] = time.monotonic,
-        spread: Callable[[], float] = random.random,
     ) -> None:
         self._management = management
         self._query = query
         self._clock = clock
-        self._spread = spread
         self._relist_at = 0.0
         self._version = ""
-        self._watch_refused = False
         self._items: dict[Scope, Items] = {}
 
     def read(self) -> Mapping[Scope, Items]:
@@ -331,15 +288,9 @@ class Follower:
     def _list(self) -> None:
         self._version = ""
         self._items, self._version = self._query.scan(
-            self._management,
-            None,
-            (),
-            lambda scope: self._items.get(scope, ()),
-            cached=False,
+            self._management, None, cached=False
         )
-        # Not all kinds, and not all conductors, at the same time.
-        wait = _RELIST * (0.5 + self._spread() / 2)
-        self._relist_at = self._clock() + wait
+        self._relist_at = self._clock() + _RELIST
 
     def _watch(self) -> bool:
         """Apply the changes since the last read; return whether it worked."""
@@ -353,14 +304,14 @@ class Follower:
                 self._version,
                 metadata_only=query.metadata_only,
             ):
-                self._apply(_decoded(_decode_event, line))
+                self._apply(responses.decoded(_decode_event, line))
         except responses.ExpiredError as error:
             LOG.debug("%s: listed again: %s", query.kind.name, error)
             return False
         except responses.ForbiddenError as error:
-            if not self._watch_refused:
-                LOG.warning("Everything is listed each time: %s", error)
-            self._watch_refused = True
+            self._management.warn_once(
+                "Everything is listed each time: %s", error
+            )
             return False
         return True
 
@@ -368,7 +319,7 @@ class Follower:
         if event.type == "ERROR":
             # A new LIST helps, whatever the error is.
             raise responses.ExpiredError("the watch can't be continued")
-        metadata = _decoded(_decode_object, event.object).metadata
+        metadata = _metadata(event.object)
         if event.type != "BOOKMARK":
             scope = self._query.scope(metadata)
             items = tuple(
@@ -377,7 +328,7 @@ class Follower:
                 if each.name != metadata.name
             )
             if event.type != "DELETED":
-                items += (_item(metadata, event.object, ()),)
+                items += (_item(metadata, event.object),)
             self._items[scope] = items
             if not items:
                 del self._items[scope]
@@ -421,7 +372,7 @@ class Reader:
         :returns: an entry for each of ``scopes``
         """
         releases = {scope: ReleaseObjects(scope[1]) for scope in scopes}
-        add = functools.partial(self.add, before=before, fresh=fresh)
+        add = functools.partial(self.add, fresh=fresh)
         if not self._whole:
             return add(releases, _CLUSTER_API)
         base = add(releases, (*_CLUSTER_API, _REVISION))
@@ -438,20 +389,12 @@ class Reader:
         releases: Mapping[Scope, ReleaseObjects],
         queries: Sequence[Query],
         *,
-        before: Mapping[Scope, ReleaseObjects],
         fresh: bool,
     ) -> dict[Scope, ReleaseObjects]:
         """Return the releases with the objects of some more queries."""
         if not releases:
             return {}
-        by_query: Mapping[Query, Mapping[Scope, Items]] | None = None
-        if not fresh and len(releases) >= self._follow_from:
-            by_query = self._follow(queries)
-        if by_query is None:
-            by_query = {
-                each: self._allowed(each, self._list, releases, before, fresh)
-                for each in queries
-            }
+        by_query = self._read(queries, releases, fresh)
         result = {}
         for scope, objects in releases.items():
             more = {q: each.get(scope, ()) for q, each in by_query.items()}
@@ -459,111 +402,85 @@ class Reader:
             result[scope] = dataclasses.replace(objects, items=items)
         return result
 
-    def _follow(
-        self, queries: Sequence[Query]
-    ) -> Mapping[Query, Mapping[Scope, Items]] | None:
-        """Return all objects; None if not all namespaces may be read.
-
-        Each watch takes a second, so they run side by side.
-        """
-        if self._clock() < self._list_all_at:
-            return None
-        try:
-            with futures.ThreadPoolExecutor(len(queries)) as pool:
-                results = pool.map(self._follow_one, queries)
-                return dict(zip(queries, results, strict=True))
-        except responses.ForbiddenError as error:
-            self._record_refusal(error)
-            return None
-
-    def _follow_one(self, query: Query) -> Mapping[Scope, Items]:
-        follower = self._followers.setdefault(
-            query, Follower(self._management, query)
-        )
-        return self._allowed(query, lambda _: follower.read())
-
-    def _allowed(
+    def _read(
         self,
-        query: Query,
-        read: Callable[..., Mapping[Scope, Items]],
-        *arguments: Any,
-    ) -> Mapping[Scope, Items]:
-        """Read objects; return none if they are dispensable and forbidden."""
-        try:
-            return read(query, *arguments)
-        except responses.ForbiddenError as error:
-            if not query.dispensable:
-                raise
-            if query.kind.name not in self._management.unreadable:
-                LOG.warning(
-                    "%ss can't be read, so the reasons of servers in ERROR "
-                    "are missing: apply what `magnum-capi-helm "
-                    "management-cluster permissions` prints: %s",
-                    query.kind.name,
-                    error,
-                )
-            # A deletion makes a new reader in each poll.
-            self._management.unreadable.add(query.kind.name)
-            return {}
-
-    def _list(
-        self,
-        query: Query,
+        queries: Sequence[Query],
         scopes: Collection[Scope],
-        before: Mapping[Scope, ReleaseObjects],
         fresh: bool,
-    ) -> Mapping[Scope, Items]:
-        """Return the objects of some releases.
+    ) -> Mapping[Query, Mapping[Scope, Items]]:
+        """Read all namespaces together, or one by one.
 
         :param fresh: ask etcd and not the API server's cache, in each
             namespace
         """
-        list_some = functools.partial(
-            self._list_some, query, before=before, cached=not fresh
-        )
         if not fresh and self._clock() >= self._list_all_at:
             try:
-                return list_some(scopes)
+                if len(scopes) >= self._follow_from:
+                    return self._follow_all(queries)
+                return {each: self._list(each, scopes) for each in queries}
             except responses.ForbiddenError as error:
-                if query.dispensable:
-                    raise
-                self._record_refusal(error)
-        items: dict[Scope, Items] = {}
-        for _, mine in itertools.groupby(sorted(scopes), lambda it: it[0]):
-            items |= list_some(list(mine))
-        return items
+                self._management.warn_once(
+                    "Namespaces are read one by one: %s", error
+                )
+                self._list_all_at = self._clock() + _REFUSED_FOR
+        by_namespace = [
+            list(mine)
+            for _, mine in itertools.groupby(sorted(scopes), lambda it: it[0])
+        ]
+        by_query: dict[Query, dict[Scope, Items]] = {q: {} for q in queries}
+        for query, items in by_query.items():
+            for some in by_namespace:
+                items |= self._list(query, some, cached=not fresh)
+        return by_query
 
-    def _list_some(
-        self,
-        query: Query,
-        scopes: Collection[Scope],
-        *,
-        before: Mapping[Scope, ReleaseObjects],
-        cached: bool,
-    ) -> dict[Scope, Items]:
-        def known(scope: Scope) -> Items:
-            old = before.get(scope)
-            return () if old is None else old.items.get(query, ())
+    def _follow_all(
+        self, queries: Sequence[Query]
+    ) -> Mapping[Query, Mapping[Scope, Items]]:
+        """Follow all queries; watches take a second, so do them together."""
 
+        def follow(query: Query) -> Mapping[Scope, Items]:
+            follower = self._followers.setdefault(
+                query, Follower(self._management, query)
+            )
+            return self._allowed(query, follower.read)
+
+        with futures.ThreadPoolExecutor(len(queries)) as pool:
+            return dict(zip(queries, pool.map(follow, queries), strict=True))
+
+    def _list(
+        self, query: Query, scopes: Collection[Scope], *, cached: bool = True
+    ) -> Mapping[Scope, Items]:
+        """List the objects of some releases, and perhaps of others."""
         namespaces = {namespace for namespace, _ in scopes}
         namespace = namespaces.pop() if len(namespaces) == 1 else None
-        items: dict[Scope, Items] = {}
         releases = sorted({release for _, release in scopes})
-        for start in range(0, len(releases), CHUNK):
-            items |= query.scan(
-                self._management,
-                namespace,
-                releases[start : start + CHUNK],
-                known,
-                cached=cached,
-            )[0]
-        return items
+        if len(releases) > _NAMED:
+            releases = []
 
-    def _record_refusal(self, error: responses.ForbiddenError) -> None:
-        """Read namespaces one by one for some time."""
-        if not self._list_all_at:
-            LOG.warning("Namespaces are read one by one: %s", error)
-        self._list_all_at = self._clock() + _REFUSED_FOR
+        def read() -> Mapping[Scope, Items]:
+            return query.scan(
+                self._management, namespace, releases, cached=cached
+            )[0]
+
+        return self._allowed(query, read)
+
+    def _allowed(
+        self, query: Query, read: Callable[[], Mapping[Scope, Items]]
+    ) -> Mapping[Scope, Items]:
+        """Read objects; return none if they are dispensable and forbidden."""
+        try:
+            return read()
+        except responses.ForbiddenError as error:
+            if not query.dispensable:
+                raise
+            self._management.warn_once(
+                "%ss can't be read, so the reasons of servers in ERROR are "
+                "missing: apply what `magnum-capi-helm management-cluster "
+                "permissions` prints: %s",
+                query.kind.name,
+                error,
+            )
+            return {}
 
 
 def complete(
@@ -579,9 +496,8 @@ def complete(
     """
     objects = objects or ReleaseObjects(scope[1])
     missing = [each for each in queries if each not in objects.items]
-    before = {scope: objects}
     reader = Reader(management, whole=True)
-    return reader.add(before, missing, before=before, fresh=True)[scope]
+    return reader.add({scope: objects}, missing, fresh=True)[scope]
 
 
 def _with_readiness(

@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from email import utils
 import re
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
+import msgspec
 import requests
 
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 
 Object: TypeAlias = dict[str, Any]
+T = TypeVar("T")
 
 #: Text of a webhook and of a ValidatingAdmissionPolicy that refused an
 #: object.
@@ -70,16 +72,37 @@ def is_unserved(answer: Any) -> bool:
     return not (isinstance(status, dict) and status.get("details"))
 
 
-def items(page: Object, kind: kinds.Kind) -> list[Object]:
-    """Return the items of a LIST with their kind and version.
+class PageMetadata(msgspec.Struct, rename="camel"):
+    """The version of a LIST and the token of its next page."""
 
-    The API server leaves both out of the items.
+    resource_version: str = ""
+    token: str = msgspec.field(name="continue", default="")
+
+
+class Page(msgspec.Struct):
+    """One page of a LIST, with objects that are not decoded yet."""
+
+    metadata: PageMetadata = msgspec.field(default_factory=PageMetadata)
+    items: list[msgspec.Raw] | None = None
+
+
+decode_page = msgspec.json.Decoder(Page).decode
+decode_json = msgspec.json.Decoder().decode
+
+
+def decoded(decode: Callable[[Any], T], content: bytes | msgspec.Raw) -> T:
+    """Return decoded JSON of an answer.
+
+    :raises ManagementUnreachable: it is not JSON, or of another form
     """
-    version = page.get("apiVersion", "")
-    return [
-        {"apiVersion": version, "kind": kind.name, **item}
-        for item in page.get("items") or []
-    ]
+    try:
+        return decode(content)
+    except msgspec.MsgspecError as error:
+        # The decoder's message may quote the content.
+        raise errors.ManagementUnreachable(
+            "the management cluster's answer can't be understood "
+            f"({type(error).__name__})"
+        ) from None
 
 
 def date(answer: Any) -> float | None:

@@ -14,6 +14,8 @@ import json
 import time
 from typing import TypeAlias, TypeVar
 
+import msgspec
+
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig
@@ -57,8 +59,7 @@ class FakeManagement:
         self.clock_ahead: float | None = 0.0
         #: What of the kubeconfig ends, or why it can't be used.
         self.kubeconfig: tuple[kubeconfig.Expiry, ...] | Exception = ()
-        #: As the real one.
-        self.unreadable: set[str] = set()
+        self._warnings: set[str] = set()
         #: Called before each request.
         self.before: Callable[[], None] = lambda: None
         self._faults: list[faults.Fault] = []
@@ -112,6 +113,12 @@ class FakeManagement:
             raise self.kubeconfig
         return self.kubeconfig
 
+    def warn_once(self, text: str, *arguments: object) -> None:
+        """As the real one."""
+        if text not in self._warnings:
+            self._warnings.add(text)
+            client.LOG.warning(text, *arguments)
+
     def date(self) -> float | None:
         """As the real one."""
         self._request("date", kinds.Kind("Version", "", "", ()))
@@ -147,18 +154,17 @@ class FakeManagement:
         kind: kinds.Kind,
         namespace: str | None,
         selector: str,
-        read_page: Callable[[bytes], tuple[list_[T], str]],
+        convert: Callable[[msgspec.Raw], T],
         *,
         metadata_only: bool = False,
         cached: bool = False,
-    ) -> list_[T]:
+    ) -> tuple[list_[T], str]:
         """As the real one, from the same JSON."""
         found = self.list(
             kind, namespace, selector, metadata_only=metadata_only
         )
-        version = self.api_version(kind)
-        page = {"apiVersion": version, "metadata": {}, "items": found}
-        return read_page(json.dumps(page).encode())[0]
+        raws = [msgspec.Raw(json.dumps(each).encode()) for each in found]
+        return [convert(each) for each in raws], ""
 
     def watch(
         self,

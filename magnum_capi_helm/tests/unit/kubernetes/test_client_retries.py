@@ -91,7 +91,7 @@ _CALLS: dict[str, Callable[[client.Client], object]] = {
     "get": lambda asked: asked.get(kinds.SECRET, "ns", "s"),
     "list": lambda asked: asked.list(kinds.SECRET, "ns"),
     "scan": lambda asked: asked.scan(
-        kinds.SECRET, "ns", "", lambda _: ([], ""), cached=True
+        kinds.SECRET, "ns", "", bytes, cached=True
     ),
     "watch": lambda asked: asked.watch(kinds.SECRET, "", "1"),
     "discovery": lambda asked: asked.served("cluster.x-k8s.io"),

@@ -55,7 +55,7 @@ class FollowerTest(base.BaseTestCase):
     def _over(self, *script: Any) -> reads.Follower:
         self.transport = api.Scripted(SERVED, *script)
         management = client.Client(lambda: self.transport)
-        return reads.Follower(management, TRACK, lambda: self.now, lambda: 1.0)
+        return reads.Follower(management, TRACK, lambda: self.now)
 
     def _asked(self) -> list[tuple[str, str | None]]:
         """What was asked for, and from which version on."""
@@ -191,9 +191,3 @@ class FollowerTest(base.BaseTestCase):
         self.assertEqual(
             {"demo-1": [("b", "8")]}, self._names(follower.read())
         )
-
-    def test_what_did_not_change_is_not_kept_twice(self) -> None:
-        a = machine("a", 3)
-        follower = self._over(listed(7, a), GONE, listed(20, a))
-        before = follower.read()[SCOPE]
-        self.assertIs(before[0], follower.read()[SCOPE][0])

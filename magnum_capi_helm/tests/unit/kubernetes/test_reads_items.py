@@ -41,9 +41,7 @@ def _scan(*contents: bytes | str) -> tuple[reads.Items, str]:
     """Return the items of a LIST with these pages, and its version."""
     pages = [api.Answer(200, _text(each)) for each in contents]
     management, _ = api.over(api.group("v1beta1"), *pages)
-    items, version = QUERY.scan(
-        management, None, (), lambda _: (), cached=True
-    )
+    items, version = QUERY.scan(management, None, cached=True)
     return tuple(itertools.chain.from_iterable(items.values())), version
 
 

@@ -30,13 +30,29 @@ class ManyTest(reads_case.ReadsTestCase):
             ],
         )
 
-    def test_a_hundred_releases_fit_in_one_request(self) -> None:
-        for number, lists in ((100, 4), (101, 8), (199, 8)):
+    def test_more_than_a_hundred_releases_are_not_named(self) -> None:
+        selectors: list[str] = []
+        real = self.api.request
+
+        def request(
+            method: str, version: str, url: str = "", **more: Any
+        ) -> Any:
+            if url:
+                selectors.append(more["params"]["labelSelector"])
+            return real(method, version, url, **more)
+
+        self.api.request = request  # type: ignore[method-assign]
+        for number, named in ((100, True), (101, False)):
+            selectors.clear()
             scopes = [
                 (reads_case.SCOPE[0], f"r-{each}") for each in range(number)
             ]
-            self.observe(*scopes, whole=False, many=999)
-            self.assertEqual(lists, len(self.asked))
+            scopes.append(reads_case.SCOPE)
+            seen = self.observe(*scopes[1:], whole=False, many=999)
+            self.assertEqual(4, len(self.asked))
+            self.assertEqual(scopes[1:], list(seen))
+            self.assertIsNotNone(seen[reads_case.SCOPE].decode().cluster)
+            self.assertEqual(named, "r-7" in selectors[0])
 
     def test_all_releases_are_followed_where_many_are_asked_for(
         self,

@@ -70,9 +70,9 @@ class ApiResources(TextType):
 
 
 class Integer(types.Integer):
-    """A whole number in the ten digits, as every reader of it takes them.
+    """A whole number in ASCII digits, which every reader of it takes.
 
-    Python's own also takes ``1_0`` and the digits of other scripts, and
+    Python's own type also takes ``1_0`` and the digits of other scripts, and
     oslo.config nothing at all.
     """
 
@@ -246,7 +246,7 @@ class Listed(TextType):
     """A comma separated list of one kind of items, each of them once.
 
     :param kind: what an item is
-    :param fits: whether a text is such an item
+    :param fits: returns whether a text is such an item
     """
 
     def __init__(self, kind: str, fits: Callable[[str], object]) -> None:
@@ -277,7 +277,7 @@ class CipherSuites(Listed):
 
 
 def _is_host(text: str) -> bool:
-    """An address, or a DNS name that may begin with ``*.``."""
+    """Return whether a text is an address or a DNS name, or ``*.`` a name."""
     # Python takes any text after it: the zone of an IPv6 address.
     if "%" in text:
         return False
@@ -317,8 +317,6 @@ class Sizes:
         return f"/{self.largest} to /{self.smallest}"
 
 
-_ANY_IPV4 = Sizes(0, 32)
-
 #: What no machine or pod can have: "this network", loopback, link-local
 #: (Nova's metadata, too) and multicast (IANA's special-purpose registries).
 _OTHER_USES: tuple[AnyNetwork, ...] = tuple(
@@ -337,11 +335,13 @@ _OTHER_USES: tuple[AnyNetwork, ...] = tuple(
 )
 
 
-def _check_use(network: AnyNetwork) -> None:
-    """Refuse addresses that are not for machines or pods.
+def _check_network(network: AnyNetwork, sizes: Sizes) -> None:
+    """Refuse networks of another size, or not for machines or pods.
 
     :raises labels.Reason: naming what the network overlaps
     """
+    if network not in sizes:
+        raise ValueError(f"{network} is not {sizes}")
     for each in _OTHER_USES:
         if each.version == network.version and network.overlaps(each):
             raise labels.Reason(f"{each} is for no machine and no pod")
@@ -355,15 +355,13 @@ class IPv4Network(TextType):
 
     kind = "IPv4 network"
 
-    def __init__(self, sizes: Sizes = _ANY_IPV4) -> None:
+    def __init__(self, sizes: Sizes) -> None:
         super().__init__()
         self._sizes = sizes
 
     def __call__(self, value: str) -> str:
         network = ipaddress.IPv4Network(value.strip())
-        if network not in self._sizes:
-            raise ValueError(f"{network} is not {self._sizes}")
-        _check_use(network)
+        _check_network(network, self._sizes)
         return str(network)
 
 
@@ -387,36 +385,28 @@ class ClusterNetworks(TextType):
     Nodes and the Kubernetes API have IPv4 addresses first, and Kubernetes
     wants the first family everywhere to be the same.
 
-    :param ipv4: how large the IPv4 network may be
-    :param ipv6: how large the IPv6 network may be
+    :param sizes: how large the IPv4 and the IPv6 network may be
     """
 
     kind = "networks"
 
-    def __init__(self, ipv4: Sizes, ipv6: Sizes) -> None:
+    def __init__(self, *sizes: Sizes) -> None:
         super().__init__()
-        self._ipv4 = ipv4
-        self._ipv6 = ipv6
+        self._sizes = sizes
 
     def __call__(self, value: str | Iterable[str]) -> tuple[str, ...]:
-        # Magnum's client takes a comma for the end of a label: spaces too.
-        parts = (
-            re.split(r"[\s,]+", value.strip())
-            if isinstance(value, str)
-            else list(value)
-        )
+        if isinstance(value, str):
+            # Magnum's client takes a comma for the end of a label: spaces too.
+            value = re.split(r"[\s,]+", value.strip())
+        parts = list(value)
         # Python takes any text after it: the zone of an IPv6 address.
         if any("%" in part for part in parts):
             raise ValueError("a network has no zone")
         networks = [ipaddress.ip_network(part) for part in parts]
         if [each.version for each in networks] not in ([4], [4, 6]):
             raise ValueError("not IPv4, or IPv4 and then IPv6")
-        for each, sizes in zip(
-            networks, (self._ipv4, self._ipv6), strict=False
-        ):
-            if each not in sizes:
-                raise ValueError(f"{each} is not {sizes}")
-            _check_use(each)
+        for network, sizes in zip(networks, self._sizes, strict=False):
+            _check_network(network, sizes)
         return tuple(map(str, networks))
 
 

@@ -23,7 +23,7 @@ PLUGINS = label_types.ADMISSION_PLUGINS
 
 RSA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 STRONGER = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
-NETWORK = label_types.IPv4Network()
+NETWORK = label_types.IPv4Network(label_types.Sizes(0, 32))
 SMALL = label_types.IPv4Network(label_types.Sizes(24, 28))
 NETWORKS = label_types.IPv4Networks()
 CLUSTER = label_types.ClusterNetworks(

@@ -265,26 +265,25 @@ def describe_cleanup(rt: runtime.Runtime) -> str:
     )
 
 
-def component_versions(rt: runtime.Runtime) -> Iterator[components.Line]:
+def component_versions(rt: runtime.Runtime) -> Iterator[components.Result]:
     """Compare each component's version with the tested one."""
     chart, release, problem = _tested_versions()
     if release is None:
-        yield components.Line("versions", components.UNKNOWN, problem)
+        yield components.Result("versions", components.UNKNOWN, problem)
         return
     try:
         deployments = rt.management.list(
             kinds.DEPLOYMENT, None, components.SELECTOR
         )
     except responses.ForbiddenError as error:
-        yield components.Line("versions", components.UNKNOWN, str(error))
+        yield components.Result("versions", components.UNKNOWN, str(error))
     except errors.CapiHelmError as error:
-        yield components.Line("versions", components.FAILED, str(error))
+        yield components.Result("versions", components.FAILED, str(error))
     else:
-        for each in components.compare(deployments, release, chart):
-            yield _version_line(each)
+        yield from components.compare(deployments, release, chart)
 
 
-def helm_version(rt: runtime.Runtime) -> Iterator[components.Line]:
+def helm_version(rt: runtime.Runtime) -> Iterator[components.Result]:
     """Compare this host's helm with the tested one.
 
     Another check reports a helm that does not run.
@@ -296,7 +295,7 @@ def helm_version(rt: runtime.Runtime) -> Iterator[components.Line]:
         version = rt.helm.version()
     except errors.CapiHelmError:
         return
-    yield _version_line(components.helm(version, release.helm, chart))
+    yield components.helm(version, release.helm, chart)
 
 
 def _tested_versions() -> tuple[str, versions.Release | None, str]:
@@ -307,10 +306,6 @@ def _tested_versions() -> tuple[str, versions.Release | None, str]:
         return "", None, str(error)
     problem = f"what chart {chart} was tested with is not known"
     return chart, versions.find_tested(chart), problem
-
-
-def _version_line(line: components.Line) -> components.Line:
-    return dataclasses.replace(line, name=f"{line.name} version")
 
 
 #: Instead of versions: the API versions that are served at this moment.

@@ -17,23 +17,11 @@ from magnum_capi_helm.model import errors
 OK = components.OK
 FAILED = components.FAILED
 UNKNOWN = components.UNKNOWN
+Result = components.Result
 #: Instead of a management cluster's name.
 _ALL = "(all)"
 _VERSIONS = "versions"
 _CONFIGURATION = "configuration"
-
-
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """A line: the subject of a check, its state, and the value or advice.
-
-    :param state: one of those of :mod:`components`; only :data:`FAILED` is a
-        reason for a create not to work
-    """
-
-    name: str
-    state: str
-    detail: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +80,7 @@ def run(rt: runtime.Runtime) -> Iterator[Result]:
     results, unreachable = _run(rt, _OF_ONE)
     yield from results
     yield from _component_versions(rt, unreachable)
-    yield from _results(management.helm_version(rt))
+    yield from management.helm_version(rt)
 
 
 def run_on(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
@@ -108,7 +96,7 @@ def run_on(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
             yield name, each
     any_one = runtime.any_one()
     results, _ = _run(any_one, _OF_ALL)
-    for each in (*results, *_results(management.helm_version(any_one))):
+    for each in (*results, *management.helm_version(any_one)):
         yield _ALL, each
 
 
@@ -179,8 +167,4 @@ def _component_versions(
     if unreachable:
         yield _skip(_VERSIONS, unreachable)
     else:
-        yield from _results(management.component_versions(rt))
-
-
-def _results(lines: Iterable[components.Line]) -> Iterator[Result]:
-    return (Result(each.name, each.state, each.detail) for each in lines)
+        yield from management.component_versions(rt)

@@ -112,8 +112,11 @@ COMPONENTS = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
-    """The state of one component, and a description of it."""
+class Result:
+    """The subject of a check, its state, and the value or advice.
+
+    :param state: only :data:`FAILED` is a reason for a create not to work
+    """
 
     name: str
     state: str
@@ -124,8 +127,8 @@ def compare(
     deployments: Iterable[Mapping[str, Any]],
     release: versions.Release,
     chart: str,
-) -> Iterator[Line]:
-    """Yield a line for each component that the chart was tested with.
+) -> Iterator[Result]:
+    """Yield a result for each component that the chart was tested with.
 
     :param deployments: as the Kubernetes API has them
     :param chart: the version that is configured, for the text
@@ -142,16 +145,16 @@ def compare(
             missing = _Verdict(UNKNOWN, "none")
             if component.optional:
                 missing = _Verdict(OK, "none, which is fine")
-            yield _line(component.name, running or [missing], tested, chart)
+            yield _result(component.name, running or [missing], tested, chart)
 
 
-def helm(version: str, tested: str, chart: str) -> Line:
+def helm(version: str, tested: str, chart: str) -> Result:
     """Compare a conductor's helm with the tested version.
 
     :param version: output of ``helm version``
     """
     verdict = _verdict(_bare(version), version, tested, newer_is_fine=True)
-    return _line("helm", [verdict], tested, chart)
+    return _result("helm", [verdict], tested, chart)
 
 
 class _Verdict(NamedTuple):
@@ -162,16 +165,16 @@ class _Verdict(NamedTuple):
     old: bool = False
 
 
-def _line(
+def _result(
     name: str, verdicts: Sequence[_Verdict], tested: str, chart: str
-) -> Line:
+) -> Result:
     state = min((each.state for each in verdicts), key=_STATES.index)
     old = state == UNTESTED and any(each.old for each in verdicts)
     detail = (
         f"found {', '.join(each.text for each in verdicts)}; chart {chart} "
         f"was tested with {tested}{_OLD if old else ''}"
     )
-    return Line(name, state, detail)
+    return Result(f"{name} version", state, detail)
 
 
 def _deployment_verdict(

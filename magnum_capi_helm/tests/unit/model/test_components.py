@@ -25,7 +25,10 @@ def lines(
 ) -> dict[str, tuple[str, str]]:
     """State and detail, by component."""
     found = components.compare(objects, release(chart), chart)
-    return {each.name: (each.state, each.detail) for each in found}
+    return {
+        each.name.removesuffix(" version"): (each.state, each.detail)
+        for each in found
+    }
 
 
 def named(objects: list[dict[str, Any]], name: str) -> dict[str, Any]:
@@ -245,4 +248,6 @@ class CompareTest(base.BaseTestCase):
         ):
             with self.subTest(version):
                 found = components.helm(version, "3.17.3", "0.27.0")
-                self.assertEqual(("helm", state), (found.name, found.state))
+                self.assertEqual(
+                    ("helm version", state), (found.name, found.state)
+                )

@@ -12,8 +12,7 @@ Cluster API book, "v1beta1 to v1beta2" migration notes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-import dataclasses
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from magnum_capi_helm.status import view
 
@@ -34,18 +33,22 @@ NEGATIVE = frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """One condition; ``status`` is True, False or Unknown, as text.
 
-    :param since: time of its last change, seconds since 1970; 0: unknown
+    :ivar changed: time of its last change, as Kubernetes writes it
     """
 
     type: str
     status: str
     reason: str = ""
     message: str = ""
-    since: float = dataclasses.field(default=0.0, compare=False)
+    changed: str = ""
+
+    @property
+    def since(self) -> float:
+        """Return when it last changed, seconds since 1970; 0: unknown."""
+        return view.timestamp(self.changed)
 
     @property
     def well(self) -> bool:
@@ -111,13 +114,13 @@ def _holders(obj: view.Object | None) -> tuple[view.Object, view.Object]:
 def _parsed(holder: view.Object) -> Conditions:
     return {
         each["type"]: Condition(
-            type=each["type"],
-            status=str(each.get("status", "Unknown")),
-            reason=str(each.get("reason") or ""),
-            message=str(each.get("message") or ""),
-            since=view.timestamp(each.get("lastTransitionTime")),
+            each["type"],
+            str(each.get("status", "Unknown")),
+            str(each.get("reason") or ""),
+            str(each.get("message") or ""),
+            str(each.get("lastTransitionTime") or ""),
         )
-        for each in holder.get("conditions") or []
+        for each in holder.get("conditions") or ()
     }
 
 

@@ -26,75 +26,42 @@ class Kind:
 
     name: str
     group: str
-    plural: str
     versions: tuple[str, ...]
     fixed: bool = False
     optional: bool = False
 
+    @property
+    def plural(self) -> str:
+        """Return the name of the kind in a path."""
+        singular = self.name.lower().removesuffix("s")
+        if singular.endswith("y"):
+            return f"{singular[:-1]}ies"
+        return f"{singular}s"
 
-_CAPI = ("v1beta2", "v1beta1")
 
-CLUSTER = Kind("Cluster", "cluster.x-k8s.io", "clusters", _CAPI)
-MACHINE_DEPLOYMENT = Kind(
-    "MachineDeployment", "cluster.x-k8s.io", "machinedeployments", _CAPI
-)
-MACHINE = Kind("Machine", "cluster.x-k8s.io", "machines", _CAPI)
-CONTROL_PLANE = Kind(
-    "KubeadmControlPlane",
-    "controlplane.cluster.x-k8s.io",
-    "kubeadmcontrolplanes",
-    _CAPI,
-)
-CONFIG_TEMPLATE = Kind(
-    "KubeadmConfigTemplate",
-    "bootstrap.cluster.x-k8s.io",
-    "kubeadmconfigtemplates",
-    _CAPI,
-)
-OPENSTACK_CLUSTER = Kind(
-    "OpenStackCluster",
-    "infrastructure.cluster.x-k8s.io",
-    "openstackclusters",
-    ("v1beta1",),
-)
-OPENSTACK_MACHINE = Kind(
-    "OpenStackMachine",
-    "infrastructure.cluster.x-k8s.io",
-    "openstackmachines",
-    ("v1beta1",),
-)
+_BOTH = ("v1beta2", "v1beta1")
+_CAPI = "cluster.x-k8s.io"
+_CAPO = "infrastructure.cluster.x-k8s.io"
+_ADDONS = "addons.stackhpc.com"
+
+CLUSTER = Kind("Cluster", _CAPI, _BOTH)
+MACHINE_DEPLOYMENT = Kind("MachineDeployment", _CAPI, _BOTH)
+MACHINE = Kind("Machine", _CAPI, _BOTH)
+CONTROL_PLANE = Kind("KubeadmControlPlane", f"controlplane.{_CAPI}", _BOTH)
+CONFIG_TEMPLATE = Kind("KubeadmConfigTemplate", f"bootstrap.{_CAPI}", _BOTH)
+OPENSTACK_CLUSTER = Kind("OpenStackCluster", _CAPO, ("v1beta1",))
+OPENSTACK_MACHINE = Kind("OpenStackMachine", _CAPO, ("v1beta1",))
 #: CAPO 0.11 and later make the servers of machines from them.
-OPENSTACK_SERVER = Kind(
-    "OpenStackServer",
-    "infrastructure.cluster.x-k8s.io",
-    "openstackservers",
-    ("v1alpha1",),
-    optional=True,
-)
+OPENSTACK_SERVER = Kind("OpenStackServer", _CAPO, ("v1alpha1",), optional=True)
 OPENSTACK_MACHINE_TEMPLATE = Kind(
-    "OpenStackMachineTemplate",
-    "infrastructure.cluster.x-k8s.io",
-    "openstackmachinetemplates",
-    ("v1beta1",),
+    "OpenStackMachineTemplate", _CAPO, ("v1beta1",)
 )
-HELM_RELEASE = Kind(
-    "HelmRelease",
-    "addons.stackhpc.com",
-    "helmreleases",
-    ("v1alpha1",),
-    optional=True,
-)
-MANIFESTS = Kind(
-    "Manifests",
-    "addons.stackhpc.com",
-    "manifests",
-    ("v1alpha1",),
-    optional=True,
-)
-NAMESPACE = Kind("Namespace", "", "namespaces", ("v1",), fixed=True)
-SECRET = Kind("Secret", "", "secrets", ("v1",), fixed=True)
-LEASE = Kind("Lease", "coordination.k8s.io", "leases", ("v1",), fixed=True)
-DEPLOYMENT = Kind("Deployment", "apps", "deployments", ("v1",), fixed=True)
+HELM_RELEASE = Kind("HelmRelease", _ADDONS, ("v1alpha1",), optional=True)
+MANIFESTS = Kind("Manifests", _ADDONS, ("v1alpha1",), optional=True)
+NAMESPACE = Kind("Namespace", "", ("v1",), fixed=True)
+SECRET = Kind("Secret", "", ("v1",), fixed=True)
+LEASE = Kind("Lease", "coordination.k8s.io", ("v1",), fixed=True)
+DEPLOYMENT = Kind("Deployment", "apps", ("v1",), fixed=True)
 
 ALL = (
     CLUSTER,
@@ -129,25 +96,20 @@ KEPT = (
     CONFIG_TEMPLATE,
 )
 
+_RBAC = "rbac.authorization.k8s.io"
 #: Objects of a chart for programs on the management cluster, such as the
 #: autoscaler. Only helm removes them.
-PLAIN = tuple(
-    Kind(name, group, plural, ("v1",), fixed=True)
-    for name, group, plural in (
-        ("ConfigMap", "", "configmaps"),
-        ("Deployment", "apps", "deployments"),
-        ("Role", "rbac.authorization.k8s.io", "roles"),
-        ("RoleBinding", "rbac.authorization.k8s.io", "rolebindings"),
-        ("ServiceAccount", "", "serviceaccounts"),
-    )
+PLAIN = (
+    Kind("ConfigMap", "", ("v1",), fixed=True),
+    DEPLOYMENT,
+    Kind("Role", _RBAC, ("v1",), fixed=True),
+    Kind("RoleBinding", _RBAC, ("v1",), fixed=True),
+    Kind("ServiceAccount", "", ("v1",), fixed=True),
 )
 
-#: The other kinds that charts render, by group and plural.
-_OTHERS = {
-    "MachineHealthCheck": ("cluster.x-k8s.io", "machinehealthchecks"),
-}
-_PLURALS = _OTHERS | {
-    kind.name: (kind.group, kind.plural) for kind in (*ALL, *PLAIN)
+#: The kinds that charts render, and their API groups.
+_RENDERED = {(each.name, each.group) for each in (*ALL, *PLAIN)} | {
+    ("MachineHealthCheck", _CAPI)
 }
 
 
@@ -161,7 +123,6 @@ def rendered(obj: Mapping[str, Any]) -> Kind | None:
     """
     group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
     name = str(obj.get("kind", ""))
-    own_group, plural = _PLURALS.get(name, (None, ""))
-    if own_group != group:
+    if (name, group) not in _RENDERED:
         return None
-    return Kind(name, group, plural, (version,), fixed=True)
+    return Kind(name, group, (version,), fixed=True)

@@ -21,7 +21,6 @@ from magnum_capi_helm.kubernetes import kinds
 _REVIEW = kinds.Kind(
     "SelfSubjectAccessReview",
     "authorization.k8s.io",
-    "selfsubjectaccessreviews",
     ("v1",),
     fixed=True,
 )

@@ -121,7 +121,7 @@ class FakeManagement:
 
     def date(self) -> float | None:
         """As the real one."""
-        self._request("date", kinds.Kind("Version", "", "", ()))
+        self._request("date", kinds.Kind("Version", "", ()))
         if self.clock_ahead is None:
             return None
         return float(int(time.time() + self.clock_ahead))
@@ -193,7 +193,7 @@ class FakeManagement:
 
     def served(self, group: str) -> dict[str, frozenset[str]]:
         """As the real one."""
-        self._request("discover", kinds.Kind("APIGroup", group, "", ()), group)
+        self._request("discover", kinds.Kind("APIGroup", group, ()), group)
         return self.mapped(group)
 
     def mapped(self, group: str) -> dict[str, frozenset[str]]:

@@ -13,12 +13,7 @@ from typing import Any
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.functional import base
 
-_SERVER = kinds.Kind(
-    "OpenStackServer",
-    "infrastructure.cluster.x-k8s.io",
-    "openstackservers",
-    ("v1alpha1",),
-)
+_SERVER = kinds.OPENSTACK_SERVER
 _NAME = "cluster.x-k8s.io/cluster-name"
 _FAULT = "lab.example.org/fail"
 _TEXT = "Quota exceeded"

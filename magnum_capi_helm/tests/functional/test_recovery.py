@@ -16,14 +16,12 @@ _GROUP = "admissionregistration.k8s.io"
 POLICY = kinds.Kind(
     "ValidatingAdmissionPolicy",
     _GROUP,
-    "validatingadmissionpolicies",
     ("v1",),
     fixed=True,
 )
 BINDING = kinds.Kind(
     "ValidatingAdmissionPolicyBinding",
     _GROUP,
-    "validatingadmissionpolicybindings",
     ("v1",),
     fixed=True,
 )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots: one reading for all who may share it, and no stale one."""
+
+"""Kinds: their names in paths, and the kinds of rendered objects."""
 
 from __future__ import annotations
 
@@ -19,6 +20,17 @@ RENDERED: tuple[tuple[str, str, tuple[str, str, str] | None], ...] = (
     ("example.org/v1", "Secret", None),
     ("source.toolkit.fluxcd.io/v1", "GitRepository", None),
 )
+
+
+class PluralTest(base.BaseTestCase):
+    def test_plural_is_the_name_in_paths(self) -> None:
+        for name, plural in (
+            ("Lease", "leases"),
+            ("Manifests", "manifests"),
+            ("NetworkPolicy", "networkpolicies"),
+        ):
+            with self.subTest(name):
+                self.assertEqual(plural, kinds.Kind(name, "", ()).plural)
 
 
 class RenderedTest(base.BaseTestCase):

@@ -92,6 +92,11 @@ class Found:
     behind: str = ""
     unmarked: bool = False
 
+    @property
+    def revision(self) -> str:
+        """Return helm's word for the newest revision; empty: none."""
+        return self.newest.status if self.newest else ""
+
 
 @dataclasses.dataclass(frozen=True)
 class Plane:
@@ -106,6 +111,11 @@ class Plane:
     identity: str
     found: Mapping[Scope, Found] = dataclasses.field(default_factory=dict)
     silence: str = ""
+
+    @property
+    def state(self) -> str:
+        """Return the state of its clusters if it does not answer."""
+        return f"{UNREACHABLE}: {self.silence}" if self.silence else ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +156,11 @@ def compare(
         if each.scope[1]
     }
     lines = [_line(row, plane) for row, plane in placed.values()]
-    lines += [_nothing_made(each) for each in rows if not each.scope[1]]
+    lines += [
+        Line(each.name, each.uuid, each.project, each.status)
+        for each in rows
+        if not each.scope[1]
+    ]
     lines.sort(key=lambda line: (line.name, line.uuid))
     for plane in planes:
         lines += _strays(plane, placed, prefix)
@@ -159,13 +173,10 @@ def silent(planes: Iterable[Plane], lines: Iterable[Line]) -> list[Line]:
     Releases without a row that it may have are unknown.
     """
     listed = {(each.plane, each.state) for each in lines}
-    unreachable = [
-        Line(plane=each.name, state=_unreachable(each))
-        for each in planes
-        if each.silence
-    ]
     return [
-        each for each in unreachable if (each.plane, each.state) not in listed
+        Line(plane=each.name, state=each.state)
+        for each in planes
+        if each.silence and (each.name, each.state) not in listed
     ]
 
 
@@ -180,49 +191,35 @@ def _place(row: Row, planes: Sequence[Plane]) -> Plane | None:
         fitting = [each for each in planes if row.scope in each.found]
         if len(planes) == 1:
             return planes[0]
-    silences = [each for each in planes if each.silence]
     return min(
-        fitting or silences,
+        fitting or [each for each in planes if each.silence],
         key=lambda plane: plane.name != row.home,
         default=None,
     )
 
 
-def _nothing_made(row: Row) -> Line:
-    return Line(row.name, row.uuid, row.project, row.status)
-
-
 def _line(row: Row, plane: Plane | None) -> Line:
-    release = plane and plane.found.get(row.scope)
-    return dataclasses.replace(
-        _released(row.scope, release or Found()),
-        name=row.name,
-        uuid=row.uuid,
-        project=row.project,
-        status=row.status,
-        plane=plane.name if plane else row.home,
-        version=row.version,
-        state=_state(row, plane),
-    )
-
-
-def _released(scope: Scope, release: Found) -> Line:
-    """Return the line of a release without a row."""
+    release = (plane and plane.found.get(row.scope)) or Found()
     return Line(
-        release=scope[1],
-        chart=release.chart,
-        revision=release.newest.status if release.newest else "",
+        row.name,
+        row.uuid,
+        row.project,
+        row.status,
+        plane.name if plane else row.home,
+        row.scope[1],
+        release.chart,
+        row.version,
+        release.revision,
+        _state(row, plane),
     )
 
 
 def _state(row: Row, plane: Plane | None) -> str:
     if plane is None:
         return ABSENT
-    if plane.silence:
-        return _unreachable(plane)
-    if row.leaving:
-        # Its release goes first, and its row last.
-        return OK
+    if plane.silence or row.leaving:
+        # The release of a leaving row goes first, and the row last.
+        return plane.state or OK
     release = plane.found.get(row.scope)
     if release is None:
         if row.status == "CREATE_IN_PROGRESS":
@@ -239,17 +236,12 @@ def _state(row: Row, plane: Plane | None) -> str:
     return f"warning: {row.warning}" if row.warning else OK
 
 
-def _unreachable(plane: Plane) -> str:
-    return f"{UNREACHABLE}: {plane.silence}"
-
-
 def _difference(row: Row, release: Found) -> str:
     """Return why a release is not what its row wants, or ""."""
-    newest = release.newest
-    if newest is None:
+    if release.newest is None:
         return "there is a Cluster, but no helm release"
-    if newest.status != "deployed":
-        return f"revision {newest.version} is {newest.status}"
+    if release.revision != "deployed":
+        return f"revision {release.newest.version} is {release.revision}"
     if release.cluster is None:
         return "the Cluster object does not exist"
     if view.deleting(release.cluster):
@@ -282,9 +274,11 @@ def _strays(
         elif (project := names.project_of(scope[0], prefix)) and (
             release.cluster is not None or names.made_like(scope[1])
         ):
-            yield dataclasses.replace(
-                _released(scope, release),
+            yield Line(
                 project=project,
                 plane=plane.name,
+                release=scope[1],
+                chart=release.chart,
+                revision=release.revision,
                 state=UNMARKED if release.unmarked else ORPHAN,
             )

@@ -50,6 +50,7 @@ from magnum_capi_helm.config import delivery as config
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.model import delivery_record
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
@@ -71,14 +72,6 @@ _QUIET = (
     errors.LeaseHeld,
     errors.ManagementUnreachable,
 )
-_DAMAGED_KUBECONFIG = (
-    AttributeError,
-    IndexError,
-    KeyError,
-    TypeError,
-    ValueError,
-    yaml.YAMLError,
-)
 
 
 class NotDeliveredError(errors.CapiHelmError):
@@ -94,47 +87,6 @@ class NotDeliveredError(errors.CapiHelmError):
         self.away = away
 
 
-@dataclasses.dataclass(frozen=True)
-class Credential:
-    """The administrator's credential of a cluster, in PEM.
-
-    :param ca: the CAs that the Kubernetes API's certificate may come from
-    """
-
-    ca: str
-    certificate: str
-    key: str = dataclasses.field(repr=False)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Task:
-    """A look at one cluster.
-
-    :param address: address of the Kubernetes API in Magnum's row
-    """
-
-    operation: operations.Operation
-    address: str
-
-    @property
-    def rt(self) -> runtime.Runtime:
-        """The clients of the management cluster."""
-        return self.operation.runtime
-
-    @property
-    def row(self) -> Any:
-        """Magnum's row, as a poll had it."""
-        return self.operation.cluster
-
-    def secret(self, name: str) -> client.Object | None:
-        """Return a Secret in the cluster's namespace."""
-        secret: client.Object | None
-        secret = self.rt.management.get(
-            kinds.SECRET, self.operation.namespace, name
-        )
-        return secret
-
-
 def notice(operation: operations.Operation, *, now: bool = False) -> None:
     """Have the kubeconfig of a cluster delivered if it is due.
 
@@ -144,13 +96,11 @@ def notice(operation: operations.Operation, *, now: bool = False) -> None:
     """
     if not config.enabled():
         return
-    rt, row = operation.runtime, operation.cluster
-    rt.deliveries.request(_ALL, "", functools.partial(_log_settings, rt))
-    if not row.api_address or not _was_complete(row.status):
-        return
-    task = _Task(operation, row.api_address)
-    job = functools.partial(_run, task)
-    rt.deliveries.request(operation.scope, task.address, job, now=now)
+    row, jobs = operation.cluster, operation.runtime.deliveries
+    jobs.request(_ALL, "", functools.partial(_log_settings, jobs))
+    if row.api_address and _was_complete(row.status):
+        job = functools.partial(_run, operation, row.api_address)
+        jobs.request(operation.scope, row.api_address, job, now=now)
 
 
 def _was_complete(status: str | None) -> bool:
@@ -161,32 +111,34 @@ def _was_complete(status: str | None) -> bool:
     )
 
 
-def _log_settings(rt: runtime.Runtime) -> schedules.Outcome:
+def _log_settings(jobs: schedules.BackgroundJobs) -> schedules.Outcome:
     """Log once in a process whether the options can be used."""
+    problem = ""
     try:
-        settings = config.read()
+        LOG.info("Kubeconfigs are delivered to %s", config.read().receiver)
     except errors.NotConfigured as error:
         problem = str(error)
-    else:
-        LOG.info("Kubeconfigs are delivered to %s", settings.receiver)
-        return schedules.Outcome(math.inf)
-    _log_for_all(rt, problem)
+    if problem:
+        _log_for_all(jobs, problem)
     return schedules.Outcome(math.inf)
 
 
-def _log_for_all(rt: runtime.Runtime, problem: str) -> None:
-    if rt.deliveries.is_new_problem(_ALL, problem):
+def _log_for_all(jobs: schedules.BackgroundJobs, problem: str) -> None:
+    if jobs.is_new_problem(_ALL, problem):
         LOG.error("No kubeconfig is delivered: %s", problem)
 
 
-def _run(task: _Task) -> schedules.Outcome:
-    """Deliver a kubeconfig if it is due; log a new problem once."""
-    rt, uuid = task.rt, task.row.uuid
+def _run(operation: operations.Operation, address: str) -> schedules.Outcome:
+    """Deliver a kubeconfig if it is due; log a new problem once.
+
+    :param address: the address of the Kubernetes API in the poll's row
+    """
+    jobs, uuid = operation.runtime.deliveries, operation.cluster.uuid
     for_all = False
-    if not rt.deliveries.server.is_over(_ALL):
+    if not jobs.server.is_over(_ALL):
         return schedules.Outcome(_SOON)
     try:
-        return _deliver(task, config.read())
+        return _deliver(operation, address, config.read())
     except _QUIET as error:
         LOG.debug("Delivery of cluster %s waits: %s", uuid, error)
         return schedules.Outcome(_SOON, pending=True)
@@ -198,102 +150,85 @@ def _run(task: _Task) -> schedules.Outcome:
         problem = str(error)
     # Not inside "except": oslo.log would append the exception again.
     if for_all:
-        _log_for_all(rt, problem)
-    elif rt.deliveries.is_new_problem(task.operation.scope, problem):
+        _log_for_all(jobs, problem)
+    elif jobs.is_new_problem(operation.scope, problem):
         LOG.warning("Cluster %s is not delivered: %s", uuid, problem)
     return schedules.Outcome(_SOON, pending=True)
 
 
-def _deliver(task: _Task, settings: config.Settings) -> schedules.Outcome:
+def _deliver(
+    operation: operations.Operation, address: str, settings: config.Settings
+) -> schedules.Outcome:
     """Deliver a kubeconfig if it is due.
 
     :raises NotDeliveredError: the receiver did not accept it
     :raises CapiHelmError: a Secret could not be read or written
     """
-    jobs = task.rt.deliveries
-    stored = task.secret(names.delivery(task.operation.release))
+    rt, namespace = operation.runtime, operation.namespace
+    jobs, release = rt.deliveries, operation.release
+    stored = rt.management.get(
+        kinds.SECRET, namespace, names.delivery(release)
+    )
     before = None if stored is None else delivery_record.read(stored)
-    kubeconfig = task.secret(names.kubeconfig(task.operation.release))
-    if kubeconfig is None:
+    secret = rt.management.get(
+        kinds.SECRET, namespace, names.kubeconfig(release)
+    )
+    if secret is None:
         # Cluster API has not made it yet.
         return schedules.Outcome(_SOON, pending=True)
-    credential = administrator(kubeconfig)
-    now = jobs.wall()
-    looks = delivery_record.fingerprint(
-        task.address, credential.ca, credential.certificate
-    )
-    record = delivery_record.following(before, task.row.uuid, looks, now)
+    admin = kubeconfig.administrator(secret)
+    now, uuid = jobs.wall(), operation.cluster.uuid
+    looks = delivery_record.fingerprint(address, admin.ca, admin.certificate)
+    record = delivery_record.following(before, uuid, looks, now)
     if record.delivered:
         interval = settings.interval * (0.75 + jobs.spread() / 2)
         return schedules.Outcome(interval, pending=False)
     if (wait := record.wait(now)) > 0:
         return schedules.Outcome(wait, pending=True)
     # Before anything is written: a message that can't be made is no try.
-    body = message(task.row, task.address, record, credential)
+    body = message(operation.cluster, address, record, admin)
     claimed = record.claimed(now, _TIMEOUTS * settings.timeout, jobs.spread())
-    written = _claim(task, stored, claimed, new=record is not before)
-    if written is None:
-        return schedules.Outcome(_SOON, pending=False)
-    _send(task, settings, claimed, body)
+    if record is before:
+        rt.maintenance.check()
+        written = _write(operation, stored, claimed)
+    else:
+        with operation.lock() as locked:
+            row = locked.row
+            # A poll that was late has an old address.
+            if locked.deleting or row.api_address != address:
+                return schedules.Outcome(_SOON, pending=False)
+            written = _write(operation, stored, claimed)
+    _send(operation, settings, claimed, body)
     accepted = dataclasses.replace(claimed, delivered=jobs.wall())
-    _replace(task.rt, written, accepted)
+    _write(operation, written, accepted)
     return schedules.Outcome(settings.interval, pending=False)
 
 
-def _claim(
-    task: _Task,
+def _write(
+    operation: operations.Operation,
     stored: client.Object | None,
-    claimed: delivery_record.Record,
-    *,
-    new: bool,
-) -> client.Object | None:
-    """Write down that this conductor sends; return None if it must not.
+    record: delivery_record.Record,
+) -> client.Object:
+    """Replace the record that was read, or make the first one.
 
     :param stored: the Secret of the record, as it was read
-    :param new: the Secret has another record, or there is none
-    :raises Conflict: another conductor sends
+    :raises Conflict: another conductor has changed it since
     """
-    rt = task.rt
-    if stored is not None and not new:
-        rt.maintenance.check()
-        return _replace(rt, stored, claimed)
-    with task.operation.lock() as locked:
-        fresh = locked.row
-        if (
-            fresh is None
-            or locked.hold.marked_deleted
-            or not _was_complete(fresh.status)
-            # The poll was late: a newer one has another address.
-            or fresh.api_address != task.address
-        ):
-            return None
-        if stored is not None:
-            return _replace(rt, stored, claimed)
-        secret = {
-            "metadata": {
-                "name": names.delivery(task.operation.release),
-                "namespace": task.operation.namespace,
-                "labels": task.operation.object_labels,
-            },
-            "type": "Opaque",
-            "data": claimed.to_secret(),
-        }
-        return rt.management.create(kinds.SECRET, secret)
-
-
-def _replace(
-    rt: runtime.Runtime, stored: client.Object, record: delivery_record.Record
-) -> client.Object:
-    """Replace the record that was read.
-
-    :raises Conflict: it has changed since
-    """
-    wanted = {**stored, "data": record.to_secret()}
-    return rt.management.replace(kinds.SECRET, wanted)
+    management = operation.runtime.management
+    data = {"data": record.to_secret()}
+    if stored is not None:
+        return management.replace(kinds.SECRET, {**stored, **data})
+    metadata = {
+        "name": names.delivery(operation.release),
+        "namespace": operation.namespace,
+        "labels": operation.object_labels,
+    }
+    secret = {"metadata": metadata, "type": "Opaque", **data}
+    return management.create(kinds.SECRET, secret)
 
 
 def _send(
-    task: _Task,
+    operation: operations.Operation,
     settings: config.Settings,
     claimed: delivery_record.Record,
     body: bytes,
@@ -302,7 +237,7 @@ def _send(
 
     :raises NotDeliveredError: the receiver did not accept it
     """
-    jobs = task.rt.deliveries
+    jobs = operation.runtime.deliveries
     headers = signature(settings.keys, claimed.id, jobs.wall(), body)
     try:
         with runtime.meter().measure(metrics.DELIVERY):
@@ -313,45 +248,19 @@ def _send(
         raise
     jobs.server.clear(_ALL)
     jobs.is_new_problem(_ALL, "")
-    jobs.is_new_problem(task.operation.scope, "")
-    LOG.info(
-        "delivered %s of cluster %s: %s",
-        claimed.id,
-        task.row.uuid,
-        claimed.event,
-    )
+    jobs.is_new_problem(operation.scope, "")
+    uuid = operation.cluster.uuid
+    LOG.info("delivered %s of cluster %s: %s", claimed.id, uuid, claimed.event)
 
 
 # The message
-
-
-def administrator(secret: client.Object) -> Credential:
-    """Return the credential in the Secret ``<release>-kubeconfig``.
-
-    :raises ManagementError: it has none; nothing of it is quoted
-    """
-    try:
-        document = yaml.safe_load(base64.b64decode(secret["data"]["value"]))
-        cluster = document["clusters"][0]["cluster"]
-        user = document["users"][0]["user"]
-        return Credential(
-            ca=_pem(cluster["certificate-authority-data"]),
-            certificate=_pem(user["client-certificate-data"]),
-            key=_pem(user["client-key-data"]),
-        )
-    except _DAMAGED_KUBECONFIG as error:
-        # Not chained: a YAML error quotes the file, and its key.
-        raise errors.ManagementError(
-            f"the Secret {secret['metadata']['name']} has no kubeconfig with "
-            f"certificates ({type(error).__name__})"
-        ) from None
 
 
 def message(
     row: Any,
     address: str,
     record: delivery_record.Record,
-    credential: Credential,
+    credential: kubeconfig.Administrator,
 ) -> bytes:
     """Return the body of a delivery, as JSON.
 
@@ -373,7 +282,9 @@ def message(
     return json.dumps(content).encode()
 
 
-def _kubeconfig(name: str, address: str, credential: Credential) -> str:
+def _kubeconfig(
+    name: str, address: str, credential: kubeconfig.Administrator
+) -> str:
     """Return a kubeconfig in YAML.
 
     Names in it differ between clusters, so that users can merge files.
@@ -416,10 +327,6 @@ def _iso(seconds: float) -> str:
     utc = datetime.timezone.utc
     moment = datetime.datetime.fromtimestamp(seconds, utc)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _pem(data: str) -> str:
-    return base64.b64decode(data).decode("ascii")
 
 
 def _base64(text: str) -> str:

@@ -10,7 +10,6 @@ them apart. Data that could not be read has no sample.
 
 from __future__ import annotations
 
-import base64
 import collections
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
@@ -20,12 +19,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cryptography import x509
 import msgspec
-import yaml
 
 from magnum_capi_helm import metrics
 from magnum_capi_helm.database import inventory
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
@@ -197,21 +196,11 @@ def _certificates(
     secret = management.get(kinds.SECRET, namespace, name)
     if secret is None:
         return []
+    admin = kubeconfig.administrator(secret)
     try:
-        document = yaml.safe_load(base64.b64decode(secret["data"]["value"]))
-        cluster = document["clusters"][0]["cluster"]
-        user = document["users"][0]["user"]
-        ca = _first_end(cluster["certificate-authority-data"])
-        own = _first_end(user["client-certificate-data"])
-    except (
-        AttributeError,
-        IndexError,
-        KeyError,
-        TypeError,
-        ValueError,
-        yaml.YAMLError,
-    ) as error:
-        # Not chained: a YAML error quotes the file, and its key.
+        ca, own = _first_end(admin.ca), _first_end(admin.certificate)
+    except ValueError as error:
+        # Not chained: text that is no certificate may be a key.
         raise errors.ManagementError(
             f"the Secret {name} has no kubeconfig with certificates "
             f"({type(error).__name__})"
@@ -219,11 +208,11 @@ def _certificates(
     return [(scope, "ca", ca), (scope, "kubeconfig", own)]
 
 
-def _first_end(encoded: str) -> float:
+def _first_end(pem: str) -> float:
     """Return when the first of some certificates ends."""
     return min(
         each.not_valid_after_utc.timestamp()
-        for each in x509.load_pem_x509_certificates(base64.b64decode(encoded))
+        for each in x509.load_pem_x509_certificates(pem.encode())
     )
 
 

@@ -355,3 +355,48 @@ def _is_url(text: object) -> bool:
         )
     except ValueError:
         return False
+
+
+@dataclasses.dataclass(frozen=True)
+class Administrator:
+    """The administrator's credential of a workload cluster, in PEM.
+
+    :param ca: the CAs that the Kubernetes API's certificate may come from
+    """
+
+    ca: str
+    certificate: str
+    key: str = dataclasses.field(repr=False)
+
+
+def administrator(secret: Mapping[str, Any]) -> Administrator:
+    """Return the credential in the Secret ``<release>-kubeconfig``.
+
+    :raises ManagementError: it has none; nothing of it is quoted
+    """
+    try:
+        document = yaml.safe_load(base64.b64decode(secret["data"]["value"]))
+        cluster = document["clusters"][0]["cluster"]
+        user = document["users"][0]["user"]
+        return Administrator(
+            ca=_pem(cluster["certificate-authority-data"]),
+            certificate=_pem(user["client-certificate-data"]),
+            key=_pem(user["client-key-data"]),
+        )
+    except (
+        AttributeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValueError,
+        yaml.YAMLError,
+    ) as error:
+        # Not chained: a YAML error quotes the file, and its key.
+        raise errors.ManagementError(
+            f"the Secret {secret['metadata']['name']} has no kubeconfig with "
+            f"certificates ({type(error).__name__})"
+        ) from None
+
+
+def _pem(data: str) -> str:
+    return base64.b64decode(data).decode("ascii")

@@ -60,7 +60,12 @@ class CertificatesTest(measured.MetricsTestCase):
                 {"cluster": {"certificate-authority-data": certificate(first)}}
             ],
             "users": [
-                {"user": {"client-certificate-data": certificate(second)}}
+                {
+                    "user": {
+                        "client-certificate-data": certificate(second),
+                        "client-key-data": "",
+                    }
+                }
             ],
         }
         self.server.create(kinds.SECRET, kubeconfig(base.RELEASE, document))

@@ -397,15 +397,15 @@ def _outlook(
         # helm has nothing to read.
         return api_versions.Outlook(api_versions.UNAFFECTED)
     deployed = api_migration.last_deployed(revisions).version
-    manifest = helm_records.manifest(rt.management, *scope, deployed)
-    apis = manifests.apis(manifest.text) if manifest else frozenset()
+    release = helm_records.read(rt.management, *scope, deployed)
+    apis = manifests.apis(release.manifest) if release else frozenset()
     served = _served(rt, apis, target)
     if line.status.startswith("DELETE_"):
         return api_versions.forecast(apis, served, None)
     made = {each.group: each.version for each in apis}
     desired = stored_state.read(rt, scope).desired
     version = desired.chart.version if desired else ""
-    if manifest and version and version != manifest.chart_version:
+    if release and version and version != release.chart_version:
         made = api_versions.made_by(version)
     return api_versions.forecast(apis, served, made, line.status)
 

@@ -11,8 +11,7 @@ saves a helm process per poll.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
-import contextlib
+from collections.abc import Iterable
 import dataclasses
 from typing import Any
 
@@ -45,8 +44,9 @@ class Release:
 
     :param values: the values that helm got
     :param chart_version: version of the chart that rendered it
+    :param manifest: YAML
     :param objects: the objects of its manifest
-    :param rewritten: :func:`rewrite` changed API versions in the manifest
+    :param record: the Secret that holds it, as it was read
     """
 
     version: int
@@ -54,8 +54,14 @@ class Release:
     chart_name: str
     chart_version: str
     values: dict[str, Any]
+    manifest: str
     objects: tuple[dict[str, Any], ...]
-    rewritten: bool = False
+    record: client.Object
+
+    @property
+    def rewritten(self) -> bool:
+        """Return whether :func:`rewrite` changed API versions in it."""
+        return _REWRITTEN in view.annotations_of(self.record)
 
     def names(self, *kinds_wanted: kinds.Kind) -> frozenset[str]:
         """Return the names of the manifest's objects of some kinds."""
@@ -65,20 +71,6 @@ class Release:
             for each in self.objects
             if each.get("kind") in wanted
         )
-
-
-@dataclasses.dataclass(frozen=True)
-class Manifest:
-    """The manifest of a revision, for a change of it.
-
-    :param text: YAML
-    :param record: the Secret that holds it, as it was read
-    """
-
-    version: int
-    chart_version: str
-    text: str
-    record: client.Object
 
 
 def revisions(
@@ -134,47 +126,41 @@ def opened(record: client.Object) -> Release:
 
     :raises HelmError: the record can't be read
     """
-    with _readable(record):
+    try:
         body = _unpack(record)
         metadata = body["chart"]["metadata"]
+        manifest = body.get("manifest") or ""
         return Release(
             version=int(body["version"]),
             status=str(body["info"]["status"]),
             chart_name=str(metadata["name"]),
             chart_version=str(metadata["version"]),
             values=body.get("config") or {},
-            objects=_objects(body.get("manifest") or ""),
-            rewritten=_REWRITTEN in view.annotations_of(record),
+            manifest=manifest,
+            objects=_objects(manifest),
+            record=record,
         )
-
-
-def manifest(
-    management: client.Client, namespace: str, release: str, version: int
-) -> Manifest | None:
-    """Return the manifest of a revision, or None when it is gone.
-
-    :raises HelmError: the record can't be read
-    """
-    record = _get(management, namespace, release, version)
-    if record is None:
-        return None
-    with _readable(record):
-        body = _unpack(record)
-        chart = str(body["chart"]["metadata"]["version"])
-        return Manifest(version, chart, str(body["manifest"]), record)
+    except (*encoding.DAMAGED, yaml.YAMLError) as error:
+        # Not chained: YAML's text quotes the manifest, which has secrets.
+        labels = view.labels_of(record)
+        raise errors.HelmError(
+            f"revision {labels.get('version')} of release "
+            f"{labels.get(NAME_LABEL)} can't be read: {type(error).__name__}"
+        ) from None
 
 
 def rewrite(
-    management: client.Client, old: Manifest, text: str, note: object
+    management: client.Client, old: Release, manifest: str, note: object
 ) -> None:
     """Replace the manifest in a record that has not changed since.
 
+    :param old: the revision, as it was read
     :param note: describes the change, for ``helm history`` and for operators
     :raises Conflict: the record has changed
     """
     record = old.record
     body = _unpack(record)
-    body["manifest"] = text
+    body["manifest"] = manifest
     description = body["info"].get("description") or ""
     body["info"]["description"] = f"{description}; rewritten: {note}".lstrip(
         "; "
@@ -239,23 +225,6 @@ def _unpack(record: client.Object) -> dict[str, Any]:
 
 def _pack(body: dict[str, Any]) -> str:
     return base64.b64encode(encoding.pack(body).encode()).decode()
-
-
-@contextlib.contextmanager
-def _readable(record: client.Object) -> Iterator[None]:
-    """Translate errors of a damaged record.
-
-    :raises HelmError: the record can't be read
-    """
-    try:
-        yield
-    except (*encoding.DAMAGED, yaml.YAMLError) as error:
-        # Not chained: YAML's text quotes the manifest, which has secrets.
-        labels = view.labels_of(record)
-        raise errors.HelmError(
-            f"revision {labels.get('version')} of release "
-            f"{labels.get(NAME_LABEL)} can't be read: {type(error).__name__}"
-        ) from None
 
 
 def _objects(manifest: str) -> tuple[dict[str, Any], ...]:

@@ -127,10 +127,10 @@ def _migrate(
     :returns: whether any version changed
     :raises ReleaseStranded: a kind is served in no version
     """
-    manifest = helm_records.manifest(rt.management, *scope, version)
-    if manifest is None:
+    release = helm_records.read(rt.management, *scope, version)
+    if release is None:
         return False
-    apis = manifests.apis(manifest.text)
+    apis = manifests.apis(release.manifest)
     plan = api_versions.plan_repair(apis, served(rt, apis))
     if plan.lost:
         raise errors.ReleaseStranded(
@@ -139,9 +139,9 @@ def _migrate(
         )
     if not plan.moves:
         return False
-    _save_original(rt, scope, labels, manifest)
-    text = manifests.moved(manifest.text, plan.moves)
-    helm_records.rewrite(rt.management, manifest, text, plan)
+    _save_original(rt, scope, labels, release)
+    text = manifests.moved(release.manifest, plan.moves)
+    helm_records.rewrite(rt.management, release, text, plan)
     LOG.warning(
         "Revision %d of %s in %s names API versions that are not served: "
         "changed %s in its record; what it was is in Secret %s",
@@ -158,13 +158,13 @@ def _save_original(
     rt: runtime.Runtime,
     scope: location.Scope,
     labels: dict[str, str],
-    manifest: helm_records.Manifest,
+    release: helm_records.Release,
 ) -> None:
     """Save helm's own record in a Secret, as long as the cluster lives.
 
     An original that was saved before stays.
     """
-    name = names.original(scope[1], manifest.version)
+    name = names.original(scope[1], release.version)
     if rt.management.get(kinds.SECRET, scope[0], name) is not None:
         return
     rt.management.create(
@@ -176,6 +176,6 @@ def _save_original(
                 "labels": labels,
             },
             "type": "Opaque",
-            "data": manifest.record["data"],
+            "data": release.record["data"],
         },
     )

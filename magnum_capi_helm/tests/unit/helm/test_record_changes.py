@@ -64,17 +64,15 @@ class RewriteTest(records.RecordsTestCase):
 
     NEW = records.MANIFEST.replace("v1alpha1", "v1alpha2")
 
-    def _manifest(self) -> helm_records.Manifest:
-        found = helm_records.manifest(
-            self.management, records.NAMESPACE, records.RELEASE, 3
-        )
-        assert found is not None
-        return found
+    def _release(self) -> helm_records.Release:
+        release = self.read()
+        assert release is not None
+        return release
 
     def test_it_is_all_that_differs_in_what_helm_reads(self) -> None:
         self.record(3, "deployed", records.packed(records.BODY))
-        found = self._manifest()
-        self.assertEqual(records.MANIFEST, found.text)
+        found = self._release()
+        self.assertEqual(records.MANIFEST, found.manifest)
         helm_records.rewrite(self.management, found, self.NEW, "a/v1 to v2")
         name = f"sh.helm.release.v1.{records.RELEASE}.v3"
         stored = self.api.find("secrets", records.NAMESPACE, name) or {}
@@ -93,7 +91,7 @@ class RewriteTest(records.RecordsTestCase):
         before = self.read()
         assert before is not None
         self.assertFalse(before.rewritten)
-        helm_records.rewrite(self.management, self._manifest(), self.NEW, "so")
+        helm_records.rewrite(self.management, self._release(), self.NEW, "so")
         after = self.read()
         assert after is not None
         self.assertTrue(after.rewritten)
@@ -104,7 +102,7 @@ class RewriteTest(records.RecordsTestCase):
 
     def test_a_record_that_was_written_meanwhile_is_a_conflict(self) -> None:
         self.record(3, "deployed", records.packed(records.BODY))
-        found = self._manifest()
+        found = self._release()
         self.record(3, "uninstalling", records.packed(records.BODY))
         self.assertRaises(
             errors.Conflict,
@@ -120,7 +118,7 @@ class RewriteTest(records.RecordsTestCase):
         self.record(
             3, "deployed", records.packed({**records.BODY, "info": info})
         )
-        helm_records.rewrite(self.management, self._manifest(), self.NEW, "so")
+        helm_records.rewrite(self.management, self._release(), self.NEW, "so")
         name = f"sh.helm.release.v1.{records.RELEASE}.v3"
         stored = self.api.find("secrets", records.NAMESPACE, name) or {}
         text = base64.b64decode(stored["data"]["release"])
@@ -130,13 +128,9 @@ class RewriteTest(records.RecordsTestCase):
         )
 
     def test_one_that_is_gone_and_one_that_is_damaged(self) -> None:
-        self.assertIsNone(
-            helm_records.manifest(
-                self.management, records.NAMESPACE, records.RELEASE, 3
-            )
-        )
+        self.assertIsNone(self.read())
         self.record(3, "deployed", records.packed([]))
-        error = self.assertRaises(errors.HelmError, self._manifest)
+        error = self.assertRaises(errors.HelmError, self._release)
         self.assertEqual(
             f"revision 3 of release {records.RELEASE} can't be read: "
             "TypeError",

@@ -495,11 +495,11 @@ class LegacyTest(test_legacy.LegacyTestCase):
     def test_the_same_chart(self) -> None:
         # Its helm wrote the same objects in another way and order.
         record = (self.management, base.NAMESPACE, test_legacy.RELEASE)
-        found = helm_records.manifest(*record, 1)  # type: ignore[arg-type]
+        found = helm_records.read(*record, 1)  # type: ignore[arg-type]
         assert found is not None
         text = records.SEPARATOR.join(
             json.dumps(each, sort_keys=True, indent=3)
-            for each in reversed(template_guard.parse_manifest(found.text))
+            for each in reversed(template_guard.parse_manifest(found.manifest))
         )
         helm_records.rewrite(record[0], found, text, "")  # type: ignore[arg-type]
         self.resize(3)

@@ -21,12 +21,9 @@ Read: TypeAlias = Callable[
     [Collection[Scope], bool, Mapping[Scope, T]], Mapping[Scope, T]
 ]
 
-#: Seconds for which polls share a read.
-MAX_AGE = 2.0
-#: A read that took long is shared for so many times its duration, up to a
-#: limit: reading takes a fifth of the time at most.
-_AGE_FOR_DURATION = 4.0
-_LONGEST_AGE = 10.0
+#: Seconds for which polls share a read. Following many releases takes one, and
+#: Magnum needs some to start the polls of all clusters.
+MAX_AGE = 4.0
 #: Seconds within which a cluster that was polled is expected to be polled
 #: again.
 AGAIN = 90.0
@@ -88,7 +85,7 @@ class SharedReads(Generic[T]):
     ) -> None:
         self._read = read
         self._clock = clock
-        self._max_age = self._age = max_age
+        self._max_age = max_age
         self._again = again
         self._gathering = gathering
         self._lock = threading.Lock()
@@ -113,13 +110,8 @@ class SharedReads(Generic[T]):
         fresh = not_before > ANY
         now = self._clock()
         queue = self._queues[fresh]
-        find = functools.partial(
-            self._find,
-            scope,
-            fresh,
-            oldest=max(now - self._age, not_before),
-            oldest_failure=max(now - self._max_age, not_before),
-        )
+        oldest = max(now - self._max_age, not_before)
+        find = functools.partial(self._find, scope, fresh, oldest)
         with self._lock:
             if not fresh:
                 self._polled[scope] = now
@@ -141,24 +133,16 @@ class SharedReads(Generic[T]):
             self._polled.pop(scope, None)
 
     def _find(
-        self,
-        scope: Scope,
-        fresh: bool,
-        *,
-        oldest: float,
-        oldest_failure: float,
+        self, scope: Scope, fresh: bool, oldest: float
     ) -> _Outcome[T] | None:
-        """Return an outcome that is young enough."""
-        result = self._results.get(scope)
-        if (
-            result is not None
-            and result.started >= oldest
-            and (result.fresh or not fresh)
-        ):
-            return result
-        failure = self._failures.get(scope)
-        if failure is not None and failure.started >= oldest_failure:
-            return failure
+        """Return an outcome that is young enough, a failure if need be."""
+        for outcome in (self._results.get(scope), self._failures.get(scope)):
+            if (
+                outcome is not None
+                and outcome.started >= oldest
+                and (outcome.fresh or outcome.error or not fresh)
+            ):
+                return outcome
         return None
 
     def _read_all(
@@ -194,9 +178,6 @@ class SharedReads(Generic[T]):
     ) -> dict[Scope, _Outcome[T]]:
         if not fresh:
             self.last_success = self.last_attempt
-            if self._max_age:
-                age = (self._clock() - started) * _AGE_FOR_DURATION
-                self._age = min(max(self._max_age, age), _LONGEST_AGE)
         outcomes = {
             scope: _Outcome(started, fresh, value)
             for scope, value in values.items()

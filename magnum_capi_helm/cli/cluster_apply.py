@@ -241,10 +241,9 @@ def _plan_cloud_settings(
     rt = registry.verified_runtime(row)
     operation = operations.Operation(preview.context(), row, rt)
     scope = operation.scope
+    changes, _ = cloud_secret.plan_refresh(rt, row, access, keep_old)
     return batch.Change(
-        "; ".join(
-            cloud_secret.plan_refresh(rt, row, access, keep_old).changes
-        ),
+        "; ".join(changes),
         make=lambda: cloud_secret.refresh(operation, access, keep_old),
         unfinished=lambda: cloud_secret.pending_deployment(rt, scope),
         note=cloud_secret.outdated_nodes(rt, scope),

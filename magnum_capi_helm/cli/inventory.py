@@ -291,8 +291,7 @@ def _content_is_stale(
     access: cloud_secret.CloudAccess,
 ) -> bool:
     """Compare a whole Secret; the cluster's health reports a damaged one."""
-    name = names.credentials(scope[1])
-    secret = rt.management.get(kinds.SECRET, scope[0], name)
+    secret = credential_secret.read(rt.management, scope)
     try:
         return cloud_secret.is_stale(secret, access)
     except errors.ManagementError:

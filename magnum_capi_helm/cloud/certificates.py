@@ -11,10 +11,8 @@ off every token.
 from __future__ import annotations
 
 import base64
-import datetime
 from typing import Any
 
-from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from magnum import objects
@@ -107,18 +105,6 @@ def secrets(
         }
         for purpose, (certificate, key) in pairs.items()
     ]
-
-
-def valid_until(pem: bytes) -> datetime.datetime:
-    """The end of a certificate's validity.
-
-    :raises ManagementError: it is no certificate
-    """
-    try:
-        return x509.load_pem_x509_certificate(pem).not_valid_after_utc
-    except ValueError:
-        # Not chained: what is no certificate may be a key.
-        raise errors.ManagementError("it is no certificate") from None
 
 
 def _decrypted(authority: Any) -> bytes:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the Secret ``<release>-cloud-credentials`` says.
+"""Read the Secret ``<release>-cloud-credentials`` and its parts.
 
 Its data is the application credential that a cluster acts with. An annotation
-lists all that were asked for and are not known to be deleted, the one in use
-among them: each is written there before Keystone makes it.
+lists all that were requested and may exist, also the one in use: each is
+listed there before Keystone creates it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from typing import Any
 import yaml
 
 from magnum_capi_helm.kubernetes import client
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
 
 #: JSON list of :class:`Entry` as dictionaries.
@@ -52,8 +54,15 @@ class Login:
     secret: str = dataclasses.field(repr=False)
 
 
-def written(entries: Iterable[Entry]) -> dict[str, str]:
-    """The annotation that lists them."""
+def read(
+    management: client.Client, scope: location.Scope
+) -> client.Object | None:
+    """Return the Secret of a cluster, or None."""
+    return management.get(kinds.SECRET, scope[0], names.credentials(scope[1]))
+
+
+def entries_annotation(entries: Iterable[Entry]) -> dict[str, str]:
+    """Return the annotation that lists credentials."""
     listed = [
         {
             key: value
@@ -65,17 +74,33 @@ def written(entries: Iterable[Entry]) -> dict[str, str]:
     return {ANNOTATION: json.dumps(listed)}
 
 
-def entries(secret: client.Object, owner: str) -> tuple[Entry, ...]:
-    """All credentials that a Secret knows of.
+def save_entries(
+    management: client.Client, scope: location.Scope, entries: Iterable[Entry]
+) -> None:
+    """List other credentials in an existing Secret; its data stays."""
+    management.patch(
+        kinds.SECRET,
+        scope[0],
+        names.credentials(scope[1]),
+        {"metadata": {"annotations": entries_annotation(entries)}},
+    )
 
-    1.4.0 wrote no list: then there is the one in use, which is the cluster's
-    owner's. Its label with the owner may be cut.
 
-    :param owner: the user that Magnum's row has
+def entries(
+    secret: client.Object | None, owner: str = ""
+) -> tuple[Entry, ...]:
+    """Return all credentials that a Secret lists, and the one in use.
+
+    1.4.0 wrote no list: there is the one in use, of the cluster's owner. The
+    label with the owner may be cut.
+
+    :param owner: the user in Magnum's row
     :raises ManagementError: the Secret is damaged
     """
+    if secret is None:
+        return ()
     listed = view.annotations_of(secret).get(ANNOTATION)
-    found = _listed(view.name_of(secret), listed) if listed else ()
+    entries = _listed(view.name_of(secret), listed) if listed else ()
     try:
         used = login(secret)
     except errors.ManagementError:
@@ -83,19 +108,33 @@ def entries(secret: client.Object, owner: str) -> tuple[Entry, ...]:
             raise
         used = None
     user = owner or view.labels_of(secret).get(location.USER_ID, "")
-    if not used or not user or used.id in {each.id for each in found}:
-        return found
-    return (*found, Entry(user=user, id=used.id))
+    if not used or not user or used.id in {each.id for each in entries}:
+        return entries
+    return (*entries, Entry(user=user, id=used.id))
+
+
+def in_use(secret: client.Object | None, owner: str = "") -> Entry | None:
+    """Return the entry of the credential in use, if there is one.
+
+    :raises ManagementError: the Secret is damaged
+    """
+    used = login(secret)
+    matches = (
+        each
+        for each in entries(secret, owner)
+        if used is not None and each.id == used.id
+    )
+    return next(matches, None)
 
 
 def owner(secret: client.Object) -> str:
-    """Whose credential the cluster was given last; empty: not written down.
+    """Return the owner of the newest credential; empty: not recorded.
 
     :param secret: its metadata is enough
     :raises ManagementError: the list is damaged
     """
-    given = [each for each in entries(secret, "") if each.since]
-    return max(given, key=lambda each: each.since).user if given else ""
+    dated = [each for each in entries(secret) if each.since]
+    return max(dated, key=lambda each: each.since).user if dated else ""
 
 
 def _listed(name: str, text: str) -> tuple[Entry, ...]:
@@ -114,14 +153,14 @@ def _listed(name: str, text: str) -> tuple[Entry, ...]:
 
 
 def login(secret: client.Object | None) -> Login | None:
-    """The credential in use; None: the Secret has none.
+    """Return the credential in use; None: there is none.
 
     :raises ManagementError: the Secret is damaged
     """
-    found = clouds(secret)
-    if found is None:
+    content = clouds(secret)
+    if content is None:
         return None
-    auth = found["clouds"]["openstack"]["auth"]
+    auth = content["clouds"]["openstack"]["auth"]
     return Login(
         id=str(auth["application_credential_id"]),
         secret=str(auth.get("application_credential_secret", "")),
@@ -129,7 +168,7 @@ def login(secret: client.Object | None) -> Login | None:
 
 
 def clouds(secret: client.Object | None) -> dict[str, Any] | None:
-    """What clouds.yaml holds, the credential too; None: there is none.
+    """Return clouds.yaml, the credential too; None: there is none.
 
     :raises ManagementError: the Secret is damaged
     """
@@ -137,32 +176,32 @@ def clouds(secret: client.Object | None) -> dict[str, Any] | None:
     if secret is None or not data:
         return None
     try:
-        found: dict[str, Any] = yaml.safe_load(base64.b64decode(data))
-        auth = dict(found["clouds"]["openstack"]["auth"])
+        content: dict[str, Any] = yaml.safe_load(base64.b64decode(data))
+        auth = dict(content["clouds"]["openstack"]["auth"])
         _ = auth["application_credential_id"]
     except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
         # Not chained: a YAML error quotes the file, and its secret.
         raise _damaged(secret["metadata"]["name"], error) from None
-    return found
+    return content
 
 
 def ca_bundle(secret: client.Object) -> str:
-    """The CAs that clients of the cloud trust; empty: it has none.
+    """Return the CAs that clients of the cloud trust; may be empty.
 
     :raises ManagementError: the Secret is damaged
     """
     try:
-        found = base64.b64decode((secret.get("data") or {}).get(_CAS, ""))
+        bundle = base64.b64decode((secret.get("data") or {}).get(_CAS, ""))
     except ValueError as error:
         raise errors.ManagementError(
             f"the Secret {view.name_of(secret)} is damaged: {_CAS} can't be "
             "decoded"
         ) from error
-    return found.decode("latin-1")
+    return bundle.decode("latin-1")
 
 
 def data(clouds_yaml: str, ca_bundle: str) -> dict[str, str]:
-    """The ``data`` of the Secret."""
+    """Return the ``data`` of the Secret."""
     return {CLOUDS: _base64(clouds_yaml), _CAS: _base64(ca_bundle)}
 
 

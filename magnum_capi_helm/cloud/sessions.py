@@ -28,10 +28,8 @@ from requests import adapters
 from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import client
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import names
 from magnum_capi_helm.model import timing
 
 #: Seconds for one request, where Magnum's configuration sets none.
@@ -100,11 +98,10 @@ def cluster_session(
     :param timeout: seconds for one request; None: as configured
     :raises CloudError: Keystone says neither yes nor no
     """
-    secret = management.get(
-        kinds.SECRET, scope[0], names.credentials(scope[1])
-    )
     try:
-        login = credential_secret.login(secret)
+        login = credential_secret.login(
+            credential_secret.read(management, scope)
+        )
     except errors.ManagementError:
         return None
     if login is None:

@@ -20,24 +20,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 import contextlib
 import dataclasses
-import pathlib
 import time
 from typing import Any
 import uuid
 
 from keystoneauth1 import exceptions as ka_exceptions
 from oslo_log import log
-import yaml
 
 from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import keystone
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import client
-from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import lease_guard
-from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.resolve import operator_files
 
@@ -49,7 +46,6 @@ PAUSES = (1.0, 2.0)
 _TRANSIENT = frozenset({409, 429})
 _ADMIN = "admin"
 _RULE_KEYS = frozenset({"service", "method", "path"})
-_RULES_OPTION = "[capi_helm] app_cred_access_rules"
 _RESTRICTED = (
     "Keystone makes no application credential for a user who is logged in "
     "with a restricted one: log in with a password, or with an application "
@@ -118,18 +114,10 @@ def access_rules() -> tuple[dict[str, str], ...]:
     path = conf.CONF.capi_helm.app_cred_access_rules
     if not path:
         return ()
-    try:
-        rules = yaml.safe_load(pathlib.Path(path).read_text())
-    except OSError as error:
-        raise errors.NotConfigured(
-            f"{_RULES_OPTION} {path}: {error.strerror}"
-        ) from error
-    except operator_files.YAML_ERRORS as error:
-        raise errors.NotConfigured(
-            f"{_RULES_OPTION} {path} is neither YAML nor JSON"
-        ) from error
+    origin = f"[capi_helm] app_cred_access_rules {path}"
+    rules = operator_files.read_document(path, origin)
     if not isinstance(rules, list) or not rules:
-        raise errors.NotConfigured(f"{_RULES_OPTION} {path}: give a list")
+        raise errors.NotConfigured(f"{origin}: give a list")
     for number, rule in enumerate(rules, 1):
         if (
             not isinstance(rule, dict)
@@ -137,8 +125,8 @@ def access_rules() -> tuple[dict[str, str], ...]:
             or not all(isinstance(value, str) for value in rule.values())
         ):
             raise errors.NotConfigured(
-                f"{_RULES_OPTION} {path}: rule {number}: give service, "
-                "method and path, as text"
+                f"{origin}: rule {number}: give service, method and path, as "
+                "text"
             )
     return tuple(rules)
 
@@ -270,10 +258,8 @@ def delete_all(operation: operations.Operation) -> None:
     :raises CloudError: Keystone refused; a credential is still there
     """
     cluster = operation.cluster
-    secret = operation.runtime.management.get(
-        kinds.SECRET,
-        operation.namespace,
-        names.credentials(operation.release),
+    secret = credential_secret.read(
+        operation.runtime.management, operation.scope
     )
     owner = str(cluster.user_id or "")
     with _as_service_user() as api:
@@ -290,7 +276,10 @@ def delete_all(operation: operations.Operation) -> None:
 
 
 def delete_unused(
-    management: client.Client, secret: client.Object, owner: str
+    management: client.Client,
+    scope: location.Scope,
+    secret: client.Object,
+    owner: str,
 ) -> None:
     """Delete all but the credential in use, under the Lease.
 
@@ -303,10 +292,8 @@ def delete_unused(
     with _as_service_user() as api:
         left = [each for each in entries if not _delete(api, each, in_use)]
     if len(left) < len(entries):
-        meta = secret["metadata"]
-        change = {"metadata": {"annotations": credential_secret.written(left)}}
-        management.patch(kinds.SECRET, meta["namespace"], meta["name"], change)
-        LOG.info("old credentials of Secret %s are deleted", meta["name"])
+        credential_secret.save_entries(management, scope, left)
+        LOG.info("old credentials of release %s are deleted", scope[1])
 
 
 def _delete(

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
-import datetime
 import hashlib
 import json
 import pathlib
@@ -159,12 +158,6 @@ def fingerprint(access: CloudAccess) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:_DIGITS]
 
 
-def read(rt: runtime.Runtime, scope: location.Scope) -> client.Object | None:
-    """Return the Secret of a cluster, or None."""
-    name = names.credentials(scope[1])
-    return rt.management.get(kinds.SECRET, scope[0], name)
-
-
 def create(
     operation: operations.Operation, session: Any, access: CloudAccess
 ) -> None:
@@ -214,7 +207,7 @@ def without_data(
             "name": names.credentials(scope[1]),
             "namespace": scope[0],
             "labels": labels,
-            "annotations": credential_secret.written(entries),
+            "annotations": credential_secret.entries_annotation(entries),
         },
         "type": "Opaque",
     }
@@ -252,62 +245,44 @@ def checksum(data: dict[str, str]) -> str:
 # Refresh
 
 
-@dataclasses.dataclass(frozen=True)
-class Refresh:
-    """The update of one Secret.
-
-    :param changes: in a few words each; empty: nothing to do
-    :param data: of the Secret; empty: unchanged
-    """
-
-    changes: tuple[str, ...] = ()
-    data: Mapping[str, str] = dataclasses.field(
-        default_factory=dict, repr=False
-    )
-
-
 def plan_refresh(
-    rt: runtime.Runtime,
-    row: Any,
-    access: CloudAccess,
-    keep_old: bool,
-) -> Refresh:
+    rt: runtime.Runtime, row: Any, access: CloudAccess, keep_old: bool
+) -> tuple[list[str], dict[str, Any]]:
     """Return the update of a cluster's Secret; write nothing.
 
     :param keep_old: keep the CAs that it has in the bundle
+    :returns: the changes, in a few words each, and the patch
     :raises NotSupported: the cluster is being deleted, or has no credential
     :raises NotConfigured: the configured bundle has no certificate
     :raises ManagementError: the Secret is damaged or unreadable
     """
     if rows.action(row.status) == "DELETE":
         raise errors.NotSupported("the cluster is being deleted")
-    secret = read(rt, location.scope_of(row))
+    secret = credential_secret.read(rt.management, location.scope_of(row))
     if secret is None and row.status in _CREATING:
-        return Refresh()
+        return [], {}
     clouds = credential_secret.clouds(secret)
     if secret is None or clouds is None:
         raise errors.NotSupported(_NO_CREDENTIAL)
     old_bundle = credential_secret.ca_bundle(secret)
-    changes = [
-        *_changed_settings(clouds, access),
-        *_changed_cas(old_bundle, access, keep_old),
-    ]
-    if not changes:
-        noted = view.annotations_of(secret).get(ANNOTATION)
-        if noted == fingerprint(access):
-            return Refresh()
+    changes = _changes(clouds, old_bundle, access, keep_old)
+    current = {ANNOTATION: fingerprint(access)}
+    # The list of credentials stays.
+    patch: dict[str, Any] = {"metadata": {"annotations": current}}
+    if changes:
+        old = [
+            each
+            for each in encoding.readable_pem_certificates(old_bundle)
+            if keep_old and not _is_expired(each)
+        ]
+        patch["data"] = credential_secret.data(
+            with_access(clouds, access),
+            encoding.join_pem_bundles(access.ca_bundle, old),
+        )
+    elif not current.items() <= view.annotations_of(secret).items():
         # Equal data in another form would deploy the addon again.
-        return Refresh((_NEW_ANNOTATION,))
-    old = [
-        each
-        for each in encoding.readable_pem_certificates(old_bundle)
-        if not _is_expired(each)
-    ]
-    bundle = encoding.join_pem_bundles(
-        access.ca_bundle, old if keep_old else []
-    )
-    text = with_access(clouds, access)
-    return Refresh(tuple(changes), credential_secret.data(text, bundle))
+        changes = [_NEW_ANNOTATION]
+    return changes, patch
 
 
 def is_stale(secret: client.Object | None, access: CloudAccess) -> bool:
@@ -319,14 +294,11 @@ def is_stale(secret: client.Object | None, access: CloudAccess) -> bool:
     if secret is None or clouds is None:
         return False
     old_bundle = credential_secret.ca_bundle(secret)
-    cas = _changed_cas(old_bundle, access, keep_old=True)
-    return any(_changed_settings(clouds, access)) or any(cas)
+    return bool(_changes(clouds, old_bundle, access, keep_old=True))
 
 
 def refresh(
-    operation: operations.Operation,
-    access: CloudAccess,
-    keep_old: bool,
+    operation: operations.Operation, access: CloudAccess, keep_old: bool
 ) -> None:
     """Write the update that :func:`plan_refresh` describes, under the Lease.
 
@@ -336,24 +308,17 @@ def refresh(
     rt, scope = operation.runtime, operation.scope
     with operation.lock(wait=rt.command_lease_wait) as locked:
         locked.check_living()
-        update = plan_refresh(rt, locked.row, access, keep_old)
-        if not update.changes:
+        changes, patch = plan_refresh(rt, locked.row, access, keep_old)
+        if not changes:
             return
-        note = {ANNOTATION: fingerprint(access)}
-        # A patch: the list of credentials stays.
-        rt.management.patch(
-            kinds.SECRET,
-            scope[0],
-            names.credentials(scope[1]),
-            {"metadata": {"annotations": note}, "data": dict(update.data)},
-        )
-    changes = "; ".join(update.changes)
-    LOG.info("cluster %s: %s", operation.cluster.uuid, changes)
+        name = names.credentials(scope[1])
+        rt.management.patch(kinds.SECRET, scope[0], name, patch)
+    LOG.info("cluster %s: %s", operation.cluster.uuid, "; ".join(changes))
 
 
 def pending_deployment(rt: runtime.Runtime, scope: location.Scope) -> str:
     """Return which step follows the write of the Secret; empty: none."""
-    secret = read(rt, scope)
+    secret = credential_secret.read(rt.management, scope)
     if secret is None or is_deployed(rt, scope, secret):
         return ""
     return "addon cloud-config: still to be deployed with the new data"
@@ -391,21 +356,26 @@ def outdated_nodes(
     return _OLD_NODES if missing else ""
 
 
-def _changed_settings(
-    clouds: Mapping[str, Any], access: CloudAccess
-) -> Iterator[str]:
-    """Yield the differences of clouds.yaml.
+def _changes(
+    clouds: Mapping[str, Any],
+    old_bundle: str,
+    access: CloudAccess,
+    keep_old: bool,
+) -> list[str]:
+    """Return the differences of a Secret's data, in a few words each.
 
     1.4.0 left the version out of the URL, which is no difference.
     """
     entry = clouds["clouds"]["openstack"]
     entry = {**entry, "auth_url": entry["auth"].get("auth_url")}
+    changes = []
     for key, value in connection(access).items():
         old = entry.get(key)
         if key == "auth_url" and old is not None:
             old = sessions.version_3(str(old))
         if old != value:
-            yield f"{key}: {entry.get(key)} becomes {value}"
+            changes.append(f"{key}: {entry.get(key)} becomes {value}")
+    return [*changes, *_changed_cas(old_bundle, access, keep_old)]
 
 
 def _changed_cas(
@@ -433,18 +403,16 @@ def _is_expired(certificate: str) -> bool:
         parsed = x509.load_pem_x509_certificate(certificate.encode())
     except ValueError:
         return False
-    return parsed.not_valid_after_utc < datetime.datetime.now(
-        datetime.timezone.utc
-    )
+    return parsed.not_valid_after_utc.timestamp() < time.time()
 
 
 def _trusted_cas(values: Mapping[str, Any]) -> Iterator[str]:
     """Yield the CAs that machines made from these values trust."""
-    for each in (values.get("trustedCAs") or {}).values():
-        yield from encoding.readable_pem_certificates(str(each))
     control_plane = values.get("controlPlane") or {}
     spec = control_plane.get("kubeadmConfigSpec") or {}
-    for file in spec.get("files") or ():
-        yield from encoding.readable_pem_certificates(
-            str(file.get("content") or "")
-        )
+    texts = [
+        *(values.get("trustedCAs") or {}).values(),
+        *(file.get("content") or "" for file in spec.get("files") or ()),
+    ]
+    for text in texts:
+        yield from encoding.readable_pem_certificates(str(text))

@@ -12,15 +12,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import operation as operations
 
 #: In the Secret of the desired state.
 KEY = "keypair.json"
@@ -51,16 +50,14 @@ def to_secret(keypair: cluster_spec.Keypair | None) -> dict[str, str | None]:
     return {KEY: encoding.plain(dataclasses.asdict(keypair))}
 
 
-def _stored(
-    rt: runtime.Runtime, scope: location.Scope
-) -> cluster_spec.Keypair | None:
+def _stored(operation: operations.Operation) -> cluster_spec.Keypair | None:
     """Return the stored keypair; clusters of 1.4.0 have none.
 
     :raises ManagementError: it can't be read
     """
-    namespace, release = scope
-    secret = rt.management.get(
-        kinds.SECRET, namespace, names.desired_state(release)
+    name = names.desired_state(operation.release)
+    secret = operation.runtime.management.get(
+        kinds.SECRET, operation.namespace, name
     )
     data = (secret or {}).get("data") or {}
     if KEY not in data:
@@ -69,32 +66,28 @@ def _stored(
         return cluster_spec.Keypair(**encoding.read_plain(data[KEY]))
     except encoding.DAMAGED as error:
         raise errors.ManagementError(
-            f"the Secret {names.desired_state(release)} is damaged: {KEY} "
-            f"can't be read ({type(error).__name__})"
+            f"the Secret {name} is damaged: {KEY} can't be read "
+            f"({type(error).__name__})"
         ) from error
 
 
 def to_import(
-    rt: runtime.Runtime,
-    scope: location.Scope,
-    cluster: Any,
-    cloud: catalogue.Cloud,
-    user_id: str,
+    operation: operations.Operation, cloud: catalogue.Cloud, user_id: str
 ) -> cluster_spec.Keypair | None:
     """Return the keypair that has to be imported for a new owner, if any.
 
-    :param cluster: Magnum's row, with the present owner
     :param cloud: the cloud as the new owner sees it
     :raises InvalidInput: the owner's keypair of that name differs, or the
         public key is lost
     """
+    cluster = operation.cluster
     name = cluster.keypair
     if not name:
         return None
     theirs = cloud.keypair(name)
     if theirs is not None and user_id == cluster.user_id:
         return None
-    ours = _stored(rt, scope) or _of_present_owner(cluster)
+    ours = _stored(operation) or _of_present_owner(cluster)
     if theirs is None and ours is None:
         raise errors.InvalidInput(
             "nobody has the cluster's keypair any more, and new machines "

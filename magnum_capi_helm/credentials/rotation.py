@@ -61,9 +61,7 @@ class Plan:
     :param keypair: to be imported for the new owner
     """
 
-    labels: dict[str, str]
     session: Any
-    cloud: catalogue.Cloud
     owner: application_credential.Owner
     access: cloud_secret.CloudAccess
     keypair: cluster_spec.Keypair | None
@@ -87,7 +85,7 @@ def rotate(
         if deleting and not allow_deleting:
             raise errors.NotSupported(_BEING_DELETED)
         if plan.keypair is not None and not deleting:
-            plan.cloud.import_keypair(plan.keypair)
+            catalogue.Cloud(plan.session).import_keypair(plan.keypair)
             operation.patch_stored(keypair.to_secret(plan.keypair))
         _replace(operation, plan, locked.row)
         row = _save(locked, plan.owner, deleting=deleting)
@@ -114,46 +112,36 @@ def check(operation: operations.Operation) -> Plan:
             "a cluster's credential is good for one project: log in to "
             f"project {cluster.project_id}"
         )
-    cloud = catalogue.Cloud(session)
-    labels = operation.object_labels
-    labels[location.USER_ID] = names.label_value(owner.user_id)
     access = cloud_secret.cloud_access(session)
     missing_keypair = None
     if rows.action(cluster.status) != "DELETE" and not rows.doomed(cluster):
         missing_keypair = keypair.to_import(
-            operation.runtime, operation.scope, cluster, cloud, owner.user_id
+            operation, catalogue.Cloud(session), owner.user_id
         )
-    return Plan(labels, session, cloud, owner, access, missing_keypair)
+    return Plan(session, owner, access, missing_keypair)
 
 
 def _replace(operation: operations.Operation, plan: Plan, row: Any) -> None:
     """Store the name, create, prove and hand over, in that order."""
     rt, scope = operation.runtime, operation.scope
-    secret = cloud_secret.read(rt, scope)
-    owner = str(row.user_id or "")
-    old = credential_secret.entries(secret, owner) if secret else ()
+    labels = operation.object_labels
+    labels[location.USER_ID] = names.label_value(plan.owner.user_id)
+    secret = credential_secret.read(rt.management, scope)
+    old = credential_secret.entries(secret, str(row.user_id or ""))
     new = application_credential.new_entry(row, plan.owner)
     entries = [*old, new]
     if secret is None:
-        rt.management.apply(
-            kinds.SECRET,
-            cloud_secret.without_data(scope, plan.labels, entries),
-        )
+        empty = cloud_secret.without_data(scope, labels, entries)
+        rt.management.apply(kinds.SECRET, empty)
     else:
         # An apply without data would remove the data.
-        annotations = credential_secret.written(entries)
-        rt.management.patch(
-            kinds.SECRET,
-            scope[0],
-            names.credentials(scope[1]),
-            {"metadata": {"annotations": annotations}},
-        )
+        credential_secret.save_entries(rt.management, scope, entries)
     with application_credential.deleted_if_lease_lost(plan.session, new):
         login = application_credential.create(
             plan.session, new, plan.owner, row
         )
         application_credential.prove(login, row.project_id)
-        cloud_secret.write(operation, plan.labels, entries, login, plan.access)
+        cloud_secret.write(operation, labels, entries, login, plan.access)
 
 
 def _save(
@@ -217,7 +205,7 @@ def is_refused(rt: runtime.Runtime, scope: location.Scope) -> bool:
 
     :raises CloudUnreachable: Keystone does not answer
     """
-    problem = validity.problem(cloud_secret.read(rt, scope))
+    problem = validity.problem(credential_secret.read(rt.management, scope))
     if problem is None:
         raise errors.CloudUnreachable("Keystone does not answer")
     return bool(problem)
@@ -231,14 +219,15 @@ def dates(
     :returns: seconds since 1970; 0: not recorded, or there is none
     :raises ManagementError: the Secret is damaged
     """
-    secret = cloud_secret.read(rt, scope)
+    secret = credential_secret.read(rt.management, scope)
     login = credential_secret.login(secret)
-    if secret is None or login is None:
+    if login is None:
         return 0.0, []
-    entries = credential_secret.entries(secret, "")
-    used = [each.since for each in entries if each.id == login.id]
-    old = [each.since for each in entries if each.id != login.id]
-    return max(used, default=0.0), old
+    used: list[float] = [0.0]
+    old: list[float] = []
+    for each in credential_secret.entries(secret):
+        (used if each.id == login.id else old).append(each.since)
+    return max(used), old
 
 
 def pending(operation: operations.Operation, *, revoke: bool) -> str:
@@ -254,14 +243,14 @@ def pending(operation: operations.Operation, *, revoke: bool) -> str:
     if rows.action(row.status) == "DELETE":
         return ""
     step = cloud_secret.pending_deployment(rt, scope)
-    secret = cloud_secret.read(rt, scope)
-    if step or secret is None or not revoke:
+    secret = credential_secret.read(rt.management, scope)
+    if step or not revoke or len(credential_secret.entries(secret)) < 2:
         return step
-    if len(credential_secret.entries(secret, "")) > 1:
-        with operation.lock(wait=rt.lease_wait):
-            secret = cloud_secret.read(rt, scope) or secret
-            owner = str(row.user_id or "")
-            application_credential.delete_unused(rt.management, secret, owner)
+    with operation.lock(wait=rt.lease_wait):
+        if secret := credential_secret.read(rt.management, scope):
+            application_credential.delete_unused(
+                rt.management, scope, secret, str(row.user_id or "")
+            )
     return ""
 
 

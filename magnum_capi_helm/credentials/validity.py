@@ -80,29 +80,21 @@ def add_to_health(
         scope, usual
     ):
         return observed
-    secret = cloud_secret.read(rt, scope)
-    try:
-        login = credential_secret.login(secret)
-    except errors.ManagementError as error:
-        return _unhealthy(observed, str(error))
-    if secret is None or login is None:
-        return _unhealthy(observed, _GONE)
-    unfinished = _delete_replaced(rt, scope, cluster, secret)
-    accepted = is_accepted(login) if interval else True
-    if accepted is False:
-        return _unhealthy(observed, _REFUSED)
+    secret = credential_secret.read(rt.management, scope)
+    text = problem(secret, ask_keystone=bool(interval))
+    unfinished = False
+    if secret and text in (None, "", _REFUSED):
+        unfinished = _delete_replaced(rt, scope, cluster, secret)
+    if text:
+        return dataclasses.replace(
+            observed,
+            status=health.UNHEALTHY,
+            reason={**observed.reason, _KEY: text},
+        )
     rt.credential_checks.set_due(
-        scope, usual if accepted and not unfinished else _SOON
+        scope, _SOON if unfinished or text is None else usual
     )
     return observed
-
-
-def _unhealthy(observed: health.Health, problem: str) -> health.Health:
-    return dataclasses.replace(
-        observed,
-        status=health.UNHEALTHY,
-        reason={**observed.reason, _KEY: problem},
-    )
 
 
 def _delete_replaced(
@@ -125,10 +117,10 @@ def _delete_replaced(
         try:
             labels = location.object_labels(cluster, scope[1])
             with rt.leases.hold(*scope, labels):
-                fresh = cloud_secret.read(rt, scope)
+                fresh = credential_secret.read(rt.management, scope)
                 if fresh and _is_taken_over(rt, scope, fresh):
                     application_credential.delete_unused(
-                        rt.management, fresh, owner
+                        rt.management, scope, fresh, owner
                     )
         except errors.CloudError as error:
             LOG.warning(
@@ -147,15 +139,8 @@ def _is_taken_over(
     They are restarted some time after the addon cloud-config is deployed, by
     the reloader or by hand.
     """
-    login = credential_secret.login(secret)
-    since = max(
-        (
-            each.since
-            for each in credential_secret.entries(secret, "")
-            if login and each.id == login.id
-        ),
-        default=0.0,
-    )
+    used = credential_secret.in_use(secret)
+    since = used.since if used else 0.0
     reloader = names.chart_object(scope[1], "reloader")
     grace = (
         conf.CONF.capi_helm.app_cred_grace
@@ -188,7 +173,9 @@ def last_result(cluster: Any) -> bool | None:
     return False if conf.CONF.capi_helm.app_cred_check_interval else None
 
 
-def problem(secret: client.Object | None) -> str | None:
+def problem(
+    secret: client.Object | None, *, ask_keystone: bool = True
+) -> str | None:
     """Log in; return why a cluster's credential does not work.
 
     :returns: empty: it works; None: Keystone does not answer
@@ -199,18 +186,11 @@ def problem(secret: client.Object | None) -> str | None:
         return str(error)
     if login is None:
         return _GONE
-    accepted = is_accepted(login)
-    if accepted is None:
-        return None
-    return "" if accepted else _REFUSED
-
-
-def is_accepted(login: credential_secret.Login) -> bool | None:
-    """Return whether Keystone accepts it; None: it does not answer."""
+    if not ask_keystone:
+        return ""
     try:
-        return sessions.accepted(
-            sessions.credential_session(login.id, login.secret, _TIMEOUT)
-        )
+        session = sessions.credential_session(login.id, login.secret, _TIMEOUT)
+        return "" if sessions.accepted(session) else _REFUSED
     except errors.CloudError:
         return None
 
@@ -238,7 +218,7 @@ def deletion_problem(
     """
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
     stuck = rt.stuck.age(scope, progress) >= _STUCK
-    secret = cloud_secret.read(rt, scope)
+    secret = credential_secret.read(rt.management, scope)
     version = ((secret or {}).get("metadata") or {}).get("resourceVersion")
     remembered = rt.refusal_cache.get(scope, version)
     if remembered is not None:
@@ -261,38 +241,24 @@ def login_problem(
     :param cluster: Magnum's row
     :returns: empty: no problem; None: Keystone does not answer
     """
-    try:
-        login = credential_secret.login(secret)
-    except errors.ManagementError as error:
-        return f"{error}. {_replace(cluster)}"
-    accepted = is_accepted(login) if login else False
-    if accepted is not False:
-        return "" if accepted else None
-    if login:
+    reason = problem(secret)
+    if reason == _REFUSED:
         reason = (
             "Keystone refuses the cluster's application credential: it was "
             "deleted, or its owner has no role in the project any more"
         )
-    else:
+    elif reason == _GONE:
         reason = (
             f"the Secret {names.credentials(scope[1])}, without which "
             "Cluster API can't delete the cluster's servers, is gone"
         )
-    owner = _owner(secret, login, cluster)
-    why = _disabled_or_deleted(cluster, owner)
-    return why or f"{reason}. {_replace(cluster)}"
-
-
-def _owner(
-    secret: client.Object | None,
-    login: credential_secret.Login | None,
-    cluster: Any,
-) -> str:
+    else:
+        # No problem, no answer, or a damaged Secret.
+        return f"{reason}. {_replace(cluster)}" if reason else reason
     owner = str(cluster.user_id or "")
-    for entry in credential_secret.entries(secret, owner) if secret else ():
-        if login and entry.id == login.id:
-            owner = entry.user
-    return owner
+    used = credential_secret.in_use(secret, owner)
+    why = _disabled_or_deleted(cluster, used.user if used else owner)
+    return why or f"{reason}. {_replace(cluster)}"
 
 
 def _disabled_or_deleted(cluster: Any, owner: str) -> str:

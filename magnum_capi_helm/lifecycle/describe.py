@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import time
 from typing import Any
 
+from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.cloud import server_faults
 from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import observed_state
@@ -88,9 +88,7 @@ class Describer:
         A credential that works is not tried again.
         """
         scope, row = operation.scope, operation.cluster
-        secret = operation.runtime.management.get(
-            kinds.SECRET, scope[0], names.credentials(scope[1])
-        )
+        secret = credential_secret.read(operation.runtime.management, scope)
         meta = (secret or {}).get("metadata") or {}
         version = str(meta.get("resourceVersion") or "")
         if version and version == self._working:

@@ -296,7 +296,21 @@ def apply_overlays(
 def read_yaml(path: str | pathlib.Path, origin: str) -> dict[str, Any]:
     """Return the mapping of a YAML file, which JSON can represent.
 
-    :param origin: what the file is, for the message
+    :param origin: file and option, for the message
+    :raises NotConfigured: as :func:`read_document`, or it is no mapping
+    """
+    document = read_document(path, origin)
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise errors.NotConfigured(f"{origin}: must be a mapping")
+    return document
+
+
+def read_document(path: str | pathlib.Path, origin: str) -> Any:
+    """Return the document of a YAML file, which JSON can represent.
+
+    :param origin: file and option, for the message
     :raises NotConfigured: it can't be read, or holds something else; never
         with its content
     """
@@ -317,10 +331,6 @@ def read_yaml(path: str | pathlib.Path, origin: str) -> dict[str, Any]:
         raise errors.NotConfigured(
             f"{origin}: is no YAML{_line_of(error)}"
         ) from None
-    if document is None:
-        return {}
-    if not isinstance(document, dict):
-        raise errors.NotConfigured(f"{origin}: must be a mapping")
     return document
 
 

@@ -38,7 +38,9 @@ class OwnersTest(base.FlowTestCase):
     def give(self, *entries: credential_secret.Entry) -> None:
         """The Secret lists these credentials."""
         change = {
-            "metadata": {"annotations": credential_secret.written(entries)}
+            "metadata": {
+                "annotations": credential_secret.entries_annotation(entries)
+            }
         }
         self.server.patch(kinds.SECRET, base.NAMESPACE, SECRET, change)
 

@@ -12,6 +12,7 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.credentials import keypair
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.tests.unit.credentials import rotating
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -44,9 +45,9 @@ class KeypairTest(rotating.RotationTestCase):
         self.keypairs = {name: key for name, key in keys.items() if key}
         try:
             found = keypair.to_import(
-                self.plane.runtime(),
-                (base.NAMESPACE, base.RELEASE),
-                self.row(),
+                operations.Operation(
+                    self.context, self.row(), self.plane.runtime()
+                ),
                 cast("catalogue.Cloud", self.catalogue(None)),
                 user,
             )

@@ -229,8 +229,8 @@ class RefusalTest(rotating.RotationTestCase):
         for text, complaint in (
             ("- {service: compute}", "rule 1: give service, method and path"),
             ("{}", "give a list"),
-            ("[", "neither YAML nor JSON"),
-            ("- {service: 2026-02-30}", "neither YAML nor JSON"),
+            ("[", "is no YAML"),
+            ("- {service: 2026-02-30}", "rule 1"),
         ):
             path = self.create_tempfiles([("rules", text)], ".yaml")[0]
             conf.CONF.set_override("app_cred_access_rules", path, "capi_helm")

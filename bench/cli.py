@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         "imports", help="what loading a driver takes"
     )
     imports.add_argument("--times", type=int, default=7)
+    _add_drivers(imports)
     operations = commands.add_parser(
         "operations", help="what operations on the running lab take"
     )
@@ -88,10 +89,21 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--runs", type=int, default=3)
     run.add_argument("--ticks", type=int, default=1)
     run.add_argument("--spacing", type=float, default=_SPACING)
-    run.add_argument(
-        "--drivers", type=_words, default=("new", "1.4.0", "none")
-    )
+    _add_drivers(run)
     run.add_argument("--out", type=pathlib.Path, default=None)
+
+
+def _add_drivers(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--drivers", type=_drivers, default=kinds.DEFAULT)
+
+
+def _drivers(text: str) -> tuple[str, ...]:
+    names = _words(text)
+    if unknown := set(names) - set(kinds.DRIVERS):
+        raise argparse.ArgumentTypeError(
+            f"{unknown}: known are {kinds.DRIVERS}"
+        )
+    return names
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -103,13 +115,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from bench import drivers
     from bench import measuring
     from bench import places
 
-    unknown = set(given.drivers) - set(drivers.NAMES)
-    if unknown:
-        raise SystemExit(f"--drivers {unknown}: known are {drivers.NAMES}")
     strange = set(given.kinds) - set(kinds.ALL)
     if strange:
         raise SystemExit(f"--kinds {strange}: known are {kinds.ALL}")
@@ -166,7 +174,7 @@ def _imports(given: argparse.Namespace) -> int:
     from bench import servers
 
     with servers.alone():
-        imports.run(given.times, _say)
+        imports.run(given.times, given.drivers, _say)
     return 0
 
 

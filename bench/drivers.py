@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -19,7 +20,10 @@ from lab import layout
 from lab import predecessor
 
 _RUNNER = layout.CHECKOUT / "bench" / "runner.py"
-NAMES = (kinds.NEW, kinds.OLD, kinds.NONE)
+#: Versions of this driver; they keep objects from one tick to the next.
+OURS = (kinds.NEW, kinds.BEFORE)
+_BEFORE = "BENCH_BEFORE"
+_DRIVER = "magnum_capi_helm.driver:Driver"
 
 
 class Process:
@@ -65,7 +69,7 @@ class Process:
         wrong: list[str] = self._ask(
             {
                 "expected": str(places.EXPECTED),
-                "per_node": self.name == kinds.NEW,
+                "per_node": self.name in OURS,
             }
         )
         return wrong
@@ -126,17 +130,37 @@ def _virtual(name: str) -> pathlib.Path:
     if name == kinds.OLD:
         predecessor.install()
         source = predecessor.FOLDER
+    elif name == kinds.BEFORE:
+        source = places.STATE / "driver-before"
+        _register(source, _DRIVER)
+        _link_checkout(source)
     else:
         source = places.STATE / "driver-none"
-        _register(source)
+        _register(source, "bench.noop:Driver")
     (lab,) = layout.VENV.glob("lib/*/site-packages")
     (own,) = folder.glob("lib/*/site-packages")
     (own / "bench.pth").write_text(f"{source}\n{lab}\n")
     return folder
 
 
-def _register(folder: pathlib.Path) -> None:
-    """Let the driver that does nothing stand for this one, by its name."""
+def _link_checkout(folder: pathlib.Path) -> None:
+    """Link the driver of another checkout into a folder.
+
+    :raises LabError: the environment names no checkout
+    """
+    package = pathlib.Path(os.environ.get(_BEFORE, "")) / "magnum_capi_helm"
+    if not (package / "driver.py").exists():
+        raise errors.LabError(
+            f"{package} has no driver.py",
+            hint=f"{_BEFORE} takes the folder of another checkout.",
+        )
+    link = folder / package.name
+    link.unlink(missing_ok=True)
+    link.symlink_to(package.resolve())
+
+
+def _register(folder: pathlib.Path, driver: str) -> None:
+    """Register a driver under the name of this one's entry point."""
     info = folder / "magnum_capi_helm-0.dist-info"
     shutil.rmtree(info, ignore_errors=True)
     info.mkdir(parents=True)
@@ -144,5 +168,5 @@ def _register(folder: pathlib.Path) -> None:
         "Metadata-Version: 2.1\nName: magnum-capi-helm\nVersion: 0\n"
     )
     (info / "entry_points.txt").write_text(
-        "[magnum.drivers]\nk8s_capi_helm_v1 = bench.noop:Driver\n"
+        f"[magnum.drivers]\nk8s_capi_helm_v1 = {driver}\n"
     )

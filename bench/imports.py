@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 import json
 import statistics
 
@@ -18,19 +18,21 @@ from lab import tools
 _SCRIPT = layout.CHECKOUT / "bench" / "imported.py"
 _MODULES = {
     kinds.NEW: "magnum_capi_helm.driver",
+    kinds.BEFORE: "magnum_capi_helm.driver",
     kinds.OLD: "magnum_capi_helm.driver",
     kinds.NONE: "bench.noop",
 }
 
 
-def run(times: int, say: Callable[[str], None]) -> None:
+def run(times: int, names: Iterable[str], say: Callable[[str], None]) -> None:
     """Say the medians over so many new processes of each driver."""
     places.STATE.mkdir(parents=True, exist_ok=True)
     magnum_rows.configure({})
     found: dict[str, list[dict[str, float]]] = {}
     # The first round compiles.
     for number in range(times + 1):
-        for name, module in _MODULES.items():
+        for name in names:
+            module = _MODULES[name]
             words = drivers.command(name, _SCRIPT)
             said = tools.output(
                 [*words, places.MAGNUM_CONF, module],

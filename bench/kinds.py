@@ -8,5 +8,9 @@ ALL = (HEALTH, STATUS)
 TICK = "tick"
 HOOKS = "hooks"
 NEW = "new"
+BEFORE = "before"
 OLD = "1.4.0"
 NONE = "none"
+DEFAULT = (NEW, OLD, NONE)
+#: BEFORE is this driver in the checkout that BENCH_BEFORE names.
+DRIVERS = (NEW, BEFORE, OLD, NONE)

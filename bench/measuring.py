@@ -95,7 +95,7 @@ def _ticks(
     """A cold tick, measured ticks, and the hooks alone."""
     modes = [kinds.TICK] * (1 + plan.ticks) + [kinds.HOOKS] * plan.ticks
     for number, mode in enumerate(modes):
-        if number and process.name == kinds.NEW:
+        if number and process.name in drivers.OURS:
             # The others keep nothing from one tick to the next.
             time.sleep(plan.spacing)
         counter = counting.Counter()

@@ -9,8 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from bench import kinds
 from bench import medians
 
-_NAMES = {kinds.NEW: "this driver", kinds.OLD: "1.4.0", kinds.NONE: "none"}
-_ORDER = (kinds.NEW, kinds.OLD, kinds.NONE)
+_NAMES = {
+    kinds.NEW: "this driver",
+    kinds.BEFORE: "before",
+    kinds.OLD: "1.4.0",
+    kinds.NONE: "none",
+}
+_ORDER = tuple(_NAMES)
 _TITLES = {
     kinds.HEALTH: ("Health tick over all clusters", "Clusters"),
     kinds.STATUS: (

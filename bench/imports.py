@@ -26,7 +26,7 @@ _MODULES = {
 
 def run(times: int, names: Iterable[str], say: Callable[[str], None]) -> None:
     """Say the medians over so many new processes of each driver."""
-    places.STATE.mkdir(parents=True, exist_ok=True)
+    places.log("magnum").parent.mkdir(parents=True, exist_ok=True)
     magnum_rows.configure({})
     found: dict[str, list[dict[str, float]]] = {}
     # The first round compiles.

@@ -40,7 +40,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """The properties that Magnum matches a template against."""
         return [
             {"server_type": "vm", "os": os_distro, "coe": "kubernetes"}
-            for os_distro in ("ubuntu", "flatcar", "capi-kubeadm-cloudinit")
+            for os_distro in names.OS_DISTROS
         ]
 
     # Sizes, as magnum-api asks: maybe for a cluster of another driver, which

@@ -214,9 +214,6 @@ def _labels_without_effect() -> Iterator[str]:
 def templates_of_this_driver() -> list[Any]:
     """Return the templates whose clusters Magnum may give to this driver.
 
-    A template that names no driver counts, even if other drivers provide the
-    same kind.
-
     :raises UnreadableError: Magnum's database can't be read
     """
     try:
@@ -225,12 +222,20 @@ def templates_of_this_driver() -> list[Any]:
         )
     except errors.NotConfigured as error:
         raise UnreadableError(str(error)) from None
-    ours = _provided().get(names.DRIVER, frozenset())
-    return [
-        each
-        for each in templates
-        if _kind(each) in ours and each.driver in (None, "", names.DRIVER)
-    ]
+    return [each for each in templates if may_be_of_this_driver(each)]
+
+
+def may_be_of_this_driver(template: Any) -> bool:
+    """Return whether Magnum may give a template's clusters to this driver.
+
+    A template that names no driver counts, even if other drivers provide the
+    same kind, or this one is not loaded: 1.4.0 may still run.
+    """
+    if template.driver:
+        return bool(template.driver == names.DRIVER)
+    return _kind(template) in {
+        _join("vm", each, "kubernetes") for each in names.OS_DISTROS
+    }
 
 
 def check_service_user(_: runtime.Runtime) -> str:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from magnum_capi_helm import driver
 from magnum_capi_helm import features
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cli import check_host
+from magnum_capi_helm.cli import check_magnum
 from magnum_capi_helm.cli import checks
 from magnum_capi_helm.cli import database_errors
 from magnum_capi_helm.config import conf
@@ -28,7 +28,6 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
-from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import view
@@ -89,7 +88,7 @@ def run(project: str | None = None) -> Iterator[checks.Result]:
     clusters = [
         cluster
         for cluster, _ in database_errors.read(
-            lambda: rows.read_all(project, _is_of_this_driver)
+            lambda: rows.read_all(project, check_magnum.may_be_of_this_driver)
         )
     ]
     releases, problems = _read_charts(clusters)
@@ -138,20 +137,6 @@ def _chart_option() -> checks.Result:
 
 
 # Clusters
-
-
-def _is_of_this_driver(template: Any) -> bool:
-    """Return whether 1.4.0 or this driver serves a template's clusters.
-
-    Magnum's own lookup does not work in an environment without 1.4.0.
-    """
-    if template.driver:
-        return bool(template.driver == names.DRIVER)
-    return any(
-        (each["server_type"], each["os"], each["coe"])
-        == (template.server_type, template.cluster_distro, template.coe)
-        for each in driver.Driver().provides
-    )
 
 
 def _key(cluster: Any) -> tuple[str, str]:

@@ -18,6 +18,9 @@ import re
 #: and images by their property magnum_driver, name the driver by it.
 DRIVER = "k8s_capi_helm_v1"
 
+#: The driver serves images with these values of the property os_distro.
+OS_DISTROS = ("ubuntu", "flatcar", "capi-kubeadm-cloudinit")
+
 #: Kubernetes' limit for labels and DNS labels.
 LIMIT = 63
 

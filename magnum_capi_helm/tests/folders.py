@@ -28,13 +28,6 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"model"}),
 )
 
-#: Imports that still run up, or sideways.
-BACK = frozenset(
-    {
-        ("cli", "driver"),
-    }
-)
-
 #: Modules of ``model`` that know of the call they are in: its thread, its
 #: start, the kind of its error.
 ABOUT_THE_CALL = frozenset(

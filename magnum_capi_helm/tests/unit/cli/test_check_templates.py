@@ -39,11 +39,21 @@ class TemplatesTest(command_case.CommandCase):
         template = command_case.template
         self.templates += [
             template("good", labels={"boot_volume_size": "20"}),
-            template("heat", labels={**lost, "use_podman": "true"}),
+            # Magnum goes by the name alone where a template has one.
+            template(
+                "heat",
+                cluster_distro="fedora-coreos",
+                labels={**lost, "use_podman": "true"},
+            ),
             template("odd", driver=None, labels={"boot_volume_sise": "20"}),
             template("theirs", driver="k8s_cluster_api", labels=lost),
-            template("atomic", cluster_distro="fedora-coreos", labels=lost),
-            template("bare", server_type="bm", labels=lost),
+            template(
+                "atomic",
+                driver=None,
+                cluster_distro="fedora-coreos",
+                labels=lost,
+            ),
+            template("bare", driver=None, server_type="bm", labels=lost),
         ]
         self.assertEqual(
             (

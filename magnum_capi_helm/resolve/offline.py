@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A cluster that exists in a file alone: to see what it would become.
+"""A cluster that a file describes, for a preview of its values.
 
 The file has the fields of a cluster template as Magnum's API names them, and
-below ``cluster`` and ``nodegroups`` what a user would ask for.
+below ``cluster`` and ``nodegroups`` those that a user would give.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import pathlib
 import types
 from typing import Any
@@ -19,7 +19,7 @@ import yaml
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import operator_files
 
-#: Field -> what Magnum's API puts where nothing is given.
+#: Field -> the value that Magnum's API takes if none is given.
 _TEMPLATE: dict[str, Any] = {
     "name": "template",
     "image_id": None,
@@ -122,7 +122,7 @@ def cluster(
     template: Any,
     wanted: Mapping[str, Any],
     project_id: str,
-    groups: list[dict[str, Any]] | None = None,
+    groups: Sequence[dict[str, Any]] = (),
 ) -> Any:
     """Return the row that Magnum would make of a template.
 
@@ -142,44 +142,43 @@ def cluster(
         cluster_template=template,
         **fields,
     )
+    defaults = (
+        ("master", row.master_count, row.master_flavor_id),
+        ("worker", row.node_count, row.flavor_id),
+    )
     row.nodegroups = [
-        _default(row, "master"),
-        _default(row, "worker"),
-        *(_group(row, each) for each in groups or []),
+        _group(
+            row,
+            {
+                **_NODEGROUP,
+                "name": f"default-{role}",
+                "role": role,
+                "node_count": count,
+                "min_node_count": None,
+                "flavor_id": flavor,
+            },
+            is_default=True,
+        )
+        for role, count, flavor in defaults
     ]
+    row.nodegroups += [_group(row, each) for each in groups]
     return row
 
 
-def _default(row: Any, role: str) -> Any:
-    master = role == "master"
-    return _group(
-        row,
-        {
-            **_NODEGROUP,
-            "name": f"default-{role}",
-            "role": role,
-            "node_count": row.master_count if master else row.node_count,
-            "min_node_count": None,
-            "flavor_id": row.master_flavor_id if master else row.flavor_id,
-        },
-        default=True,
-    )
-
-
-def _group(row: Any, fields: dict[str, Any], default: bool = False) -> Any:
-    filled = {
-        **fields,
-        "flavor_id": fields["flavor_id"] or row.flavor_id,
-        "image_id": fields["image_id"] or row.cluster_template.image_id,
-        "labels": row.labels if fields["labels"] is None else fields["labels"],
-        "docker_volume_size": fields["docker_volume_size"]
-        or row.docker_volume_size,
-    }
-    return types.SimpleNamespace(
+def _group(row: Any, fields: dict[str, Any], is_default: bool = False) -> Any:
+    """Return a nodegroup that inherits what it omits from its cluster."""
+    group = types.SimpleNamespace(
         uuid=str(uuid.uuid5(_SPACE, f"{row.uuid}/{fields['name']}")),
-        is_default=default,
-        **filled,
+        is_default=is_default,
+        **fields,
     )
+    group.flavor_id = group.flavor_id or row.flavor_id
+    group.image_id = group.image_id or row.cluster_template.image_id
+    group.labels = row.labels if group.labels is None else group.labels
+    group.docker_volume_size = (
+        group.docker_volume_size or row.docker_volume_size
+    )
+    return group
 
 
 def _load(path: str) -> dict[str, Any]:
@@ -210,10 +209,8 @@ def _filled(
         raise errors.InvalidInput(f"{where}unknown field {strange[0]}; {hint}")
     for name, value in given.items():
         _check(where, name, value)
-    set_fields = {
-        name: each for name, each in given.items() if each is not None
-    }
-    filled = {**fields, **set_fields}
+    filled = dict(fields)
+    filled.update({k: v for k, v in given.items() if v is not None})
     if filled["name"] is None:
         raise errors.InvalidInput(f"{where}it has no name: give one")
     for name in ("labels", "node_labels"):

@@ -155,7 +155,7 @@ _NO_LABELS = labels.Values({})
 
 @dataclasses.dataclass(frozen=True)
 class NodeGroup:
-    """Machines of one kind.
+    """A nodegroup: machines of one kind.
 
     :param name: the chart's name of the group
     :param flavor: flavor **name**: the provider does not look up UUIDs
@@ -215,7 +215,7 @@ class Site:
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """A cluster as it is wanted.
+    """A cluster as the user wants it.
 
     :param release: release name
     :param namespace: namespace on the management cluster

@@ -34,10 +34,10 @@ class Record:
     """The progress of one delivery. Moments are seconds since 1970.
 
     :param looks: :func:`fingerprint` of the kubeconfig
-    :param created: when the change was noticed
+    :param created: time at which the change was noticed
     :param attempts: number of tries
     :param not_before: time of the next try
-    :param delivered: when it was accepted; 0: not yet
+    :param delivered: time at which it was accepted; 0: not yet
     """
 
     id: str

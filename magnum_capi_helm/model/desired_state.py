@@ -35,7 +35,7 @@ _PLACE = "the Secret with what is wanted of the cluster, <release>-intent"
 #: As a pending request, removes the state that a rollback would restore.
 FORGET_PREVIOUS = {_BEFORE: None, _BEFORE_VALUES: None}
 
-#: What an upgrade still has to write into Magnum's rows.
+#: Key of the changes that an upgrade still has to write into Magnum's rows.
 MOVES = "moves.json"
 _HEAD_KEYS = ("format", "chart", "digest", "fingerprint", "since", "labels")
 _BEFORE_KEYS = ("chart", "labels", "moves")
@@ -73,7 +73,7 @@ class Before:
     """The state of a release before its last upgrade, for a rollback.
 
     :param labels: as :attr:`DesiredState.labels`
-    :param moves: what takes the rows back
+    :param moves: changes that take the rows back
     """
 
     chart: cluster_spec.Chart
@@ -84,17 +84,18 @@ class Before:
 
 @dataclasses.dataclass(frozen=True)
 class DesiredState:
-    """One intent.
+    """The chart and values that a release shall have.
 
-    :param fingerprint: of the rows it was made from (``wanted.Rows``)
-    :param since: when it was written, seconds since 1970
-    :param labels: those that the cluster's user gave, once the row has some
-        of a former template beside them; None: as in the row
-    :param moves: what an upgrade still has to write into the rows
-    :param before: what the last upgrade can be taken back to
+    :param fingerprint: :meth:`requested_groups.Rows.fingerprint` of the rows
+        that it was made from
+    :param since: time at which it was written, seconds since 1970
+    :param labels: labels that the cluster's user gave, once the row also has
+        labels of a former template; None: as in the row
+    :param moves: changes that an upgrade still has to write into the rows
+    :param before: the state that a rollback of the last upgrade restores
     :param digest: SHA-256 of the packaged chart that the cluster was made
         from, or upgraded to; empty: not known
-    :param more: keys of a newer version, by where they stand
+    :param more: keys of a newer version, by the place of their mapping
     """
 
     chart: cluster_spec.Chart
@@ -215,8 +216,8 @@ def is_stored(data: Mapping[str, str]) -> bool:
     return _HEAD in data or _VALUES in data
 
 
-#: ``group-<uuid>`` and what is parked: an item of ``nodeGroups`` (nothing
-#: more), the delete mark, or a change for the settings of that name.
+#: ``group-<uuid>`` has the item of a new group, ``group-<uuid>.deleted`` marks
+#: a deletion, and ``group-<uuid>.<settings_id>`` has a change of settings.
 _KEY = re.compile(r"group-([0-9a-f-]{36})(?:\.([0-9a-z]+))?")
 _DELETED = "deleted"
 

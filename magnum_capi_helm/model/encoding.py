@@ -24,7 +24,7 @@ DAMAGED: tuple[type[Exception], ...] = (
 
 
 def pack(content: Any) -> str:
-    """Encode content compactly: the size of Kubernetes objects is limited."""
+    """Compress and encode content: Kubernetes limits the size of objects."""
     return _encode(gzip.compress(_json(content), mtime=0))
 
 

@@ -48,9 +48,11 @@ def _one_line(text: str) -> str:
 
 
 class CapiHelmError(Exception):
-    """Base of all. ``retriable``: the same call may succeed later.
+    """Base of the driver's exceptions.
 
-    :param text: becomes one line, whatever names of a user's are in it
+    ``retriable``: the same call may succeed later.
+
+    :param text: made one line, since names that users chose may be in it
     """
 
     retriable = False
@@ -67,9 +69,9 @@ class LabelError(InvalidInput):
     """A label's value is not allowed.
 
     :param name: the label
-    :param value: what the user gave
-    :param allowed: what is allowed, in words without a full stop
-    :param details: what else to say, such as an example
+    :param value: the user's value
+    :param allowed: the allowed values, in words without a full stop
+    :param details: more advice, such as an example
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class Frozen(NotSupported):
 
 
 class WouldReplace(NotSupported):
-    """helm would give machines that nobody asked to replace another template.
+    """A change would replace machines that the request does not concern.
 
     Retriable: it works again once the chart is what it was.
     """
@@ -142,7 +144,7 @@ class ManagementUnserved(ManagementUnreachable):
 
 
 class Conflict(ManagementError):
-    """Somebody else changed the object first (409)."""
+    """Another client changed the object first (409)."""
 
     retriable = True
 
@@ -160,7 +162,7 @@ class HelmBusy(HelmError):
 class NoTurn(HelmError):
     """The maximum number of helm processes runs already.
 
-    :param before: how many wait for one already
+    :param before: number of operations that wait already
     """
 
     retriable = True
@@ -176,10 +178,10 @@ class HelmUnreachable(HelmError):
 
 
 class ReleaseStranded(HelmError):
-    """helm did not find the objects of its own record, as they are named.
+    """helm can't find objects of its record in the versions that it names.
 
-    It may be that their API versions are not served any more. To uninstall,
-    helm does not say whether that is it.
+    Their API versions may no longer be served. ``helm uninstall`` does not say
+    whether this is the cause.
     """
 
 
@@ -192,7 +194,7 @@ class ChartUnavailable(HelmError):
 
 
 class ChartUnstorable(ChartUnavailable):
-    """A disk of the conductor does not take the chart; nobody else errs."""
+    """The conductor can't write the chart to its disk."""
 
 
 class LeaseHeld(CapiHelmError):
@@ -206,7 +208,7 @@ class LeaseLost(LeaseHeld):
 
     It must write nothing more: not to the management cluster, and no status.
 
-    :param holder: who has the Lease now, where that is known
+    :param holder: present holder of the Lease, if it is known
     """
 
     def __init__(self, release: str, holder: str | None = None) -> None:

@@ -25,10 +25,7 @@ T = TypeVar("T")
 
 
 class Reason(ValueError):
-    """A description of what is wrong with a value.
-
-    A type raises it if the rule of the label does not explain enough.
-    """
+    """The cause of a refusal, if the label's rule does not explain it."""
 
 
 class Scope(enum.Enum):
@@ -41,23 +38,23 @@ class Scope(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Label(Generic[T]):
-    """One label.
+    """The declaration of a label.
 
     :param name: name of the label and of its option
     :param type: an oslo.config type: parses a string or raises ValueError
     :param default: value if neither the label nor the option is set
-    :param allowed: what is allowed, for the error message and the docs;
+    :param allowed: the allowed values, for the error message and the docs;
         without a full stop, at which Magnum's API cuts
-    :param details: more of what is allowed, such as an example
-    :param help: what the label does
+    :param details: more about the allowed values, such as an example
+    :param help: the effect of the label
     :param scope: the narrowest place where it is read
     :param aliases: other names of the same label, weaker than ``name``
     :param former: names of the option in ``[capi_helm]`` (deprecated)
     :param becomes: paths of the chart values that it changes
     :param charts: chart versions on which it has an effect; on others a
         value that differs from the default is refused
-    :param harmless: where it has no effect it is ignored, not refused
-    :param deprecated: what to use in its place; empty: not deprecated
+    :param harmless: ignored, not refused, on charts where it has no effect
+    :param deprecated: its replacement; empty: not deprecated
     """
 
     name: str
@@ -76,7 +73,7 @@ class Label(Generic[T]):
 
     @property
     def rule(self) -> str:
-        """Return all of what is allowed, with the details."""
+        """Return the allowed values with the details."""
         return "; ".join(filter(None, (self.allowed, self.details)))
 
     def parse(self, value: str, name: str | None = None) -> T:
@@ -176,8 +173,8 @@ class Values:
     ) -> Exception:
         """Return the error for a value that contradicts another setting.
 
-        :param allowed: what is allowed, in words without a full stop
-        :param details: what else to say
+        :param allowed: the allowed values, in words without a full stop
+        :param details: more advice
         """
         name, text = self.given(label) or (
             label.name,
@@ -188,7 +185,7 @@ class Values:
 
 @dataclasses.dataclass(frozen=True)
 class Sources:
-    """The labels that users gave, place by place."""
+    """The labels that users gave, by the place where they gave them."""
 
     template: Mapping[str, str] = dataclasses.field(default_factory=dict)
     cluster: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -252,7 +249,7 @@ def _first(label: Label[Any], sources: Sources) -> tuple[str, str] | None:
 def check_chart(
     declared: Iterable[Label[Any]], values: Values, version: str
 ) -> None:
-    """Refuse what the chart of that version would silently ignore.
+    """Refuse labels that the chart of that version would silently ignore.
 
     :raises LabelError: a label that was given has no effect there
     """
@@ -293,9 +290,9 @@ class Ignored:
     """A label of another driver that has no effect here.
 
     :param why: why it has none, as a clause without a full stop
-    :param functional: with the other driver the cluster would be another one
-    :param same: values that ask for what this driver does anyway; a bool
-        stands for every way to write it
+    :param functional: the other driver makes a different cluster with it
+    :param same: values that this driver fulfils anyway; a bool stands for
+        every way to write it
     :param secret: the value must not be shown
     """
 

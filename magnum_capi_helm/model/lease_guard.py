@@ -33,7 +33,7 @@ def check() -> None:
 
 
 def lost() -> Callable[[], bool]:
-    """Return a function that tells whether the Lease is known to be lost.
+    """Return a function that returns whether the Lease is known to be lost.
 
     It sends no request, so a thread that watches helm can call it often.
     """
@@ -45,10 +45,10 @@ def around(
     confirm: Callable[[], None] | None,
     lost: Callable[[], bool] = lambda: False,
 ) -> Iterator[None]:
-    """Ask ``confirm`` before each write in the block.
+    """Call ``confirm`` before each write in the block.
 
     :param confirm: raises unless the Lease is held; None: no check
-    :param lost: whether it is known that ``confirm`` would raise
+    :param lost: returns whether ``confirm`` is known to raise
     """
     confirming, losing = _confirm.set(confirm), _lost.set(lost)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values and objects as they may be shown: without secrets."""
+"""Hide the secrets of values and objects that are shown to people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SECRET_LINE = re.compile(
 
 
 def values(content: Any) -> Any:
-    """Chart values without passwords; anything else stays as it is."""
+    """Return chart values without passwords; anything else stays as it is."""
     if isinstance(content, Mapping):
         return {key: _item(key, item) for key, item in content.items()}
     if isinstance(content, list):
@@ -49,7 +49,7 @@ def _item(key: object, item: Any) -> Any:
 
 
 def manifest(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object to show: of a Secret the keys alone."""
+    """Return an object without secrets; of a Secret the keys alone."""
     shown: dict[str, Any] = values(item)
     if item.get("kind") == "Secret":
         for part in ("data", "stringData"):

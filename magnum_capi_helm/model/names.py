@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names of the driver and of what it makes on the management cluster.
+"""Names of the driver and of its objects on the management cluster.
 
 Contract: every function is valid for every input that Magnum's API lets
 through, deterministic, and (but for :func:`chart_object`) injective, so two
@@ -38,7 +38,7 @@ _RELEASE = re.compile(f"[a-z0-9-]+-[a-z0-9]{{{_UUID_CHARACTERS}}}")
 
 RELEASE_LIMIT = LIMIT - _LONGEST_COMPONENT
 
-#: What the chart accepts as the name of a node group since 0.15.0.
+#: Names of node groups that the chart accepts since 0.15.0.
 _NODE_GROUP = re.compile(r"[a-z][a-z0-9-]+[a-z0-9]")
 
 #: Names that the chart gives to something else.
@@ -183,7 +183,7 @@ def server_group(release_name: str, group: str) -> str:
 
 
 def lease(release_name: str) -> str:
-    """Name the Lease that its one writer holds."""
+    """Name the Lease of a release."""
     return release_name
 
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
-#: Of the driver and of the chart: they say which group a node belongs to.
+#: Prefixes of the driver's and the chart's labels, which name a node's group.
 _RESERVED = ("magnum.openstack.org/", "capi.stackhpc.com/")
 
 _KEY_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")

@@ -17,7 +17,7 @@ FINGERPRINT_ANNOTATION = "magnum.openstack.org/intent"
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """One nodegroup row.
+    """A nodegroup, as its row requests it.
 
     :param name: Magnum's name of the group
     :param chart_name: the chart's name of the group; empty: it has none
@@ -27,7 +27,7 @@ class Group:
     :param maximum: the row's upper bound; None: not set
     :param node_labels: the row's labels of Kubernetes nodes, by key
     :param node_taints: the row's taints: key, value and effect of each
-    :param made: whether the driver ever took it on
+    :param made: the driver has accepted it at some time
     """
 
     uuid: str
@@ -63,11 +63,11 @@ class Group:
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """A cluster's rows.
+    """The rows of a cluster.
 
-    :param groups: those that ought to exist
-    :param leaving: those that are being deleted
-    :param refused: those that are neither: not taken on, or not yet
+    :param groups: groups that ought to exist
+    :param leaving: groups that are being deleted
+    :param refused: groups that were refused, or not accepted yet
     """
 
     uuid: str

@@ -31,11 +31,11 @@ class Spent:
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        # Appended to by several threads, which a list bears.
+        # Several threads append to it; for a list this is safe.
         self._waits: list[tuple[str, float, float]] = []
 
     def add(self, what: str, began: float, ended: float) -> None:
-        """A wait, in monotonic seconds."""
+        """Add a wait, in monotonic seconds."""
         self._waits.append((what, began, ended))
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Spent:
 
 
 def covered(intervals: Iterable[tuple[float, float]]) -> float:
-    """Length of the union of intervals."""
+    """Return the length of the union of intervals."""
     length, end = 0.0, float("-inf")
     for began, ended in sorted(intervals):
         length += max(0.0, ended - max(began, end))

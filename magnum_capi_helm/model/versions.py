@@ -9,12 +9,11 @@ azimuth-cloud/capi-helm-charts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import functools
 from importlib import resources
 import re
-from typing import Any
 
 import yaml
 
@@ -127,14 +126,14 @@ class Release:
         empty where it is not needed
     """
 
-    charts: tuple[str, ...]
+    charts: Sequence[str]
     cluster_api: str
     provider: str
     addons: str
     janitor: str
     cert_manager: str
     helm: str
-    kubernetes: tuple[str, str]
+    kubernetes: Sequence[str]
     resources: str = ""
 
     @property
@@ -158,19 +157,8 @@ def tested_releases() -> tuple[Release, ...]:
     the versions from this file as well.
     """
     file = resources.files("magnum_capi_helm") / "versions.yaml"
-    entries: list[dict[str, Any]] = yaml.safe_load(
-        file.read_text(encoding="utf-8")
-    )
-    return tuple(
-        Release(
-            **{
-                **entry,
-                "charts": tuple(entry["charts"]),
-                "kubernetes": tuple(entry["kubernetes"]),
-            }
-        )
-        for entry in entries
-    )
+    entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return tuple(Release(**entry) for entry in entries)
 
 
 def find_tested(chart: str) -> Release | None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""From Magnum's rows to the spec of a cluster.
+"""Make the spec of a cluster from Magnum's rows.
 
-The only place where a template, a cluster's fields and its labels meet the
-cloud and the operator's options. Everything that a user can get wrong is
-found here, before the first write.
+Here alone, a template, a cluster's fields and its labels meet the cloud and
+the operator's options. Wrong input of users is refused here, before the first
+write.
 """

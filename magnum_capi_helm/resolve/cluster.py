@@ -144,7 +144,7 @@ def living(
 
 
 def _cni(template: Any) -> str:
-    """Only a name the chart knows: with any other it installs no CNI."""
+    """Return the chart's name of the CNI: with any other it installs none."""
     driver = template.network_driver
     if driver in networking.CNIS:
         return str(driver)
@@ -160,7 +160,7 @@ def _cni(template: Any) -> str:
 def _api_server(
     cluster: Any, cluster_labels: labels.Values
 ) -> cluster_spec.ApiServer:
-    """Magnum's fields, and what the operator makes of them."""
+    """Return the way to the API: the row's fields and the options decide."""
     requested_only = conf.CONF.capi_helm.api_load_balancer == "requested"
     floating_ip = cluster_labels[api_server.FLOATING_IP]
     if cluster_labels.given(api_server.FLOATING_IP) is None:
@@ -187,8 +187,8 @@ def storage_classes(
 ) -> tuple[cluster_spec.StorageClass, ...]:
     """Return the classes, the default one first, the others by volume type.
 
-    None is the default one where Cinder's default type is none that the user
-    may choose: any other would be a guess, and it may cost or lose data.
+    None is the default class if the user may not choose Cinder's default
+    type: any other would be a guess, and it may cost or lose data.
 
     :param cluster_labels: the cluster's labels
     :raises NotConfigured: the operator's default type is not there

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _DISTROS = {
     "ubuntu": "ubuntu",
     "flatcar": "flatcar",
-    # What Magnum's documentation of 1.4.0 and before had: an Ubuntu.
+    # An Ubuntu, by the documentation of 1.4.0 and before.
     "capi-kubeadm-cloudinit": "ubuntu",
 }
 _MASTER = "master"

@@ -68,7 +68,10 @@ def check_extra(group: labels.Values, cloud: catalogue.Cloud) -> None:
 def _check_families(
     field: str, name: str, subnets: Sequence[catalogue.Subnet]
 ) -> None:
-    """Cluster API's provider takes one IPv4 and one IPv6 subnet at most."""
+    """Refuse subnets other than one of IPv4 and at most one of IPv6.
+
+    Cluster API's provider takes no others.
+    """
     versions = [ipaddress.ip_network(each.cidr).version for each in subnets]
     if 4 not in versions:
         raise errors.InvalidInput(

@@ -94,10 +94,10 @@ def _audit_policy() -> str | None:
 
 
 def _keystone_policy() -> str | None:
-    """Magnum's policy file of the Keystone webhook, as JSON in one line.
+    """Return Magnum's policy of the Keystone webhook, as JSON in one line.
 
-    Magnum's default path may have no file; a path that the operator chose
-    must: without it, users would silently get other rights than meant.
+    Magnum's default path may have no file. A path that the operator chose
+    must have one: else users would silently get other rights than meant.
     """
     path = conf.CONF.kubernetes[_POLICY]
     if not path:
@@ -130,7 +130,7 @@ def _registry_mirror() -> str | None:
 
 
 def _registry_auth() -> tuple[tuple[str, str, str], ...]:
-    """Host, user name and password of each registry."""
+    """Return host, user name and password of each registry."""
     path = conf.CONF.capi_helm.registry_auth_file
     if not path:
         return ()
@@ -176,10 +176,10 @@ def trusted_cas() -> tuple[tuple[str, str], ...]:
 
 
 def _openstack_cas() -> tuple[tuple[str, str], ...]:
-    """CAs of [drivers] openstack_ca_file that not everybody trusts anyway.
+    """Return the CAs of [drivers] openstack_ca_file that are not public.
 
-    Often that is the bundle of a whole distribution. One that stays too
-    large never kept a cluster from being made, and does not now.
+    The file is often the bundle of a whole distribution. A file with too many
+    other CAs is ignored with a warning, so clusters can still be made.
     """
     path = conf.CONF.drivers.openstack_ca_file
     if not path:
@@ -335,7 +335,7 @@ def read_document(path: str | pathlib.Path, origin: str) -> Any:
 
 
 def _profiles() -> dict[str, pathlib.Path]:
-    """Name -> file, of all that the operator has."""
+    """Return the files of the operator's profiles, by name."""
     directory = conf.CONF.capi_helm.values_profile_dir
     if not directory:
         return {}
@@ -360,10 +360,10 @@ def _choice(names: list[str]) -> tuple[str, str]:
 
 
 class _Unusable(Exception):
-    """YAML all right, but no values."""
+    """A file is YAML, but can't be used as values."""
 
 
-#: What reading raises; for a tag such as !!bool whatever comes of its text.
+#: Exceptions of reading YAML; tags such as !!bool raise several of their own.
 YAML_ERRORS = (
     yaml.YAMLError,
     AttributeError,
@@ -403,7 +403,7 @@ def _line_of(error: Exception) -> str:
 
 
 def _check_json(value: object, depth: int) -> None:
-    """Refuse what JSON has no word for; say what, without the value."""
+    """Refuse content that JSON can't represent, without naming the value."""
     if depth > _MAX_DEPTH:
         raise _Unusable("is nested too deep")
     if isinstance(value, dict):

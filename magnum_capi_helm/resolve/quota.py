@@ -23,7 +23,7 @@ LOG = log.getLogger(__name__)
 def check_cluster(
     cloud: catalogue.Cloud, cluster: cluster_spec.Cluster
 ) -> None:
-    """Check a new cluster, as ``[capi_helm] quota_check`` says.
+    """Check a new cluster as ``[capi_helm] quota_check`` configures.
 
     :raises InvalidInput: it does not fit, and that is to be refused
     """

@@ -52,6 +52,7 @@ from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.model import delivery_record
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
@@ -215,16 +216,14 @@ def _write(
     :raises Conflict: another conductor has changed it since
     """
     management = operation.runtime.management
-    data = {"data": record.to_secret()}
+    data = record.to_secret()
     if stored is not None:
-        return management.replace(kinds.SECRET, {**stored, **data})
-    metadata = {
-        "name": names.delivery(operation.release),
-        "namespace": operation.namespace,
-        "labels": operation.object_labels,
-    }
-    secret = {"metadata": metadata, "type": "Opaque", **data}
-    return management.create(kinds.SECRET, secret)
+        return management.replace(kinds.SECRET, {**stored, "data": data})
+    name, labels = names.delivery(operation.release), operation.object_labels
+    return management.create(
+        kinds.SECRET,
+        encoding.secret(operation.namespace, name, labels, data),
+    )
 
 
 def _send(

@@ -21,6 +21,7 @@ from magnum.common import exception
 from magnum.conductor.handlers.common import cert_manager
 from oslo_log import log
 
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 
@@ -91,18 +92,16 @@ def secrets(
     }
     pairs["sa"] = _service_account_pair()
     return [
-        {
-            "metadata": {
-                "name": names.certificate(release, purpose),
-                "namespace": namespace,
-                "labels": labels,
-            },
-            "type": _SECRET_TYPE,
-            "data": {
+        encoding.secret(
+            namespace,
+            names.certificate(release, purpose),
+            labels,
+            {
                 "tls.crt": base64.b64encode(certificate).decode(),
                 "tls.key": base64.b64encode(key).decode(),
             },
-        }
+            type=_SECRET_TYPE,
+        )
         for purpose, (certificate, key) in pairs.items()
     ]
 

@@ -74,17 +74,10 @@ class _Record:
         """Write other groups, before or after Nova has them."""
         self.groups = groups
         content = {"project": self.project, "groups": groups}
+        data = {_KEY: encoding.plain(content)}
         self._management.apply(
             kinds.SECRET,
-            {
-                "metadata": {
-                    "name": self._name,
-                    "namespace": self._scope[0],
-                    "labels": self.labels,
-                },
-                "type": "Opaque",
-                "data": {_KEY: encoding.plain(content)},
-            },
+            encoding.secret(self._scope[0], self._name, self.labels, data),
         )
 
     def delete(self) -> None:

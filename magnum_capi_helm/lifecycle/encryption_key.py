@@ -16,6 +16,7 @@ from oslo_log import log
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 
@@ -41,17 +42,10 @@ def ensure(
     try:
         management.create(
             kinds.SECRET,
-            {
-                "metadata": {
-                    "name": name,
-                    "namespace": namespace,
-                    "labels": labels,
-                },
-                "type": "Opaque",
-                # Even a client that may write Secrets can't change it.
-                "immutable": True,
-                "data": {"key": key},
-            },
+            # Even a client that may write Secrets can't change it.
+            encoding.secret(
+                namespace, name, labels, {"key": key}, immutable=True
+            ),
         )
     except errors.Conflict:
         LOG.info("release %s has its etcd key already", release)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Encodings of Secrets and files: JSON in base64, and PEM certificates."""
+"""Secrets and their encodings: JSON in base64, and PEM certificates."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 import gzip
 import json
 import re
@@ -55,6 +56,30 @@ def _json(content: Any) -> bytes:
 
 def _encode(content: bytes) -> str:
     return base64.b64encode(content).decode()
+
+
+def secret(
+    namespace: str,
+    name: str,
+    labels: Mapping[str, str],
+    data: Mapping[str, str],
+    **more: Any,
+) -> dict[str, Any]:
+    """Return a Secret to write.
+
+    :param data: in base64, as in :func:`plain`
+    :param more: other fields of the object
+    """
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": dict(labels),
+        },
+        "type": "Opaque",
+        "data": dict(data),
+        **more,
+    }
 
 
 _BEGIN = "-----BEGIN CERTIFICATE-----"

@@ -23,6 +23,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import api_versions
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
@@ -167,15 +168,7 @@ def _save_original(
     name = names.original(scope[1], release.version)
     if rt.management.get(kinds.SECRET, scope[0], name) is not None:
         return
+    data = release.record["data"]
     rt.management.create(
-        kinds.SECRET,
-        {
-            "metadata": {
-                "name": name,
-                "namespace": scope[0],
-                "labels": labels,
-            },
-            "type": "Opaque",
-            "data": release.record["data"],
-        },
+        kinds.SECRET, encoding.secret(scope[0], name, labels, data)
     )

@@ -21,6 +21,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
@@ -177,15 +178,8 @@ def _secret(
     scope: location.Scope, labels: Mapping[str, str], data: Mapping[str, str]
 ) -> dict[str, Any]:
     namespace, release = scope
-    return {
-        "metadata": {
-            "name": names.desired_state(release),
-            "namespace": namespace,
-            "labels": dict(labels),
-        },
-        "type": "Opaque",
-        "data": dict(data),
-    }
+    name = names.desired_state(release)
+    return encoding.secret(namespace, name, labels, data)
 
 
 def planned(

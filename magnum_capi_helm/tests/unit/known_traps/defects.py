@@ -171,8 +171,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         f"{_LIFECYCLE}.test_creation_refusals.RefusedCreateTest.test_an_image_that_is_gone",
     ),
     "B17 a condition that is well when false reads as an illness": (
-        "unit.status.test_health.HealthTest."
-        "test_new_conditions_that_are_well_when_false_are_no_illness",
+        "unit.status.test_health.HealthTest.test_status_and_reason",
         "unit.status.test_conditions.PolarityTest.test_well_bad_or_neither",
     ),
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from oslotest import base
@@ -13,6 +14,7 @@ from magnum_capi_helm.tests.unit.status import core_objects
 from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
+OLD = (shapes.V1BETA1,)
 WITH_NEW = (shapes.BOTH, shapes.V1BETA2)
 NODES = {
     "node-cp-1.Ready": "True",
@@ -21,20 +23,153 @@ NODES = {
 }
 
 
-def judged(shape: str, **changes: Any) -> tuple[str, dict[str, str]]:
-    found = health.health(releases.complete(shape, **changes), shapes.NOW)
-    return found.status, found.reason
+def cluster(
+    shape: str, name: str, condition: tuple[str, str, str]
+) -> dict[str, Any]:
+    """A Cluster with a condition of either set."""
+    condition_map = {name: condition}
+    return {
+        "cluster": core_objects.cluster(
+            shape, old=condition_map, new=condition_map
+        )
+    }
+
+
+def control_plane(shape: str, **conditions: Any) -> dict[str, Any]:
+    """A control plane with conditions of both sets."""
+    plane = core_objects.control_plane(shape, old=conditions, new=conditions)
+    return {"control_plane": plane}
+
+
+def worker(shape: str, status: str, **changes: Any) -> dict[str, Any]:
+    """A single machine whose node has a status."""
+    node = (status, "SomeReason", "")
+    changes["old"] = {"NodeHealthy": node}
+    changes["new"] = {"NodeHealthy": node, "NodeReady": node}
+    return {"machines": (core_objects.machine(shape, "w-1", **changes),)}
+
+
+def workers(shape: str, **conditions: Any) -> dict[str, Any]:
+    """A MachineDeployment with conditions of both sets."""
+    group = core_objects.workers(
+        shape, group="gpu", old=conditions, new=conditions
+    )
+    return {"deployments": (group,)}
+
+
+#: Shapes, changes of a complete release -> health, and reason without the
+#: nodes and the API that are well.
+ROWS: dict[
+    str,
+    tuple[
+        tuple[str, ...],
+        Callable[[str], dict[str, Any]],
+        str,
+        dict[str, str],
+    ],
+] = {
+    "all is well": (shapes.GENERATIONS, lambda _: {}, "HEALTHY", {}),
+    "a paused cluster": (
+        shapes.GENERATIONS,
+        lambda s: {"cluster": core_objects.cluster(s, paused=True)},
+        "UNKNOWN",
+        {"cluster": "paused"},
+    ),
+    "a node that is not ready": (
+        shapes.GENERATIONS,
+        lambda s: worker(s, "False"),
+        "UNHEALTHY",
+        {"node-w-1.Ready": "False"},
+    ),
+    # Without a node the machine's own name stands for it.
+    "a machine that lost its node": (
+        shapes.GENERATIONS,
+        lambda s: worker(s, "Unknown", node=False),
+        "UNKNOWN",
+        {"w-1.Ready": "Unknown"},
+    ),
+    "a machine that is being deleted is not judged": (
+        shapes.GENERATIONS,
+        lambda s: worker(s, "False", deleting=True),
+        "HEALTHY",
+        {},
+    ),
+    "an API that the management cluster does not reach": (
+        WITH_NEW,
+        lambda s: cluster(s, "RemoteConnectionProbe", ("False", "", "")),
+        "UNHEALTHY",
+        {
+            "api": "not reachable from the management cluster: "
+            "https://192.0.2.10:6443"
+        },
+    ),
+    "an API whose state is unknown": (
+        WITH_NEW,
+        lambda s: cluster(s, "RemoteConnectionProbe", ("Unknown", "", "")),
+        "UNKNOWN",
+        {"api": "unknown"},
+    ),
+    "the old set has no probe, but the first start": (
+        OLD,
+        lambda s: cluster(s, "ControlPlaneInitialized", ("False", "X", "")),
+        "UNKNOWN",
+        {"api": "starting"},
+    ),
+    "a control plane that is not available": (
+        WITH_NEW,
+        lambda s: control_plane(
+            s, Available=("False", "Down", "* etcd\n  is down")
+        ),
+        "UNHEALTHY",
+        {"controlplane": "etcd is down"},
+    ),
+    # There Available only tells of the first start; Ready sums up.
+    "an ill control plane in the old set": (
+        OLD,
+        lambda s: control_plane(s, Ready=("False", "X", "etcd is down")),
+        "UNHEALTHY",
+        {"controlplane": "etcd is down"},
+    ),
+    "no control plane": (
+        shapes.GENERATIONS,
+        lambda _: {"control_plane": None},
+        "UNKNOWN",
+        {"controlplane": "unknown"},
+    ),
+    "a group that is not available": (
+        shapes.GENERATIONS,
+        lambda s: workers(
+            s, Ready=("False", "X", ""), Available=("False", "X", "")
+        ),
+        "UNHEALTHY",
+        {"nodegroup.gpu": "not available"},
+    ),
+    "a new condition that is well when it is false": (
+        WITH_NEW,
+        lambda s: workers(s, RollingOut=("True", "", "")),
+        "HEALTHY",
+        {},
+    ),
+}
 
 
 class HealthTest(base.BaseTestCase):
-    def test_all_is_well(self) -> None:
-        for shape in shapes.GENERATIONS:
-            self.assertEqual(
-                ("HEALTHY", {"api": "ok", **NODES}), judged(shape)
-            )
+    def test_status_and_reason(self) -> None:
+        for case, (generations, change, status, reason) in ROWS.items():
+            for shape in generations:
+                changes = change(shape)
+                nodes = {} if "machines" in changes else NODES
+                judged = health.health(
+                    releases.complete(shape, **changes), shapes.NOW
+                )
+                self.assertEqual(
+                    (status, {"api": "ok", **nodes, **reason}),
+                    (judged.status, judged.reason),
+                    f"{case}, {shape}",
+                )
 
     def test_without_a_cluster_nothing_is_known(self) -> None:
-        found = health.health(view.View(release=shapes.RELEASE), shapes.NOW)
+        judged = health.health(view.View(release=shapes.RELEASE), shapes.NOW)
         self.assertEqual(
             health.Health(
                 "UNKNOWN",
@@ -43,160 +178,5 @@ class HealthTest(base.BaseTestCase):
                     "on the management cluster"
                 },
             ),
-            found,
+            judged,
         )
-
-    def test_a_paused_cluster_is_unknown(self) -> None:
-        for shape in shapes.GENERATIONS:
-            self.assertEqual(
-                ("UNKNOWN", {"api": "ok", **NODES, "cluster": "paused"}),
-                judged(
-                    shape, cluster=core_objects.cluster(shape, paused=True)
-                ),
-            )
-
-    def test_a_node_that_is_not_ready(self) -> None:
-        ill = ("False", "NodeNotReady", "")
-        for shape in shapes.GENERATIONS:
-            machine = core_objects.machine(
-                shape,
-                "w-1",
-                old={"NodeHealthy": ill},
-                new={"NodeReady": ill, "NodeHealthy": ill},
-            )
-            self.assertEqual(
-                ("UNHEALTHY", {"api": "ok", "node-w-1.Ready": "False"}),
-                judged(shape, machines=(machine,)),
-            )
-
-    def test_a_node_that_nobody_knows_of(self) -> None:
-        lost = ("Unknown", "ConnectionDown", "")
-        for shape in shapes.GENERATIONS:
-            machine = core_objects.machine(
-                shape,
-                "w-1",
-                node=False,
-                old={"NodeHealthy": lost},
-                new={"NodeReady": lost, "NodeHealthy": lost},
-            )
-            # Without a node the machine's own name stands for it.
-            self.assertEqual(
-                ("UNKNOWN", {"api": "ok", "w-1.Ready": "Unknown"}),
-                judged(shape, machines=(machine,)),
-            )
-
-    def test_a_machine_on_its_way_out_is_not_judged(self) -> None:
-        ill = ("False", "NodeNotReady", "")
-        for shape in shapes.GENERATIONS:
-            machine = core_objects.machine(
-                shape,
-                "w-1",
-                old={"NodeHealthy": ill},
-                new={"NodeReady": ill},
-                deleting=True,
-            )
-            self.assertEqual(
-                ("HEALTHY", {"api": "ok"}), judged(shape, machines=(machine,))
-            )
-
-    def test_an_api_that_the_management_cluster_does_not_reach(self) -> None:
-        for shape in WITH_NEW:
-            cluster = core_objects.cluster(
-                shape, new={"RemoteConnectionProbe": ("False", "Failed", "")}
-            )
-            status, reason = judged(shape, cluster=cluster)
-            self.assertEqual("UNHEALTHY", status)
-            self.assertEqual(
-                "not reachable from the management cluster: "
-                "https://192.0.2.10:6443",
-                reason["api"],
-            )
-
-    def test_an_api_that_nobody_knows_of(self) -> None:
-        lost = ("Unknown", "", "")
-        for shape in WITH_NEW:
-            cluster = core_objects.cluster(
-                shape, new={"RemoteConnectionProbe": lost}
-            )
-            self.assertEqual(
-                ("UNKNOWN", {"api": "unknown", **NODES}),
-                judged(shape, cluster=cluster),
-            )
-
-    def test_the_old_set_has_no_probe_but_tells_of_the_first_start(
-        self,
-    ) -> None:
-        late = ("False", "WaitingForControlPlaneProviderInitialized", "")
-        cluster = core_objects.cluster(
-            shapes.V1BETA1, old={"ControlPlaneInitialized": late}
-        )
-        self.assertEqual(
-            ("UNKNOWN", {"api": "starting", **NODES}),
-            judged(shapes.V1BETA1, cluster=cluster),
-        )
-
-    def test_a_control_plane_that_is_not_available(self) -> None:
-        for shape in WITH_NEW:
-            plane = core_objects.control_plane(
-                shape,
-                new={"Available": ("False", "Down", "* etcd\n  is down")},
-            )
-            self.assertEqual(
-                (
-                    "UNHEALTHY",
-                    {"api": "ok", **NODES, "controlplane": "etcd is down"},
-                ),
-                judged(shape, control_plane=plane),
-            )
-
-    def test_an_ill_control_plane_in_the_old_set(self) -> None:
-        # There Available only tells of the first start; Ready sums up.
-        ill = ("False", "EtcdClusterUnhealthy", "etcd is down")
-        plane = core_objects.control_plane(
-            shapes.V1BETA1, old={"Ready": ill, "EtcdClusterHealthy": ill}
-        )
-        self.assertEqual(
-            (
-                "UNHEALTHY",
-                {"api": "ok", **NODES, "controlplane": "etcd is down"},
-            ),
-            judged(shapes.V1BETA1, control_plane=plane),
-        )
-
-    def test_no_control_plane_is_unknown(self) -> None:
-        for shape in shapes.GENERATIONS:
-            self.assertEqual(
-                (
-                    "UNKNOWN",
-                    {"api": "ok", **NODES, "controlplane": "unknown"},
-                ),
-                judged(shape, control_plane=None),
-            )
-
-    def test_a_group_that_is_not_available(self) -> None:
-        down = ("False", "NotAvailable", "")
-        for shape in shapes.GENERATIONS:
-            workers = core_objects.workers(
-                shape,
-                group="gpu",
-                old={"Ready": down},
-                new={"Available": down},
-            )
-            self.assertEqual(
-                (
-                    "UNHEALTHY",
-                    {"api": "ok", **NODES, "nodegroup.gpu": "not available"},
-                ),
-                judged(shape, deployments=(workers,)),
-            )
-
-    def test_new_conditions_that_are_well_when_false_are_no_illness(
-        self,
-    ) -> None:
-        for shape in WITH_NEW:
-            workers = core_objects.workers(
-                shape, new={"RollingOut": ("True", "", "")}
-            )
-            self.assertEqual(
-                "HEALTHY", judged(shape, deployments=(workers,))[0]
-            )

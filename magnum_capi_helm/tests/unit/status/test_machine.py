@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What CAPO and Nova say of servers and of the network."""
+"""Errors and deletions of machines, servers and networks; addresses."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from magnum_capi_helm.tests.unit.status import releases
 from magnum_capi_helm.tests.unit.status import shapes
 
 NO_HOST = view.Fault("No valid host was found. ")
+NO_HOST_TEXT = provider_objects.NO_HOST
 NO_ROOM = provider_objects.NO_ROOM
 IN_ERROR = (
     "the server went into the state ERROR: `openstack server show` says why, "
@@ -25,6 +26,92 @@ IN_ERROR = (
 BEFORE, AFTER = "2026-11-21T11:00:00Z", "2026-11-21T13:00:00Z"
 DELETED = {"deletionTimestamp": "2026-11-21T12:00:00Z"}
 FAILED = ("False", "InstanceDeleteFailed", "Deleting instance failed: 500")
+
+
+#: Condition of the OpenStackMachine, or of the Machine in both sets ->
+#: the error.
+BELOW: dict[tuple[str, str, str], str] = {
+    ("InstanceReady", "InstanceCreateFailed", NO_HOST_TEXT): NO_ROOM,
+    # The type of this condition ends in "Condition", in CAPO's source.
+    (
+        "APIServerIngressReadyCondition",
+        "LoadBalancerMemberError",
+        "pool is immutable",
+    ): "pool is immutable",
+    ("InstanceReady", "InstanceCreateFailed", ""): "",
+}
+OWN: dict[tuple[str, str, str], str] = {
+    ("InfrastructureReady", "InstanceCreateFailed", NO_HOST_TEXT): NO_ROOM,
+    ("NodeHealthy", "NodeConditionsFailed", "no kubelet"): "no kubelet",
+    # A controller only waits.
+    ("BootstrapReady", "WaitingForControlPlaneAvailable", "wait"): "",
+    ("InfrastructureReady", "NotReady", "provisioned is false"): "",
+    ("NodeHealthy", "WaitingForNodeRef", "wait"): "",
+    # The words of Cluster API up to 1.8 while a server boots.
+    (
+        "NodeHealthy",
+        "NodeProvisioning",
+        "Waiting for a node with matching ProviderID to exist",
+    ): "",
+}
+
+
+class MachineErrorTest(base.BaseTestCase):
+    """Conditions of a Machine and of its OpenStackMachine."""
+
+    def error(
+        self, shape: str, infra: view.Object | None = None, **changes: Any
+    ) -> str:
+        machine = core_objects.machine(shape, "w-1", **changes)
+        below = () if infra is None else (infra,)
+        seen = view.View(shapes.RELEASE, infra_machines=below)
+        return machine_status.error(machine, seen)
+
+    def test_each_condition(self) -> None:
+        for shape in shapes.GENERATIONS:
+            for (name, *words), error in BELOW.items():
+                below = {name: ("False", words[0], words[1])}
+                infra = provider_objects.server("w-1", below)
+                self.assertEqual(error, self.error(shape, infra), str(below))
+            for (name, *words), error in OWN.items():
+                own = {name: ("False", words[0], words[1])}
+                self.assertEqual(
+                    error, self.error(shape, old=own, new=own), str(own)
+                )
+
+    def test_the_servers_failure_before_everything(self) -> None:
+        server = provider_objects.server(
+            "w-1",
+            {"InstanceReady": ("False", "X", "less")},
+            f" {NO_HOST_TEXT}\n",
+        )
+        for shape in shapes.GENERATIONS:
+            self.assertEqual(NO_ROOM, self.error(shape, server))
+
+    def test_unknown_is_no_fault(self) -> None:
+        lost = {"NodeHealthy": ("Unknown", "InspectionFailed", "who knows")}
+        for shape in shapes.GENERATIONS:
+            self.assertEqual("", self.error(shape, old=lost, new=lost))
+
+    def test_machines_that_share_a_fault_are_counted(self) -> None:
+        names = ("w-2", "w-1", "w-3")
+        seen = releases.complete(
+            shapes.V1BETA2,
+            machines=tuple(
+                core_objects.machine(shapes.V1BETA2, name) for name in names
+            ),
+            infra_machines=(
+                provider_objects.server("w-1", failure=NO_HOST_TEXT),
+                provider_objects.server("w-2", failure="Quota exceeded"),
+                provider_objects.server("w-3", failure=NO_HOST_TEXT),
+            ),
+        )
+        self.assertEqual(
+            f"group: machine w-1: {NO_ROOM} (and 1 more machines)",
+            machine_status.first_error(
+                "group", seen.machines_of("default-worker"), seen
+            ),
+        )
 
 
 class ServerTest(base.BaseTestCase):
@@ -345,3 +432,33 @@ class DeletionTest(base.BaseTestCase):
             self.assertEqual(
                 expected, waiting.has_left_of(text), f"{waiting} {text}"
             )
+
+
+class AddressesTest(base.BaseTestCase):
+    def test_one_for_each_machine_internal_before_external(self) -> None:
+        def machine(*addresses: tuple[str, str]) -> view.Object:
+            return {
+                "status": {
+                    "addresses": [
+                        {"type": kind, "address": address}
+                        for kind, address in addresses
+                    ]
+                }
+            }
+
+        self.assertEqual(
+            ["192.168.3.5", "203.0.113.7", "192.168.3.8"],
+            machine_status.addresses(
+                [
+                    machine(
+                        ("ExternalIP", "203.0.113.5"),
+                        ("InternalIP", "192.168.3.5"),
+                        ("InternalIP", "192.168.9.9"),
+                    ),
+                    machine(("InternalDNS", "w-1")),
+                    machine(("ExternalIP", "203.0.113.7")),
+                    {},
+                    machine(("InternalIP", "192.168.3.8")),
+                ]
+            ),
+        )

@@ -10,9 +10,8 @@ validation, the row in the label reference and the value that a topic of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 import dataclasses
-import difflib
 import enum
 from typing import Any, Generic, TypeVar
 
@@ -265,26 +264,6 @@ def check_chart(
             )
 
 
-def find_unknown(
-    declared: Iterable[Label[Any]],
-    ignored: Collection[str],
-    given: Iterable[str],
-) -> dict[str, str]:
-    """Describe labels that no driver knows, with the known one most like it.
-
-    :param ignored: labels of other drivers that are accepted all the same
-    :param given: names of labels that users gave
-    :returns: by name of the label
-    """
-    names = _by_name(declared)
-    texts = {}
-    for name in sorted(set(given) - names.keys() - set(ignored)):
-        nearest = difflib.get_close_matches(name, sorted(names), n=1)
-        hint = f" (did you mean {nearest[0]}?)" if nearest else ""
-        texts[name] = f"label {errors.shown(name)} is not known{hint}"
-    return texts
-
-
 @dataclasses.dataclass(frozen=True)
 class Ignored:
     """A label of another driver that has no effect here.
@@ -317,73 +296,3 @@ def _is(value: str, wanted: str | bool) -> bool:
         return types.Boolean()(value) is wanted
     except ValueError:
         return False
-
-
-def find_missed(
-    ignored: Mapping[str, Ignored], given: Mapping[str, str]
-) -> dict[str, str]:
-    """Describe labels that ask for something that the cluster lacks.
-
-    :param ignored: labels of other drivers, by name
-    :param given: labels that users gave, with their values
-    :returns: by name of the label
-    """
-    texts = {}
-    for name in sorted(given.keys() & ignored.keys()):
-        label, value = ignored[name], given[name]
-        if label.misses(value):
-            text = "***" if label.secret else errors.shown(value)
-            texts[name] = (
-                f"label {name} has no effect: {label.why}. It is {text}"
-            )
-    return texts
-
-
-#: Scope -> where its labels are read.
-_READ = {
-    Scope.TEMPLATE: "the template",
-    Scope.CLUSTER: "the template and the cluster",
-}
-
-
-def find_misplaced(
-    declared: Iterable[Label[Any]],
-    given: Iterable[str],
-    place: Scope,
-) -> tuple[str, ...]:
-    """Describe labels that have no effect in the place where they are.
-
-    :param given: names of labels that users gave in one place
-    """
-    wider = list(Scope)[: list(Scope).index(place)]
-    scopes = {name: each.scope for name, each in _by_name(declared).items()}
-    return tuple(
-        f"label {name} is read from {_READ[scopes[name]]} alone"
-        for name in sorted(given)
-        if scopes.get(name) in wider
-    )
-
-
-def find_deprecated(
-    declared: Iterable[Label[Any]], given: Iterable[str]
-) -> tuple[str, ...]:
-    """Describe the replacements of deprecated labels.
-
-    :param given: names of labels that users gave
-    """
-    by_name = _by_name(declared)
-    return tuple(
-        f"label {name} is deprecated: {by_name[name].deprecated}"
-        for name in sorted(set(given) & by_name.keys())
-        if by_name[name].deprecated
-    )
-
-
-def _by_name(
-    declared: Iterable[Label[Any]],
-) -> dict[str, Label[Any]]:
-    return {
-        name: label
-        for label in declared
-        for name in (label.name, *label.aliases)
-    }

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import dataclasses
+import difflib
 from typing import Any
 
 from oslo_log import log
@@ -23,6 +24,18 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 
 LOG = log.getLogger(__name__)
+
+#: Each name and alias of a label -> its declaration.
+_BY_NAME = {
+    name: label
+    for label in features.LABELS
+    for name in (label.name, *label.aliases)
+}
+#: Scope -> the places where its labels are read.
+_READ = {
+    labels.Scope.TEMPLATE: "the template",
+    labels.Scope.CLUSTER: "the template and the cluster",
+}
 
 
 def cluster_labels(cluster: Any) -> labels.Values:
@@ -104,12 +117,11 @@ def _allowed(user_labels: Mapping[str, str]) -> dict[str, str]:
 
 def _problem(name: str, text: str) -> str:
     """Return why a label refuses a value, or ""."""
-    for label in features.LABELS:
-        if name in (label.name, *label.aliases):
-            try:
-                label.parse(text, name)
-            except errors.LabelError as error:
-                return str(error)
+    if label := _BY_NAME.get(name):
+        try:
+            label.parse(text, name)
+        except errors.LabelError as error:
+            return str(error)
     return ""
 
 
@@ -147,11 +159,32 @@ def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
-    """Describe labels that this driver does not read."""
-    return {
-        **labels.find_unknown(features.LABELS, ignored.LABELS, user_labels),
-        **labels.find_missed(ignored.LABELS, user_labels),
-    }
+    """Describe labels that this driver does not read, by name."""
+    texts = {}
+    for name in sorted(user_labels.keys() - _BY_NAME.keys()):
+        other = ignored.LABELS.get(name)
+        if other is None:
+            nearest = difflib.get_close_matches(name, sorted(_BY_NAME), n=1)
+            hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+            texts[name] = f"label {errors.shown(name)} is not known{hint}"
+        elif other.misses(value := user_labels[name]):
+            text = "***" if other.secret else errors.shown(value)
+            texts[name] = (
+                f"label {name} has no effect: {other.why}. It is {text}"
+            )
+    return texts
+
+
+def _misplaced(
+    user_labels: Mapping[str, str], place: labels.Scope
+) -> Iterator[str]:
+    """Describe labels that have no effect in the place where they are."""
+    scopes = list(labels.Scope)
+    wider = scopes[: scopes.index(place)]
+    for name in sorted(user_labels.keys() & _BY_NAME.keys()):
+        scope = _BY_NAME[name].scope
+        if scope in wider:
+            yield f"label {name} is read from {_READ[scope]} alone"
 
 
 def check_unknown(cluster: Any) -> None:
@@ -161,12 +194,13 @@ def check_unknown(cluster: Any) -> None:
     """
     template = cluster.cluster_template.labels or {}
     own = _own(cluster.labels, template)
-    for text in labels.find_deprecated(features.LABELS, {*template, *own}):
-        LOG.warning("cluster %s: %s", cluster.uuid, text)
+    for name in sorted({*template, *own} & _BY_NAME.keys()):
+        if advice := _BY_NAME[name].deprecated:
+            _warn(cluster, f"label {name} is deprecated: {advice}")
     _refuse_or_warn(
         cluster,
         *without_effect({**template, **own}).values(),
-        *labels.find_misplaced(features.LABELS, own, labels.Scope.CLUSTER),
+        *_misplaced(own, labels.Scope.CLUSTER),
     )
 
 
@@ -195,7 +229,7 @@ def check_unknown_of_group(cluster: Any, nodegroup: Any) -> None:
     _refuse_or_warn(
         cluster,
         *_without_effect(own).values(),
-        *labels.find_misplaced(features.LABELS, own, labels.Scope.NODEGROUP),
+        *_misplaced(own, labels.Scope.NODEGROUP),
     )
 
 

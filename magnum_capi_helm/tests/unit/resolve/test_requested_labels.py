@@ -5,12 +5,16 @@
 from __future__ import annotations
 
 import io
+import types
 
 from magnum.common import exception
+from oslotest import base as oslotest_base
 
 from magnum_capi_helm.cli import main
 from magnum_capi_helm.cli import preview
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
@@ -31,6 +35,86 @@ PREFIX = (
 )
 
 
+class WithoutEffectTest(oslotest_base.BaseTestCase):
+    """Texts about labels; no cluster is made."""
+
+    def refused(
+        self, template: dict[str, str], own: dict[str, str] | None = None
+    ) -> str:
+        """The refusal of a cluster with labels that have no effect."""
+        conf.CONF.set_override("unknown_labels", "reject", "capi_helm")
+        self.addCleanup(
+            conf.CONF.clear_override, "unknown_labels", "capi_helm"
+        )
+        row = types.SimpleNamespace(
+            uuid="u",
+            cluster_template=types.SimpleNamespace(labels=template),
+            labels=own,
+        )
+        error = self.assertRaises(
+            errors.InvalidInput, requested_labels.check_unknown, row
+        )
+        return str(error)
+
+    def test_an_unknown_label_is_quoted_with_the_nearest_known_one(
+        self,
+    ) -> None:
+        for name, text in (
+            ("a\nb", "label 'a\\nb' is not known"),
+            (
+                "node_label",
+                "label 'node_label' is not known (did you mean node_labels?)",
+            ),
+            ("y" * 200, f"label '{'y' * 95}...' is not known"),
+        ):
+            self.assertEqual(text, self.refused({name: "x"}))
+
+    def test_a_label_of_another_driver_that_the_cluster_misses(self) -> None:
+        found = requested_labels.without_effect(
+            {
+                # Another cluster with the Heat driver.
+                "calico_tag": "v3\n26",
+                "grafana_admin_passwd": "s3cret",
+                # The same cluster: the chart does it anyway.
+                "cloud_provider_enabled": "True",
+                # It concerns nothing that this driver makes.
+                "heat_container_agent_tag": "v1",
+                "node_labels": "a=b",
+            }
+        )
+        self.assertEqual(["calico_tag", "grafana_admin_passwd"], sorted(found))
+        self.assertTrue(found["calico_tag"].endswith("It is 'v3\\n26'"))
+        self.assertEqual(PASSWORD, found["grafana_admin_passwd"])
+
+    def test_a_label_is_misplaced_where_it_is_not_read(self) -> None:
+        own = {
+            "capi_helm_chart_version": "0.27.0",
+            "calico_ipv4pool": "10.0.0.0/16",
+            "node_labels": "a=b",
+        }
+        template = (
+            "label capi_helm_chart_version is read from the template alone"
+        )
+        pool = (
+            "label calico_ipv4pool is read from the template and the cluster "
+            "alone"
+        )
+        self.assertEqual(template, self.refused({}, own))
+        group = types.SimpleNamespace(labels=own)
+        row = types.SimpleNamespace(
+            uuid="u",
+            cluster_template=types.SimpleNamespace(labels={}),
+            labels={},
+        )
+        error = self.assertRaises(
+            errors.InvalidInput,
+            requested_labels.check_unknown_of_group,
+            row,
+            group,
+        )
+        self.assertEqual(f"{pool}; {template}", str(error))
+
+
 class CreateTest(base.FlowTestCase):
     def test_one_warning_names_cluster_labels_values_and_reasons(self) -> None:
         self.create(
@@ -46,6 +130,16 @@ class CreateTest(base.FlowTestCase):
             self.warnings(),
         )
         self.assertEqual("CREATE_IN_PROGRESS", self.row().status)
+
+    def test_a_deprecated_label_is_logged_with_its_replacement(self) -> None:
+        self.create(labels={"kube_dashboard_enabled": "false"})
+        self.assertEqual(
+            [
+                f"WARNING cluster {base.UUID}: label kube_dashboard_enabled "
+                "is deprecated: charts from 0.20.0 on have no dashboard"
+            ],
+            self.warnings(),
+        )
 
     def test_a_prefix_needs_mirrors_for_addons(self) -> None:
         prefix = {"container_infra_prefix": "registry.example.org"}

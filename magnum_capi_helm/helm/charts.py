@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import os
 import pathlib
@@ -26,11 +27,10 @@ import stat
 import tempfile
 import threading
 import time
-from typing import Protocol
 
 from oslo_log import log
 
-from magnum_capi_helm.helm import complaints
+from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -41,17 +41,8 @@ _STAGING = ".pull-"
 #: Seconds after which a staging directory is one that a killed process left:
 #: longer than any run of helm.
 _STALE = 3600.0
+_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
 _ARCHIVE = re.compile(r"(-v?\d+\.\d+\.\d+[^/]*)?\.tgz$")
-
-
-class Helm(Protocol):
-    """What gets charts from elsewhere: :class:`client.Helm`."""
-
-    def pull(
-        self, chart: str, version: str, repository: str, directory: str
-    ) -> None: ...
-
-    def package(self, source: str, directory: str) -> None: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,13 +72,14 @@ class Store:
     """
 
     def __init__(
-        self, directory: str, helm: Helm, *, temporary: bool = False
+        self, directory: str, helm: client.Helm, *, temporary: bool = False
     ) -> None:
         self._directory = pathlib.Path(directory)
         self._helm = helm
         self._temporary = temporary
         self._filling = threading.Lock()
-        self._checksums = Checksums()
+        #: Checksums that are right while a file has this size, time and inode.
+        self._checksums: dict[pathlib.Path, tuple[tuple[int, ...], str]] = {}
 
     def has(self, chart: cluster_spec.Chart) -> bool:
         """Return whether the chart is in the store itself."""
@@ -121,8 +113,7 @@ class Store:
         :raises ChartUnavailable: its source does not have it
         """
         with tempfile.TemporaryDirectory() as directory:
-            found = self._fetched(chart, chart, pathlib.Path(directory))
-            _check_version(found, chart.version, chart)
+            self._fetched(chart, chart, pathlib.Path(directory))
 
     def ensure(self, chart: cluster_spec.Chart) -> str:
         """Return the path of the chart; fetch the chart if it is missing.
@@ -167,7 +158,7 @@ class Store:
         return self._verified(target)
 
     def entries(self) -> list[Stored]:
-        """All charts that are here, by file name."""
+        """Return all charts of the store, by file name."""
         return [
             self._entry(each) for each in sorted(self._directory.glob("*.tgz"))
         ]
@@ -186,26 +177,24 @@ class Store:
         source: cluster_spec.Chart,
     ) -> str:
         """Fetch or repair the archive if necessary; return its path."""
-        if not os.path.exists(target):
-            self._fill(target, chart, source)
-        elif not self._usable(target):
-            self._mend(target, chart, source)
+        if not self._usable(target):
+            with self._filling:
+                # Another thread may have fetched it.
+                if not os.path.exists(target):
+                    self._fill(target, chart, source)
+                elif not self._usable(target):
+                    self._repair(target, chart, source)
         self._verified(target)
         return str(target)
 
     def _entry(self, file: pathlib.Path) -> Stored:
-        found = Stored(file.name, file.stat().st_size)
+        size = file.stat().st_size
         try:
             checksum = self._verified(file)
             package = packages.read(file)
         except errors.ChartUnavailable as error:
-            return dataclasses.replace(found, problem=str(error))
-        return dataclasses.replace(
-            found,
-            name=package.name,
-            version=package.version,
-            checksum=checksum,
-        )
+            return Stored(file.name, size, problem=str(error))
+        return Stored(file.name, size, package.name, package.version, checksum)
 
     def _usable(self, file: pathlib.Path) -> bool:
         try:
@@ -215,20 +204,38 @@ class Store:
         return True
 
     def _verified(self, file: pathlib.Path, *, record: bool = True) -> str:
+        """Return the checksum; read the file once per process and change.
+
+        :param record: write the checksum of a file that has none, which an
+            operator put there by hand
+        :raises ChartUnavailable: the file is damaged, or can't be read
+        """
         try:
-            return self._checksums.verify(file, record=record)
-        except DamagedError:
-            raise errors.ChartUnavailable(
-                f"{file} is damaged or was replaced: it is not what "
-                f"{path_of(file).name} says. Remove both files to "
-                "have the chart fetched anew, or the .sha256 alone to use "
-                "the chart as it is"
-            ) from None
+            now = file.stat()
+            state = (now.st_size, now.st_mtime_ns, now.st_ino)
+            verified = self._checksums.get(file)
+            if verified is not None and verified[0] == state:
+                return verified[1]
+            checksum, wanted = digest(file), recorded(file)
         except OSError as error:
             raise errors.ChartUnavailable(
                 f"{file} can't be read ({error.strerror}); see [capi_helm] "
                 "chart_store"
             ) from error
+        if wanted and wanted != checksum:
+            raise errors.ChartUnavailable(
+                f"{file} is damaged or was replaced: it is not what "
+                f"{path_of(file).name} says. Remove both files to "
+                "have the chart fetched anew, or the .sha256 alone to use "
+                "the chart as it is"
+            )
+        if not wanted and record:
+            # A process that can't write it trusts the file as it is.
+            with contextlib.suppress(OSError):
+                write(file, checksum)
+        if wanted or record:
+            self._checksums[file] = (state, checksum)
+        return checksum
 
     def _fill(
         self,
@@ -236,19 +243,27 @@ class Store:
         chart: cluster_spec.Chart,
         source: cluster_spec.Chart,
     ) -> None:
-        """Put a chart into the store, unless another thread just did."""
-        with self._filling:
-            if os.path.exists(target):
-                return
-            what = f"chart {name_of(chart)} {chart.version}"
-            with complaints.told(what), _staging(target.parent) as staging:
-                found = self._fetched(chart, source, staging)
-                _check_version(found, chart.version, source)
-                # It is the checksum of a chart that somebody removed.
-                path_of(target).unlink(missing_ok=True)
-                _put(found, target)
+        """Put a chart into the store.
 
-    def _mend(
+        :raises ChartUnstorable: the disk is full, or broken
+        """
+        try:
+            with _staging(target.parent) as staging:
+                fetched = self._fetched(chart, source, staging)
+                # A checksum that is here is of a chart that was removed.
+                path_of(target).unlink(missing_ok=True)
+                _put(fetched, target)
+        except (errors.ChartUnstorable, OSError) as error:
+            if not _is_of_disk(error):
+                raise
+            # Tenants read this: no path.
+            raise errors.ChartUnstorable(
+                f"chart {name_of(chart)} {chart.version} can't be put into "
+                f"the conductor's chart store ({_reason(error)}); make room "
+                "there, or see [capi_helm] chart_store"
+            ) from error
+
+    def _repair(
         self,
         target: pathlib.Path,
         chart: cluster_spec.Chart,
@@ -260,14 +275,11 @@ class Store:
         """
         with (
             contextlib.suppress(errors.CapiHelmError, OSError),
-            self._filling,
             _staging(target.parent) as staging,
         ):
-            if self._usable(target):
-                return
-            found = self._fetched(chart, source, staging)
-            if digest(found) == recorded(target):
-                os.replace(found, target)
+            fetched = self._fetched(chart, source, staging)
+            if digest(fetched) == recorded(target):
+                os.replace(fetched, target)
                 LOG.warning("%s was damaged, and was fetched anew", target)
 
     def _fetched(
@@ -276,7 +288,10 @@ class Store:
         source: cluster_spec.Chart,
         staging: pathlib.Path,
     ) -> pathlib.Path:
-        """The chart from its source, as a file in ``staging``."""
+        """Fetch the chart from its source into ``staging``.
+
+        :raises ChartUnavailable: the source does not have this version
+        """
         file = _file_name(chart)
         local = is_path(source)
         try:
@@ -292,9 +307,8 @@ class Store:
             else:
                 shutil.copy(source.name, staging / file)
         except (errors.HelmError, OSError) as error:
-            if complaints.is_meant(error):
+            if _is_of_disk(error):
                 raise
-            why = error.strerror if isinstance(error, OSError) else error
             hint = "check the label capi_helm_chart_version"
             if local:
                 hint = "see [capi_helm] helm_chart_name and helm_chart_repo"
@@ -304,12 +318,39 @@ class Store:
                 "the chart is not in the chart store and can't be fetched; "
                 f"{hint}, or put its file into the store. It is {chart.name} "
                 f"{chart.version} of {source.repository or source.name}, file "
-                f"{file}; {why}"
+                f"{file}; {_reason(error)}"
             ) from error
-        found = next(staging.glob("*.tgz"), None)
-        if found is None:
+        fetched = next(staging.glob("*.tgz"), None)
+        if fetched is None:
             raise errors.ChartUnavailable(f"helm fetched no {file}")
-        return found
+        _check_version(fetched, chart.version, source)
+        return fetched
+
+
+def _check_version(
+    file: pathlib.Path, wanted: str, source: cluster_spec.Chart
+) -> None:
+    version = packages.read(file).version
+    if version.removeprefix("v") != wanted.removeprefix("v"):
+        raise errors.ChartUnavailable(
+            "the chart has another version than the one asked for; correct "
+            "the label capi_helm_chart_version, or put the version asked for "
+            "into the chart store. The chart at "
+            f"{source.repository or source.name} has version {version}, not "
+            f"{wanted}"
+        )
+
+
+def _is_of_disk(error: Exception) -> bool:
+    """Return whether the conductor's disk is full, or broken."""
+    if isinstance(error, OSError):
+        return error.errno in _DISK_ERRORS
+    return isinstance(error, errors.ChartUnstorable)
+
+
+def _reason(error: Exception) -> str:
+    """Return an error's text without a path."""
+    return str(error.strerror if isinstance(error, OSError) else error)
 
 
 def _writable(directory: pathlib.Path) -> bool:
@@ -356,9 +397,9 @@ def _temporary_directory(make: bool) -> pathlib.Path:
             "to a directory that this user can write"
         ) from error
     if os.path.lexists(path):
-        found = path.lstat()
-        private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
-        if not private or found.st_uid != user:
+        now = path.lstat()
+        private = stat.S_ISDIR(now.st_mode) and not now.st_mode & 0o077
+        if not private or now.st_uid != user:
             raise errors.NotConfigured(
                 f"{path} is not a directory of user {user} alone, so charts "
                 "in it can't be trusted: remove it, or set [capi_helm] "
@@ -397,24 +438,24 @@ def _staging(store: pathlib.Path) -> Iterator[pathlib.Path]:
         yield pathlib.Path(staging)
 
 
-def _put(found: pathlib.Path, target: pathlib.Path) -> None:
+def _put(fetched: pathlib.Path, target: pathlib.Path) -> None:
     """Put an archive into the store, unless another process was faster."""
     try:
-        os.link(found, target)
+        os.link(fetched, target)
     except FileExistsError:
         LOG.info("another process has put %s into the store", target)
     except OSError:
         # The file system has no hard links.
-        os.replace(found, target)
+        os.replace(fetched, target)
 
 
 def is_path(chart: cluster_spec.Chart) -> bool:
-    """Whether a chart is named by a path on this host."""
+    """Return whether a chart is named by a path on this host."""
     return not chart.repository and "://" not in chart.name
 
 
 def version_at(chart: cluster_spec.Chart) -> str | None:
-    """The version of the chart at a path; None when there is none.
+    """Return the version of the chart at a path; None: there is no chart.
 
     :raises ChartUnavailable: what is there is no chart
     """
@@ -425,74 +466,15 @@ def version_at(chart: cluster_spec.Chart) -> str | None:
     return packages.read(chart.name).version
 
 
-def _check_version(
-    file: pathlib.Path, version: str, source: cluster_spec.Chart
-) -> None:
-    """Refuse a chart that has another version than the one asked for.
-
-    :raises ChartUnavailable: it has
-    """
-    found = packages.read(file).version
-    if found.removeprefix("v") == version.removeprefix("v"):
-        return
-    raise errors.ChartUnavailable(
-        "the chart has another version than the one asked for; correct the "
-        "label capi_helm_chart_version, or put the version asked for into "
-        f"the chart store. The chart at {source.repository or source.name} "
-        f"has version {found}, not {version}"
-    )
-
-
 def name_of(chart: cluster_spec.Chart) -> str:
-    """A chart's name in the store: the last part of what names it."""
+    """Return a chart's name in the store: the last part of its path."""
     return _ARCHIVE.sub("", chart.name.rstrip("/").rsplit("/", 1)[-1])
 
 
 def _file_name(chart: cluster_spec.Chart) -> str:
-    # Not every character is one for every file system and registry.
+    # File systems and registries do not take every character.
     name = f"{name_of(chart)}-{chart.version}.tgz"
     return re.sub(r"[^A-Za-z0-9._+-]", "_", name)
-
-
-#: Size, time of the last change in ns, and inode: what tells, at the cost of
-#: one system call, that a file is still the one that was read.
-_Looks = tuple[int, int, int]
-
-
-class DamagedError(Exception):
-    """A file is not what its record says."""
-
-
-class Checksums:
-    """The checksums that this process knows to be right."""
-
-    def __init__(self) -> None:
-        self._known: dict[pathlib.Path, tuple[_Looks, str]] = {}
-
-    def verify(self, file: pathlib.Path, *, record: bool = True) -> str:
-        """Return the checksum; read the file once per process and change.
-
-        :param record: write a record of a file that has none, which an
-            operator put there by hand
-        :raises DamagedError: the file is not what was recorded
-        :raises OSError: the file can't be read
-        """
-        looks = _looks(file)
-        known = self._known.get(file)
-        if known is not None and known[0] == looks:
-            return known[1]
-        found = digest(file)
-        if wanted := recorded(file):
-            if wanted != found:
-                raise DamagedError
-        elif record:
-            # A process that can't write it trusts the file as it is.
-            with contextlib.suppress(OSError):
-                write(file, found)
-        else:
-            return found
-        self._known[file] = (looks, found)
-        return found
 
 
 def write(file: pathlib.Path, checksum: str) -> None:
@@ -505,24 +487,19 @@ def write(file: pathlib.Path, checksum: str) -> None:
 
 
 def path_of(file: pathlib.Path) -> pathlib.Path:
-    """Where the checksum of a file is recorded."""
+    """Return the file with the checksum of a file."""
     return file.with_name(f"{file.name}.sha256")
 
 
 def digest(file: pathlib.Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits."""
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def recorded(file: pathlib.Path) -> str:
-    """What the record says; empty when there is none."""
+    """Return the checksum beside a file; empty: there is none."""
     try:
         text = path_of(file).read_text()
     except FileNotFoundError:
         return ""
     return (text.split() or ["an empty record"])[0].lower()
-
-
-def _looks(file: pathlib.Path) -> _Looks:
-    found = file.stat()
-    return found.st_size, found.st_mtime_ns, found.st_ino

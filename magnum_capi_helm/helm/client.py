@@ -54,8 +54,8 @@ def _registry_login() -> dict[str, str]:
         os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"),
         "helm",
     )
-    found = os.path.join(config, "registry", "config.json")
-    return {name: found} if os.access(found, os.R_OK) else {}
+    file = os.path.join(config, "registry", "config.json")
+    return {name: file} if os.access(file, os.R_OK) else {}
 
 
 class Helm:
@@ -103,10 +103,10 @@ class Helm:
         *,
         within: float | None = None,
     ) -> float:
-        """Install the release, or bring it to ``values``; never waits.
+        """Install or upgrade the release, without waiting for its objects.
 
         :param chart: path of a chart on this host
-        :param within: seconds, where there are fewer than usual
+        :param within: seconds, if helm has fewer than usual
         :returns: seconds that helm took
         :raises HelmBusy: the newest revision is pending
         :raises HelmUnreachable: worth trying again
@@ -114,7 +114,7 @@ class Helm:
         """
         return self._run(
             "upgrade",
-            self._command.within(within).install_or_upgrade(
+            self._command.adapted(within).install_or_upgrade(
                 release,
                 chart,
                 dict(values),
@@ -124,7 +124,7 @@ class Helm:
         )
 
     def uninstall(self, release: str, namespace: str) -> float:
-        """Remove the release; that there is none is fine."""
+        """Remove the release if there is one."""
         try:
             return self._run(
                 "uninstall",
@@ -150,9 +150,8 @@ class Helm:
         with tempfile.TemporaryDirectory(
             dir=directory, prefix=".helm-"
         ) as home:
-            helm = self._command.with_environment(
-                {**_homes(home), **_registry_login()}
-            )
+            variables = {**_homes(home), **_registry_login()}
+            helm = self._command.adapted(variables=variables)
             self._run("pull", helm.run(command))
 
     def render(
@@ -165,10 +164,10 @@ class Helm:
         live: bool = False,
         hooks: bool = False,
     ) -> str:
-        """The YAML that the chart makes of values; nothing is written.
+        """Return the YAML that the chart makes of values; write nothing.
 
         :param chart: path of a chart on this host
-        :param live: as an upgrade: the chart's ``lookup`` finds what is there
+        :param live: as an upgrade: the chart's ``lookup`` reads live objects
         :param hooks: with the objects of hooks, which are in no manifest
         :raises HelmError: the chart refuses the values
         """
@@ -181,16 +180,16 @@ class Helm:
         return self._answer("template", run).decode()
 
     def package(self, source: str, directory: str) -> None:
-        """Make ``<name>-<version>.tgz`` of the directory of a chart."""
+        """Package a chart's directory as ``<name>-<version>.tgz``."""
         command = ["package", source, "--destination", directory]
         self._run("package", self._command.run(command))
 
     def index(self, directory: str) -> None:
-        """Write index.yaml: a directory of charts becomes a repository."""
+        """Write index.yaml, so that a directory of charts is a repository."""
         self._run("repo", self._command.run(["repo", "index", directory]))
 
     def version(self) -> str:
-        """The version of the helm program.
+        """Return the version of the helm program.
 
         :raises NotConfigured: there is none
         """
@@ -205,4 +204,4 @@ class Helm:
         from magnum_capi_helm.helm import command
 
         with self._timed(what):
-            return command.answer(what, coroutine)
+            return command.result(coroutine)

@@ -56,21 +56,25 @@ class Command(pyhelm3.Command):  # type: ignore[misc]
         self._env = dict(env)
         self._guard = _dies_with_parent()
 
-    def within(self, seconds: float | None) -> Command:
-        """The same commands, with less time; None: with all of it."""
-        found = copy.copy(self)
-        found._deadline = min(seconds or self._deadline, self._deadline)
-        return found
-
-    def with_environment(self, extra: Mapping[str, str]) -> Command:
-        """Return the same commands with more variables for helm."""
-        found = copy.copy(self)
-        found._env = {**self._env, **extra}
-        return found
+    def adapted(
+        self,
+        seconds: float | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> Command:
+        """Return the same commands with less time, or more variables."""
+        adapted = copy.copy(self)
+        adapted._deadline = min(seconds or self._deadline, self._deadline)
+        adapted._env = {**self._env, **(variables or {})}
+        return adapted
 
     async def run(
         self, command: list[Any], input: bytes | None = None
     ) -> bytes:
+        """Run a helm command and return what it prints.
+
+        :raises ReleaseAbsent: the release does not exist
+        :raises HelmError: helm failed; a subclass says how
+        """
         if shutil.which(self._executable) is None:
             raise errors.NotConfigured(_NO_HELM)
         argv = [*self._guard, self._executable, *map(str, command)]
@@ -97,31 +101,27 @@ class Command(pyhelm3.Command):  # type: ignore[misc]
             Deadline(process, self._deadline) as deadline,
         ):
             out, err = process.communicate(input)
-        _check_ended(command[0], deadline)
-        _check_alive(command[0], process.returncode)
-        if process.returncode:
-            absent = b"release: not found" in err.lower()
-            kind = pyhelm3.ReleaseNotFoundError if absent else pyhelm3.Error
-            raise kind(process.returncode, b"", err)
+        if deadline.lost:
+            # It raises that the Lease is lost.
+            lease_guard.check()
+        if deadline.expired:
+            raise errors.HelmUnreachable(
+                f"helm {command[0]} did not end within {self._deadline:.0f} s"
+            )
+        _check_answer(command[0], process.returncode, err)
         return bytes(out)
 
 
-def _check_ended(what: str, deadline: Deadline) -> None:
-    """Whoever was told to end says nothing of the release."""
-    if deadline.lost:
-        # That the Lease is lost is what this raises.
-        lease_guard.check()
-    if deadline.expired:
-        raise errors.HelmUnreachable(
-            f"helm {what} did not end within {deadline.seconds:.0f} s"
-        )
-
-
-def _check_alive(what: str, code: int) -> None:
-    """Whoever is killed, for its memory for instance, has refused nothing."""
+def _check_answer(what: str, code: int, err: bytes) -> None:
+    """Raise helm's failure as an exception of the driver."""
     if code < 0:
+        # Killed, for its memory for instance: it has refused nothing.
         name = signal.Signals(-code).name
         raise errors.HelmUnreachable(f"helm {what} was killed ({name})")
+    if code and b"release: not found" in err.lower():
+        raise errors.ReleaseAbsent("release not found")
+    if code:
+        raise complaints.translated(what, err)
 
 
 def _dies_with_parent() -> list[str]:
@@ -131,32 +131,20 @@ def _dies_with_parent() -> list[str]:
     process with threads. helm marks its revision failed on SIGTERM, which
     the next apply can go on from; on SIGKILL it would stay pending.
     """
-    found = shutil.which("setpriv")
-    return [found, "--pdeathsig", "TERM", "--"] if found else []
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []
 
 
-def answer(what: str, coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine of :class:`Command` and return its result.
+def result(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine of :class:`Command`.
 
-    :param what: helm's command, for messages
-    :raises ReleaseAbsent: the release does not exist
-    :raises HelmError: helm failed; a subclass says how
+    It never suspends, so it needs no event loop.
     """
-    try:
-        return _drive(coroutine)
-    except pyhelm3.ReleaseNotFoundError as error:
-        raise errors.ReleaseAbsent("release not found") from error
-    except pyhelm3.Error as error:
-        raise complaints.translated(what, error.stderr) from None
-
-
-def _drive(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never suspends, without an event loop."""
     try:
         coroutine.send(None)
     except StopIteration as done:
-        result: T = done.value
-        return result
+        value: T = done.value
+        return value
     coroutine.close()
     raise RuntimeError("a helm coroutine suspended")
 
@@ -181,7 +169,7 @@ class Deadline:
         self, process: subprocess.Popen[bytes], seconds: float
     ) -> None:
         self._process = process
-        self.seconds = seconds
+        self._seconds = seconds
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         # The watching thread has no context of the block.
@@ -201,7 +189,7 @@ class Deadline:
             self._signal(signal.SIGKILL)
 
     def _watch(self) -> None:
-        over = time.monotonic() + self.seconds
+        over = time.monotonic() + self._seconds
         while not (self.expired or self.lost):
             left = over - time.monotonic()
             if self._done.wait(max(0.0, min(left, _LOOK))):

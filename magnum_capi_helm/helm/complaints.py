@@ -8,9 +8,6 @@ is (helm 3.16 to 4.2, and the API server's behind them).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-import contextlib
-import errno
 import re
 
 from magnum_capi_helm.model import errors
@@ -114,48 +111,12 @@ def translated(what: str, stderr: bytes) -> errors.HelmError:
         return errors.ChartUnavailable(message)
     if _STRANDED.search(folded):
         return errors.ReleaseStranded(message)
-    if unserved := set(_CHART_STRANDED.findall(text)):
-        message = f"helm {what}: {_chart_stranded(unserved)}"
+    if unserved := sorted(set(_CHART_STRANDED.findall(text))):
+        message = (
+            f"helm {what}: the chart makes objects of {', '.join(unserved)}, "
+            "which the management cluster does not serve: it takes another "
+            "chart, or a management cluster that serves this again; after a "
+            "resize that failed, resize back to the count that it had before "
+            "you upgrade: Magnum upgrades nothing that is UPDATE_FAILED"
+        )
     return errors.HelmError(message)
-
-
-def _chart_stranded(unserved: Collection[str]) -> str:
-    return (
-        f"the chart makes objects of {', '.join(sorted(unserved))}, which the "
-        "management cluster does not serve: it takes another chart, or a "
-        "management cluster that serves this again; after a resize that "
-        "failed, resize back to the count that it had before you upgrade: "
-        "Magnum upgrades nothing that is UPDATE_FAILED"
-    )
-
-
-#: What such a disk says, whatever is written to it.
-_NUMBERS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
-
-
-def is_meant(error: Exception) -> bool:
-    """Whether an error is one of the disk."""
-    if isinstance(error, OSError):
-        return error.errno in _NUMBERS
-    return isinstance(error, errors.ChartUnstorable)
-
-
-@contextlib.contextmanager
-def told(what: str) -> Iterator[None]:
-    """Say of what the block does to the store that it is the disk.
-
-    Without its path, for tenants read this.
-
-    :param what: is to be put into the store
-    :raises ChartUnstorable: the disk is full, or broken
-    """
-    try:
-        yield
-    except (errors.ChartUnstorable, OSError) as error:
-        if not is_meant(error):
-            raise
-        why = error.strerror if isinstance(error, OSError) else error
-        raise errors.ChartUnstorable(
-            f"{what} can't be put into the conductor's chart store ({why}); "
-            "make room there, or see [capi_helm] chart_store"
-        ) from error

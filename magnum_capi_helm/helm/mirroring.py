@@ -15,11 +15,12 @@ import pathlib
 import re
 import shutil
 import tempfile
-from typing import Any, Protocol
+from typing import Any
 
 import yaml
 
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
@@ -48,27 +49,6 @@ _MACHINES = "cluster.x-k8s.io/"
 #: once, and an expression becomes some word.
 _BLOCK = re.compile(r"\{[%#].*?[%#]\}", re.DOTALL)
 _EXPRESSION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-
-
-class Helm(Protocol):
-    """What is needed of :class:`client.Helm`."""
-
-    def pull(
-        self, chart: str, version: str, repository: str, directory: str
-    ) -> None: ...
-
-    def index(self, directory: str) -> None: ...
-
-    def render(
-        self,
-        release: str,
-        namespace: str,
-        chart: str,
-        values: Mapping[str, Any],
-        *,
-        live: bool = False,
-        hooks: bool = False,
-    ) -> str: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +80,11 @@ class Contents:
 
 
 def contents(
-    helm: Helm, chart: str, values: Mapping[str, Any], *, everything: bool
+    helm: client.Helm,
+    chart: str,
+    values: Mapping[str, Any],
+    *,
+    everything: bool,
 ) -> Contents:
     """What a chart needs with some values, whichever CNI they choose.
 
@@ -114,26 +98,23 @@ def contents(
         for network in _NETWORKS
         for each in _rendered(helm, chart, _sample(package, values, network))
     ]
-    found = dict.fromkeys(_released(objects))
+    addons = [*_released(objects)]
     if everything:
-        addons = package.values.get("addons") or {}
-        # The driver knows one more than the chart.
-        known = _known({**addons, "nfs": storage.NFS_MOUNTER}, package.version)
-        found |= dict.fromkeys(each for each in known if each not in found)
+        own = package.values.get("addons") or {}
+        # The driver has one more than the chart.
+        addons += _known({**own, "nfs": storage.NFS_MOUNTER}, package.version)
+    # The images of machines are no images of containers.
+    pods = (e for e in objects if _MACHINES not in str(e.get("apiVersion")))
     return Contents(
-        addons=tuple(sorted(found, key=lambda each: each.name)),
-        images=frozenset(
-            find(
-                each
-                for each in objects
-                # The images of machines are no images of containers.
-                if _MACHINES not in str(each.get("apiVersion"))
-            )
-        ),
+        # Of two that are equal, the rendered one has the chart's values.
+        addons=tuple(sorted(dict.fromkeys(addons), key=lambda a: a.name)),
+        images=frozenset(find(pods)),
     )
 
 
-def fetch(helm: Helm, addon: Addon, directory: pathlib.Path) -> pathlib.Path:
+def fetch(
+    helm: client.Helm, addon: Addon, directory: pathlib.Path
+) -> pathlib.Path:
     """The chart of an addon in a directory, downloaded when it is missing.
 
     :raises ChartUnavailable: it is not in its repository
@@ -143,25 +124,20 @@ def fetch(helm: Helm, addon: Addon, directory: pathlib.Path) -> pathlib.Path:
         file = directory / f"{addon.name}-{version}.tgz"
         if file.exists():
             return file
-    oci = addon.repository.startswith("oci://")
-    with tempfile.TemporaryDirectory(
-        dir=directory, prefix=_STAGING
-    ) as staging:
-        helm.pull(
-            f"{addon.repository.rstrip('/')}/{addon.name}"
-            if oci
-            else addon.name,
-            addon.version,
-            "" if oci else addon.repository,
-            staging,
-        )
-        found = next(pathlib.Path(staging).glob("*.tgz"), None)
-        if found is None:
+    name, repository = addon.name, addon.repository
+    if repository.startswith("oci://"):
+        name, repository = f"{repository.rstrip('/')}/{name}", ""
+    with tempfile.TemporaryDirectory(dir=directory, prefix=_STAGING) as made:
+        helm.pull(name, addon.version, repository, made)
+        pulled = next(pathlib.Path(made).glob("*.tgz"), None)
+        if pulled is None:
             raise errors.ChartUnavailable(f"helm fetched no {addon.name}")
-        return pathlib.Path(shutil.move(found, directory / found.name))
+        return pathlib.Path(shutil.move(pulled, directory / pulled.name))
 
 
-def images_of(helm: Helm, addon: Addon, chart: pathlib.Path) -> frozenset[str]:
+def images_of(
+    helm: client.Helm, addon: Addon, chart: pathlib.Path
+) -> frozenset[str]:
     """The images that an addon's objects name.
 
     :raises HelmError: its chart can't be rendered
@@ -174,7 +150,9 @@ def images_of(helm: Helm, addon: Addon, chart: pathlib.Path) -> frozenset[str]:
     return frozenset(find(objects))
 
 
-def finish(helm: Helm, images: Iterable[str], directory: pathlib.Path) -> None:
+def finish(
+    helm: client.Helm, images: Iterable[str], directory: pathlib.Path
+) -> None:
     """Make the directory a helm repository with a list of images.
 
     :raises HelmError: helm can't read one of the charts
@@ -199,7 +177,7 @@ def _sample(
 
 
 def _rendered(
-    helm: Helm,
+    helm: client.Helm,
     chart: str,
     values: Mapping[str, Any],
     addon: Addon | None = None,

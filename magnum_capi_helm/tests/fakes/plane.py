@@ -81,7 +81,7 @@ class Plane:
             self.home,
             management,
             runs,
-            charts.Store(self._directory, self.helm),
+            charts.Store(self._directory, runs),
             self.turns,
             holder,
             self.clock,

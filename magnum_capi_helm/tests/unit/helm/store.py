@@ -10,6 +10,7 @@ import fixtures
 from oslotest import base
 
 from magnum_capi_helm.helm import charts
+from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -22,10 +23,11 @@ PACKED = fake_chart.package(NAME, "0.27.0", {"from": "the repository"})
 OTHER = fake_chart.package(NAME, "0.27.0", {"from": "somewhere else"})
 
 
-class Helm:
+class Helm(client.Helm):
     """Fetches and packages charts as a test tells it."""
 
     def __init__(self) -> None:
+        super().__init__("", 0)
         self.pulled: list[tuple[str, str, str]] = []
         self.packaged: list[str] = []
         self.during: Callable[[pathlib.Path], None] = self.fetch

@@ -12,6 +12,7 @@ import fixtures
 from oslotest import base
 
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.helm import client
 from magnum_capi_helm.helm import mirroring
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import chart as fake_chart
@@ -62,10 +63,11 @@ replicas: 1
 """
 
 
-class Helm:
+class Helm(client.Helm):
     """Renders two addons, and pulls what is published."""
 
     def __init__(self) -> None:
+        super().__init__("", 0)
         self.rendered: list[tuple[str, str, str, Mapping[str, Any]]] = []
         self.pulled: list[tuple[str, str, str]] = []
         self.indexed: list[str] = []

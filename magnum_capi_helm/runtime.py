@@ -47,8 +47,9 @@ _MARGIN = 30.0
 #: ten seconds, and health every minute.
 _STATUS_AGAIN = 30.0
 _HEALTH_AGAIN = 300.0
-#: Seconds for which health polls share a read: with a thousand clusters,
-#: Magnum needs half a minute to poll all.
+#: Seconds for which polls share a read. With a thousand clusters, Magnum needs
+#: half a minute to start the health polls of all.
+_STATUS_AGE = 4.0
 _HEALTH_AGE = 20.0
 #: Seconds for which the verdict on an unchanged operation is reused. A
 #: handler whose conductor died may have written a row without a change on the
@@ -115,9 +116,9 @@ class Runtime:
         )
         self.leases.allowed = self.maintenance.check
         self.downtime = maintenance.Downtime(steady=clock)
-        self.snapshots = self._shared_reads(whole=True, again=_STATUS_AGAIN)
+        self.snapshots = self._shared_reads(True, _STATUS_AGE, _STATUS_AGAIN)
         self.health_snapshots = self._shared_reads(
-            whole=False, again=_HEALTH_AGAIN, max_age=_HEALTH_AGE
+            False, _HEALTH_AGE, _HEALTH_AGAIN
         )
         #: Polls that judge now: Magnum starts one for each cluster at once.
         self.verdict_slots = threading.Semaphore(_JUDGES)
@@ -175,11 +176,13 @@ class Runtime:
         #: Deliveries of kubeconfigs.
         self.deliveries = schedules.BackgroundJobs(clock, spread)
 
-    def _shared_reads(self, *, whole: bool, **ages: float) -> Snapshots:
-        reader = reads.Reader(self.management, whole=whole)
-        return shared_reads.SharedReads(
-            self.downtime.recorded(reader.read), self.clock, **ages
+    def _shared_reads(
+        self, whole: bool, max_age: float, again: float
+    ) -> Snapshots:
+        read = self.downtime.recorded(
+            reads.Reader(self.management, whole=whole).read
         )
+        return shared_reads.SharedReads(read, max_age, again, self.clock)
 
     def forget(self, scope: Scope) -> None:
         """Drop all that this process keeps of a release."""

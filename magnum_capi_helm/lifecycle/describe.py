@@ -54,7 +54,7 @@ class Describer:
     def _read(self, operation: operations.Operation) -> tree.Branch:
         runtime, row = operation.runtime, operation.cluster
         namespace, release = scope = operation.scope
-        snapshot = runtime.snapshots.get(scope, not_before=time.monotonic())
+        snapshot = runtime.snapshots.read(scope)
         # The polls leave out objects that they do not need.
         whole = reads.complete(
             runtime.management, scope, reads.OPTIONAL, snapshot

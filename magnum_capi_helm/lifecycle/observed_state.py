@@ -199,7 +199,7 @@ def observe_all(operation: operations.Operation, row: Any) -> ObservedState:
     :raises CapiHelmError: one of them can't be read
     """
     runtime, scope = operation.runtime, operation.scope
-    snapshot = runtime.snapshots.get(scope, not_before=time.monotonic())
+    snapshot = runtime.snapshots.read(scope)
     return judge(operation, row, snapshot, read_all=True)
 
 

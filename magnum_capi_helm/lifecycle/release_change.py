@@ -92,7 +92,7 @@ def read(rt: runtime.Runtime, row: Any) -> Current:
     stored = stored_state.read_or_adopt(rt, scope, revisions)
     desired = stored_state.planned(row, rows_now, revisions, stored)
     named = rows_now.known_as(set(items_by_name(desired.values)))
-    live = rt.snapshots.get(scope, not_before=time.monotonic()).decode()
+    live = rt.snapshots.read(scope).decode()
     owned = live.autoscaled()
     autoscaled = {
         each.uuid: int(

@@ -32,7 +32,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
-import time
 from typing import Any
 
 from oslo_log import log
@@ -216,7 +215,7 @@ class Operation:
         """
         rt = self.runtime
         shared = rt.snapshots if addons else rt.health_snapshots
-        objects = shared.get(self.scope, not_before=time.monotonic()).decode()
+        objects = shared.read(self.scope).decode()
         rows_now, nodegroups = rows.read(self.cluster)
         return Observed(
             nodegroups, rows_now.known_as(objects.group_names()), objects

@@ -106,4 +106,4 @@ def _snapshots(made: runtime.Runtime, *, whole: bool) -> runtime.Snapshots:
     read = made.downtime.recorded(
         reads.Reader(made.management, whole=whole).read
     )
-    return shared_reads.SharedReads(read, max_age=0, again=0, gathering=0)
+    return shared_reads.SharedReads(read, 0, 0, gathering=0)

@@ -62,11 +62,11 @@ class _SharedReadsTest(base.BaseTestCase):
         super().setUp()
         self.source = Source()
         self.snapshots = shared_reads.SharedReads(
-            self.source.read, self.source.clock, max_age=2.0
+            self.source.read, 2.0, 90.0, self.source.clock
         )
 
-    def _get(self, scope: location.Scope = SCOPE, **options: Any) -> str:
-        return self.snapshots.get(scope, **options)
+    def _get(self, scope: location.Scope = SCOPE) -> str:
+        return self.snapshots.get(scope)
 
     def _in_threads(
         self, work: Callable[[], Any], number: int
@@ -108,29 +108,15 @@ class AgeTest(_SharedReadsTest):
         self.source.now += 1.96
         self.assertEqual("demo-1 #2", self._get())
 
-    def test_a_writer_never_gets_an_older_read(self) -> None:
-        self.source.takes = 1.0
+    def test_a_fresh_read_is_never_an_older_one(self) -> None:
         self._get()
-        now = self.source.now
-        self.assertEqual("demo-1 #2", self._get(not_before=now))
+        self.assertEqual("demo-1 #2", self.snapshots.read(SCOPE))
+        self.assertEqual("demo-1 #3", self.snapshots.read(SCOPE))
 
-    def test_not_before_asks_for_a_fresher_one(self) -> None:
-        self._get(not_before=100.0)
+    def test_polls_share_a_fresh_read(self) -> None:
+        self.snapshots.read(SCOPE)
         self.source.now += 1
-        self.assertEqual(
-            ["demo-1 #1", "demo-1 #2", "demo-1 #2", "demo-1 #2"],
-            [
-                self._get(not_before=100.0),
-                self._get(not_before=100.5),
-                self._get(not_before=100.5),
-                self._get(),
-            ],
-        )
-
-    def test_what_polls_share_is_never_fresh(self) -> None:
-        # It may come from the memory of an API server that is behind.
-        self._get()
-        self.assertEqual("demo-1 #2", self._get(not_before=100.0))
+        self.assertEqual("demo-1 #1", self._get())
 
     def test_each_release_has_its_own(self) -> None:
         self.assertEqual(
@@ -153,29 +139,12 @@ class ThreadsTest(_SharedReadsTest):
         self._finish(threads)
         self.assertEqual(["demo-1 #1"] * 20, outcomes)
 
-    def test_who_needs_a_fresher_one_waits_for_the_next(self) -> None:
-        self.source.free = False
-        first, early = self._in_threads(lambda: self._get(not_before=100.0), 1)
-        self.assertTrue(self.source.begun.acquire(timeout=5))
-        self.source.now += 1  # somebody writes, and wants to see it
-        later, late = self._in_threads(lambda: self._get(not_before=101.0), 10)
-        # Not beside the one under way: that would double the load.
-        self.assertFalse(self.source.begun.acquire(timeout=0.05))
-        self.source.go_on.release()
-        self.assertTrue(self.source.begun.acquire(timeout=5))
-        self._finish(first)
-        self.assertEqual(["demo-1 #1"], early)
-        self.source.go_on.release()
-        self._finish(later)
-        self.assertEqual(["demo-1 #2"] * 10, late)
-        self.assertEqual(2, self.source.readings)
-
     def test_who_writes_does_not_wait_for_polls(self) -> None:
         self.source.free = False
         slow, _ = self._in_threads(self._get, 1)
         self.assertTrue(self.source.begun.acquire(timeout=5))
         self.source.free = True
-        self.assertEqual("demo-2 #2", self._get(OTHER, not_before=100.0))
+        self.assertEqual("demo-2 #2", self.snapshots.read(OTHER))
         self.source.go_on.release()
         self._finish(slow)
 
@@ -235,7 +204,7 @@ class BurstTest(_SharedReadsTest):
     def test_the_first_poll_of_a_new_burst_waits_for_the_others(self) -> None:
         source = self.source
         self.snapshots = shared_reads.SharedReads(
-            source.read, source.clock, gathering=0.5
+            source.read, 2.0, 90.0, source.clock, gathering=0.5
         )
         scopes = [SCOPE, OTHER]
         threads, _ = self._in_threads(lambda: self._get(scopes.pop()), 2)
@@ -251,7 +220,7 @@ class BurstTest(_SharedReadsTest):
     def test_who_needs_a_fresh_look_reads_for_itself_alone(self) -> None:
         self._get(OTHER)
         self.source.now += 60
-        self._get(SCOPE, not_before=self.source.now)
+        self.snapshots.read(SCOPE)
         self.assertEqual((["demo-1"], True), self.source.asked[-1])
 
     def test_a_reading_is_told_what_was_seen_before(self) -> None:
@@ -280,7 +249,7 @@ class FailureTest(_SharedReadsTest):
     def test_times_of_attempts_and_successes(self) -> None:
         wall = 1000.0
         self.useFixture(fixtures.MockPatch("time.time", lambda: wall))
-        self.snapshots.get(SCOPE, not_before=0.0)
+        self.snapshots.read(SCOPE)
         self.assertIsNone(self.snapshots.last_attempt)
         for moment, error, success in (
             (1010.0, "no answer", 1010.0),

@@ -180,7 +180,7 @@ class FreshTest(base.FlowTestCase):
         made = self.plane.runtime("conductor-2")
         observer = reads.Reader(made.management, whole=True)
         shared: runtime.Snapshots = shared_reads.SharedReads(
-            observer.read, self.plane.clock, max_age=3600.0
+            observer.read, 3600.0, 90.0, self.plane.clock
         )
         made.snapshots = shared
         self.second = made

@@ -26,6 +26,7 @@ from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
     from magnum_capi_helm.model import audit
+    from magnum_capi_helm.operations import operation as operations
 
 #: Header and lines, as cliff takes them.
 Table: TypeAlias = tuple[tuple[str, ...], Sequence[tuple[object, ...]]]
@@ -67,7 +68,11 @@ class BaseCommand(command.Command):
         """Return a parser whose help keeps paragraphs and examples."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.formatter_class = _Formatter
+        self.add_arguments(parser)
         return parser
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the command's own arguments."""
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Return the exit code.
@@ -202,6 +207,17 @@ def find_cluster(ref: str) -> Any:
             f"choose one of {names.DRIVER}"
         )
     return row
+
+
+def operation(row: Any) -> operations.Operation:
+    """Return an operation of the operator on a cluster.
+
+    Its management cluster has to be the recorded one.
+    """
+    from magnum_capi_helm.lifecycle import preview
+    from magnum_capi_helm.operations import operation as operations
+
+    return operations.Operation(preview.context(), row)
 
 
 def of_this_driver(template: Any) -> bool:

@@ -16,7 +16,7 @@ from concurrent import futures
 import dataclasses
 import threading
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.model import errors
@@ -66,8 +66,7 @@ class Change:
         return "; ".join(filter(None, (self.detail, self.note)))
 
 
-@dataclasses.dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """The result for one cluster."""
 
     name: str
@@ -85,10 +84,23 @@ class Batch(base.Lister, abc.ABC):
     #: Seconds between two looks; tests don't wait.
     pause = _PAUSE
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the clusters, --apply, --at-a-time and --patience."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        self.add_subjects(parser)
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the clusters, --apply, --at-a-time and --patience.
+
+        :func:`choose_clusters` refuses more than one choice of clusters.
+        """
+        parser.add_argument(
+            "clusters", metavar="CLUSTER", nargs="*", help="name or UUID"
+        )
+        parser.add_argument(
+            "--project", metavar="ID", help="all clusters of that project"
+        )
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            dest="every",
+            help="all clusters of this driver",
+        )
         base.add_apply(parser, "make the changes (default: only show them)")
         parser.add_argument(
             "--at-a-time",
@@ -105,26 +117,29 @@ class Batch(base.Lister, abc.ABC):
             help="how long one may take before it counts as failed "
             "(default: 60)",
         )
-        return parser
-
-    def add_subjects(self, parser: argparse.ArgumentParser) -> None:
-        """Add the arguments that choose clusters."""
-        add_clusters(parser)
-
-    def subjects(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
-        """Return the rows of the chosen clusters."""
-        return choose_clusters(parsed_args)
 
     @abc.abstractmethod
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> Change:
         """Return the change of one cluster; nothing is written.
 
+        :param row: read just now
         :raises CapiHelmError: the change is refused
         """
 
+    def _plan(self, row: Any, parsed_args: argparse.Namespace) -> Change:
+        """Read a row again, and plan; a cluster that is gone has no change.
+
+        Hours may have passed since the rows were listed.
+        """
+        from magnum_capi_helm.database import rows
+        from magnum_capi_helm.lifecycle import preview
+
+        fresh = rows.fresh(preview.context(), row)
+        return Change() if fresh is None else self.plan(fresh, parsed_args)
+
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Show, or make, all changes."""
-        rows = self.subjects(parsed_args)
+        rows = choose_clusters(parsed_args)
         if parsed_args.apply:
             lines = self._change_all(rows, parsed_args)
         else:
@@ -135,11 +150,11 @@ class Batch(base.Lister, abc.ABC):
             self.say("nothing was written: --apply makes these changes")
         good = {NOTHING, WOULD, CHANGED}
         self.exit_code = int(not good.issuperset(results))
-        return HEADER, [dataclasses.astuple(each) for each in lines]
+        return HEADER, lines
 
     def _show(self, row: Any, parsed_args: argparse.Namespace) -> Line:
         try:
-            change = self.plan(row, parsed_args)
+            change = self._plan(row, parsed_args)
         except errors.CapiHelmError as error:
             return _line(row, REFUSED, str(error))
         return _line(row, WOULD if change.detail else NOTHING, change.text)
@@ -172,7 +187,7 @@ class Batch(base.Lister, abc.ABC):
 
         with audit.acting(base.operator(self.action)):
             try:
-                change = self.plan(row, parsed_args)
+                change = self._plan(row, parsed_args)
             except errors.CapiHelmError as error:
                 return _line(row, REFUSED, str(error))
             if not change.detail:
@@ -213,25 +228,6 @@ def count_results(results: Sequence[str]) -> str:
         f"{results.count(each)} {each}" for each in dict.fromkeys(results)
     ]
     return ", ".join(counts) or "no cluster was chosen"
-
-
-def add_clusters(parser: argparse.ArgumentParser) -> None:
-    """Add CLUSTER..., --project and --all; the operator gives one of them.
-
-    :func:`choose_clusters` refuses more than one of the three.
-    """
-    parser.add_argument(
-        "clusters", metavar="CLUSTER", nargs="*", help="name or UUID"
-    )
-    parser.add_argument(
-        "--project", metavar="ID", help="all clusters of that project"
-    )
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        dest="every",
-        help="all clusters of this driver",
-    )
 
 
 def choose_clusters(parsed_args: argparse.Namespace) -> list[Any]:

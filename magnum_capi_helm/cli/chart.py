@@ -53,9 +53,8 @@ class Fetch(base.Command):
 
     examples = ("chart fetch 0.27.0",)
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the version and its source."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         add_version(parser)
         parser.add_argument(
             "--from",
@@ -65,7 +64,6 @@ class Fetch(base.Command):
             "repository, or an oci:// reference (default: where the "
             "configuration says)",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Fetch the chart unless it is in the store, and print its path."""
@@ -110,9 +108,8 @@ class List(base.Lister):
 
     examples = ("chart list --long -f json",)
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the options for more lines and more columns."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             "--all",
             action="store_true",
@@ -123,7 +120,6 @@ class List(base.Lister):
             action="store_true",
             help="also list the checksum, and what to know of each version",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """List each file of the store."""
@@ -198,9 +194,8 @@ class Mirror(base.Lister):
 
     examples = ("chart mirror 0.27.0 --to /srv/charts",)
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the version, the directory, and the choice of addons."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         add_version(parser)
         place = parser.add_mutually_exclusive_group(required=True)
         place.add_argument(
@@ -228,7 +223,6 @@ class Mirror(base.Lister):
             action="store_true",
             help="also the addons that are switched off",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Fetch each chart, even if others fail."""

@@ -43,9 +43,8 @@ class Check(base.Lister):
         "check --from-1-4-0",
     )
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Which management clusters."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             "--management-cluster",
             action="append",
@@ -74,7 +73,6 @@ class Check(base.Lister):
             help="with --from-1-4-0: report the clusters of that project "
             "alone",
         )
-        return parser
 
     def take_action(
         self, parsed_args: argparse.Namespace

@@ -35,32 +35,27 @@ class Rollback(base.Lister):
         "cluster rollback my-cluster --apply",
     )
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the cluster and --apply."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         base.add_cluster(parser)
         base.add_apply(
             parser, "go back (default: only show what would change)"
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Compare with the installed objects, then go back."""
         from magnum_capi_helm.lifecycle import preview
         from magnum_capi_helm.lifecycle import rollback
-        from magnum_capi_helm.management_clusters import registry
-        from magnum_capi_helm.operations import operation as operations
 
         row = base.find_cluster(parsed_args.cluster)
-        rt = registry.verified_runtime(row)
+        operation = base.operation(row)
+        rt = operation.runtime
         planned = preview.of_desired_state(row, rollback.plan(rt, row))
         changes = preview.changes(rt, planned)
         text = "nothing was written: --apply goes back"
         if parsed_args.apply:
             with base.audited("rollback", f"cluster {row.uuid}"):
-                left = rollback.rollback(
-                    operations.Operation(preview.context(), row, rt)
-                )
+                left = rollback.rollback(operation)
             text = f"accepted; the polls go on: {left}" if left else "accepted"
         self.say(f"{previews.summarize(changes)}: {text}")
         return previews.table(changes)
@@ -86,9 +81,8 @@ class Unlock(base.Lister):
         "cluster unlock my-cluster --apply --force",
     )
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the cluster, --apply and --force."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         base.add_cluster(parser)
         base.add_apply(parser, "free it (default: only show what is locked)")
         parser.add_argument(
@@ -96,7 +90,6 @@ class Unlock(base.Lister):
             action="store_true",
             help="even if a holder is alive; make sure that no helm runs",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Watch the Lease, and free what a dead conductor holds."""
@@ -194,9 +187,9 @@ class Credentials(batch.Batch):
 
     action = "cluster credentials"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the login, and the options that choose credentials."""
-        parser = super().get_parser(prog_name)
+        super().add_arguments(parser)
         login = parser.add_mutually_exclusive_group()
         login.add_argument(
             "--os-cloud",
@@ -229,7 +222,6 @@ class Credentials(batch.Batch):
             help="delete the old one as soon as the cluster has the new one: "
             "a process that still uses it fails until it is restarted",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Log in once for each project, where that is needed."""
@@ -249,18 +241,12 @@ class Credentials(batch.Batch):
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
         """Return the replacement of a cluster's credential, if it is due."""
         from magnum_capi_helm.credentials import rotation
-        from magnum_capi_helm.database import rows
-        from magnum_capi_helm.lifecycle import preview
-        from magnum_capi_helm.management_clusters import registry
         from magnum_capi_helm.operations import operation as operations
 
-        # Hours may have passed since the rows were listed.
-        fresh = rows.fresh(preview.context(), row)
-        if fresh is None or not fresh.stack_id:
+        if not row.stack_id:
             return batch.Change()
-        rt = registry.verified_runtime(fresh)
-        operation = operations.Operation(preview.context(), fresh, rt)
-        scope = operation.scope
+        operation = base.operation(row)
+        rt, scope = operation.runtime, operation.scope
         if parsed_args.dead and not rotation.is_refused(rt, scope):
             return batch.Change(note="it works")
         before = parsed_args.before
@@ -269,8 +255,8 @@ class Credentials(batch.Batch):
             if since >= before:
                 outdated = any(each < before for each in old)
                 return _plan_revocation(operation, parsed_args, outdated)
-        context = self._logins.context(fresh.project_id)
-        requested = operations.Operation(context, fresh, rt)
+        context = self._logins.context(row.project_id)
+        requested = operations.Operation(context, row, rt)
         revoke = parsed_args.revoke_at_once
         return batch.Change(
             rotation.describe(requested),

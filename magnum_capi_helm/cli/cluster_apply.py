@@ -15,7 +15,6 @@ from magnum_capi_helm.model import label_types
 
 if TYPE_CHECKING:
     from magnum_capi_helm.credentials import cloud_secret
-    from magnum_capi_helm.lifecycle import rollout
 
 #: kubeadm's certificates are valid for twice as many days.
 _WITHIN = 180
@@ -53,9 +52,9 @@ class Apply(batch.Batch):
 
     action = "cluster apply"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the options that choose what the clusters get."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        super().add_arguments(parser)
         parser.add_argument(
             "--chart-version",
             metavar="V",
@@ -98,7 +97,6 @@ class Apply(batch.Batch):
             action="store_true",
             help="take all other CAs out, once no endpoint has an old one",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Read the cloud's settings once for all clusters, if needed."""
@@ -114,21 +112,14 @@ class Apply(batch.Batch):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
         """Return what one cluster gets."""
-        from magnum_capi_helm.database import rows
-        from magnum_capi_helm.lifecycle import preview
-
-        # Hours may have passed since the rows were listed.
-        fresh = rows.fresh(preview.context(), row)
-        if fresh is None:
-            return batch.Change()
         if not (parsed_args.certificates or parsed_args.cloud_settings):
-            return self._plan_chart(fresh, parsed_args)
-        if not fresh.stack_id:
+            return self._plan_chart(row, parsed_args)
+        if not row.stack_id:
             return batch.Change()
         if parsed_args.certificates:
-            return _plan_certificates(fresh, parsed_args.within or _WITHIN)
+            return _plan_certificates(row, parsed_args.within or _WITHIN)
         keep_old = not parsed_args.only_new_ca
-        return _plan_cloud_settings(fresh, self._access, keep_old)
+        return _plan_cloud_settings(row, self._access, keep_old)
 
     def _plan_chart(
         self, row: Any, parsed_args: argparse.Namespace
@@ -144,6 +135,11 @@ class Apply(batch.Batch):
             replacing=parsed_args.allow_replacement,
         )
 
+        def make() -> None:
+            left = rollout.apply(base.operation(row), order)
+            if left:
+                self.say(f"{row.name}: the polls go on: {left}")
+
         def unfinished() -> str:
             return rollout.pending(preview.context(), row)
 
@@ -158,21 +154,9 @@ class Apply(batch.Batch):
         chart = plan.now if plan.now == new else f"{plan.now} to {new}"
         return batch.Change(
             f"chart {chart}: {previews.summarize(plan.changes)}",
-            make=lambda: self._apply_chart(row, order),
+            make=make,
             unfinished=unfinished,
         )
-
-    def _apply_chart(self, row: Any, order: rollout.Order) -> None:
-        from magnum_capi_helm.lifecycle import preview
-        from magnum_capi_helm.lifecycle import rollout
-        from magnum_capi_helm.management_clusters import registry
-        from magnum_capi_helm.operations import operation as operations
-
-        rt = registry.verified_runtime(row)
-        operation = operations.Operation(preview.context(), row, rt)
-        left = rollout.apply(operation, order)
-        if left:
-            self.say(f"{row.name}: the polls go on: {left}")
 
 
 def _check_options(parsed_args: argparse.Namespace) -> None:
@@ -189,41 +173,23 @@ def _check_options(parsed_args: argparse.Namespace) -> None:
             "give --chart-version V or --values-files or both, or "
             "--certificates, or --cloud-settings"
         )
-    for option, is_set, subject, is_chosen in (
-        (
-            "--allow-replacement",
-            parsed_args.allow_replacement,
-            "--chart-version or --values-files",
-            chart,
-        ),
-        (
-            "--within",
-            parsed_args.within is not None,
-            "--certificates",
-            certificates,
-        ),
-        (
-            "--only-new-ca",
-            parsed_args.only_new_ca,
-            "--cloud-settings",
-            cloud_settings,
-        ),
-    ):
-        if is_set and not is_chosen:
-            raise errors.InvalidInput(f"{option} goes with {subject}")
+    if parsed_args.allow_replacement and not chart:
+        raise errors.InvalidInput(
+            "--allow-replacement goes with --chart-version or --values-files"
+        )
+    if parsed_args.within is not None and not certificates:
+        raise errors.InvalidInput("--within goes with --certificates")
+    if parsed_args.only_new_ca and not cloud_settings:
+        raise errors.InvalidInput("--only-new-ca goes with --cloud-settings")
 
 
 def _plan_certificates(row: Any, days: int) -> batch.Change:
     """Return the renewal of certificates that expire within so many days."""
-    from magnum_capi_helm.lifecycle import preview
     from magnum_capi_helm.lifecycle import renew
-    from magnum_capi_helm.management_clusters import registry
-    from magnum_capi_helm.operations import operation as operations
 
-    rt = registry.verified_runtime(row)
-    operation = operations.Operation(preview.context(), row, rt)
+    operation = base.operation(row)
     return batch.Change(
-        renew.plan(rt, row, days).detail,
+        renew.plan(operation.runtime, row, days).detail,
         make=lambda: renew.begin(operation, days),
         unfinished=lambda: renew.pending(operation),
     )
@@ -234,13 +200,9 @@ def _plan_cloud_settings(
 ) -> batch.Change:
     """Return the update of a cluster's credential Secret."""
     from magnum_capi_helm.credentials import cloud_secret
-    from magnum_capi_helm.lifecycle import preview
-    from magnum_capi_helm.management_clusters import registry
-    from magnum_capi_helm.operations import operation as operations
 
-    rt = registry.verified_runtime(row)
-    operation = operations.Operation(preview.context(), row, rt)
-    scope = operation.scope
+    operation = base.operation(row)
+    rt, scope = operation.runtime, operation.scope
     changes, _ = cloud_secret.plan_refresh(rt, row, access, keep_old)
     return batch.Change(
         "; ".join(changes),

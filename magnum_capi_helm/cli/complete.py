@@ -81,9 +81,8 @@ class Complete(base.Command):
         "/usr/local/share/zsh/site-functions/_magnum-capi-helm",
     )
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the shell, and the program's name in it."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             "--name",
             default=base.PROGRAM,
@@ -96,7 +95,6 @@ class Complete(base.Command):
             help="the shell, or none for the words alone (default: "
             "%(default)s)",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print the script with the options of every command."""

@@ -38,9 +38,8 @@ class Describe(base.Command):
         "describe my-cluster -f json",
     )
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the cluster, the format and --watch."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         base.add_cluster(parser)
         parser.add_argument(
             "-f",
@@ -61,7 +60,6 @@ class Describe(base.Command):
             metavar="SECONDS",
             help="between two looks of --watch (default: %(default)s)",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Read the cluster once, or until Ctrl-C."""

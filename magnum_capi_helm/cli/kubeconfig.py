@@ -38,9 +38,8 @@ class Kubeconfig(base.Command):
         "get nodes",
     )
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the cluster and the destination."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         base.add_cluster(parser)
         where = parser.add_mutually_exclusive_group(required=True)
         where.add_argument(
@@ -57,7 +56,6 @@ class Kubeconfig(base.Command):
             action="store_true",
             help="replace a file that exists",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Log the user who takes it, then write it."""

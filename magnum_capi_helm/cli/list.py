@@ -42,9 +42,8 @@ class List(base.Lister):
         "list --user ann -c Name -c Credential",
     )
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the options that choose lines."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             "--management-cluster",
             metavar="NAME",
@@ -65,7 +64,6 @@ class List(base.Lister):
             action="store_true",
             help="only releases that Magnum has no cluster for",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Compare everything, and list the chosen lines."""

@@ -50,9 +50,9 @@ class Accept(batch.Batch):
 
     action = "management-cluster accept"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the management cluster and --gone."""
-        parser = super().get_parser(prog_name)
+        super().add_arguments(parser)
         parser.add_argument(
             "--management-cluster",
             metavar="NAME",
@@ -65,7 +65,6 @@ class Accept(batch.Batch):
             help="the clusters, which are to be named, are gone for good: "
             "their deletion may conclude",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Check the options, then accept."""
@@ -112,16 +111,14 @@ class _Maintenance(base.Lister):
     #: Seconds between two looks; tests don't wait.
     pause = 2.0
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the management cluster and --apply."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             "--management-cluster",
             metavar="NAME",
             help="which one, where there are several",
         )
         base.add_apply(parser, "do it (default: only show how it is now)")
-        return parser
 
     def table(self, rt: runtime.Runtime, at_work: str = "") -> base.Table:
         """Return the current state of a management cluster."""
@@ -154,9 +151,9 @@ class Freeze(_Maintenance):
         'management-cluster freeze --reason "etcd is being upgraded" --apply',
     )
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the reason, and how long to wait for running operations."""
-        parser = super().get_parser(prog_name)
+        super().add_arguments(parser)
         parser.add_argument(
             "--reason",
             required=True,
@@ -170,7 +167,6 @@ class Freeze(_Maintenance):
             metavar="MINUTES",
             help="how long to wait for what is under way (default: 10)",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Freeze it, and wait until no operation is left."""

@@ -34,9 +34,8 @@ class Metrics(base.Command):
         "metrics --output /var/lib/node_exporter/magnum_capi_helm.prom",
     )
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the option for a file."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             "--output",
             metavar="FILE",
@@ -44,7 +43,6 @@ class Metrics(base.Command):
             help="write that file, in one go and readable by everybody "
             "(default: print)",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Read everything, then print or write it."""

@@ -28,9 +28,8 @@ _PATHS = 4
 class _Preview(base.Command):
     """A command about a cluster, or about a new cluster of a template."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add CLUSTER, or the option --template in its place."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         subject = parser.add_mutually_exclusive_group(required=True)
         subject.add_argument(
             "cluster", nargs="?", metavar="CLUSTER", help="name or UUID"
@@ -41,7 +40,6 @@ class _Preview(base.Command):
             help="what a new cluster would be: a cluster template of Magnum, "
             "or a YAML file with the fields of one",
         )
-        return parser
 
     def preview(
         self, parsed_args: argparse.Namespace
@@ -123,9 +121,8 @@ class Diff(base.Lister):
         "diff my-cluster --chart-version 0.27.0",
     )
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the cluster, and the template and chart to compare with."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         base.add_cluster(parser)
         parser.add_argument(
             "--chart-version",
@@ -138,7 +135,6 @@ class Diff(base.Lister):
             metavar="T",
             help="compare with that cluster template (name or UUID)",
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Compare with the installed objects."""

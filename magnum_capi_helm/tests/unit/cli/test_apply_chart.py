@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from typing import Any
-import uuid
 
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import cluster_apply
@@ -134,13 +133,6 @@ class RolloutCommandTest(rolling.RolloutTestCase):
             ),
             self.line("web", "--values-files", "--apply"),
         )
-
-    def test_a_cluster_that_went_since_it_was_listed(self) -> None:
-        row = self.cluster(name="gone", uuid=str(uuid.uuid4()))
-        command = cluster_apply.Apply(main.Application(), None)
-        words = ["--all", "--values-files"]
-        args = command.get_parser("test").parse_args(words)
-        self.assertEqual("", command.plan(row, args).detail)
 
     def test_nothing_ordered(self) -> None:
         for words in (("--all",), ("web", "--chart-version", "")):

@@ -16,6 +16,7 @@ import fixtures
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import batch
 from magnum_capi_helm.cli import main
+from magnum_capi_helm.lifecycle import preview
 from magnum_capi_helm.model import audit
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -45,6 +46,8 @@ class Paint(batch.Batch):
     def _make(self, row: Any) -> None:
         if "wet" in row.name:
             raise errors.HelmError("the paint is wet")
+        if "last" in row.name:
+            preview.find_cluster("b").destroy()
         self.painted.append(row.name)
 
     def _look(self, row: Any) -> str:
@@ -115,6 +118,14 @@ class FleetTest(base.FlowTestCase):
             (0, [("a", "nothing to do"), ("b", "changed")]),
             self.run_on("--all", "--apply"),
         )
+
+    def test_a_cluster_that_went_since_it_was_listed(self) -> None:
+        self.clusters("a-last", "b")
+        self.assertEqual(
+            (0, [("a-last", "changed"), ("b", "nothing to do")]),
+            self.run_on("--all", "--apply"),
+        )
+        self.assertEqual(["a-last"], Paint.painted)
 
     def test_after_a_failure_no_other_one_is_begun(self) -> None:
         self.clusters("a", "b-wet", "c", "d")

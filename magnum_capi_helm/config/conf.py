@@ -18,7 +18,6 @@ from oslo_config import cfg
 from oslo_config import types
 
 from magnum_capi_helm import features
-from magnum_capi_helm.config import delivery
 from magnum_capi_helm.config import options
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
@@ -73,13 +72,7 @@ label_opts = [
 ]
 
 ALL_OPTS = {
-    capi_helm_group: [
-        *options.OPTIONS,
-        *options.CREDENTIAL_OPTIONS,
-        *options.REGION_OPTIONS,
-        *options.METRICS_OPTIONS,
-        *delivery.OPTIONS,
-    ],
+    capi_helm_group: options.OPTIONS,
     labels_group: label_opts,
 }
 
@@ -168,28 +161,25 @@ def _management_cluster(
 ) -> options.ManagementCluster:
     group = _MANAGEMENT + name
     CONF.register_opts(options.MANAGEMENT_CLUSTER_OPTIONS, group=group)
+    option = f"[{group}] kubeconfig_file"
     try:
-        settings = {
-            each.dest: getattr(CONF[group], each.dest)
-            for each in options.MANAGEMENT_CLUSTER_OPTIONS
-        }
+        settings = CONF[group]
+        if not settings.kubeconfig_file:
+            raise errors.NotConfigured(
+                f"[capi_helm] management_clusters names {name}: set {option} "
+                "to its kubeconfig"
+            )
+        return options.ManagementCluster(
+            name=name,
+            kubeconfig=os.path.expanduser(settings.kubeconfig_file),
+            option=option,
+            weight=settings.weight,
+            projects=tuple(settings.projects),
+            zones=tuple(settings.availability_zones),
+            only_labelled=settings.only_labelled,
+        )
     except cfg.ConfigFileValueError as error:
         raise errors.NotConfigured(str(error)) from error
-    option = f"[{group}] kubeconfig_file"
-    if not settings["kubeconfig_file"]:
-        raise errors.NotConfigured(
-            f"[capi_helm] management_clusters names {name}: set {option} to "
-            "its kubeconfig"
-        )
-    return options.ManagementCluster(
-        name=name,
-        kubeconfig=os.path.expanduser(settings["kubeconfig_file"]),
-        option=option,
-        weight=settings["weight"],
-        projects=tuple(settings["projects"]),
-        zones=tuple(settings["availability_zones"]),
-        only_labelled=settings["only_labelled"],
-    )
 
 
 def kubeconfig_path() -> str:

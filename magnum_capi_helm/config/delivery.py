@@ -22,57 +22,8 @@ from magnum_capi_helm.model import errors
 
 CONF = magnum.conf.CONF
 
-OPTIONS: list[cfg.Opt] = [
-    cfg.StrOpt(
-        "delivery_url",
-        default="",
-        secret=True,
-        help="Where a kubeconfig of each cluster is sent by POST when the "
-        "cluster is ready, and again when it changes: an https:// URL. "
-        "Empty: nothing is sent.",
-    ),
-    cfg.StrOpt(
-        "delivery_key_file",
-        default="",
-        help="File with the key that signs what is sent (HMAC-SHA256): 24 to "
-        "64 bytes in base64, ``whsec_`` before it or not. A second line may "
-        "have the former key: then both sign. Others must not be able to read "
-        "the file. Read again for each delivery.",
-    ),
-    cfg.StrOpt(
-        "delivery_ca_file",
-        default="",
-        help="PEM file with the CAs that the receiver's certificate may be "
-        "of. Empty: those that Python's requests trusts.",
-    ),
-    # One choice: a file that asks for a user with fewer rights is refused,
-    # and does not send the administrator's kubeconfig.
-    cfg.StrOpt(
-        "delivery_user",
-        default="admin",
-        choices=["admin"],
-        help="User of the kubeconfig that is sent. admin: the administrator "
-        "of the cluster, from the kubeconfig that Cluster API makes.",
-    ),
-    cfg.FloatOpt(
-        "delivery_timeout",
-        default=10.0,
-        min=0.1,
-        max=60.0,
-        help="Seconds to wait for a connection to the receiver, and then for "
-        "its answer.",
-    ),
-    cfg.IntOpt(
-        "delivery_check_interval",
-        default=3600,
-        min=60,
-        help="Seconds after which each conductor looks again whether a "
-        "cluster's CA or credential has changed since it was delivered.",
-    ),
-]
-
 _KEY_OPTION = "[capi_helm] delivery_key_file"
-_KEY_PREFIX = "whsec_"
+_KEY_PREFIX = b"whsec_"
 #: Bytes of a key.
 _SHORTEST, _LONGEST = 24, 64
 #: Bytes of a key file: two keys and their prefixes are 184.
@@ -147,18 +98,16 @@ def _host(url: str) -> tuple[str, int]:
     )
     try:
         parts = parse.urlsplit(url)
-        host, port = parts.hostname, parts.port
-        if port is None:
-            port = 443
+        port = 443 if parts.port is None else parts.port
     except ValueError:
-        host, port, parts = None, 0, parse.urlsplit("")
+        parts, port = parse.urlsplit(""), 0
     if parts.scheme != "https":
         scheme = errors.shown(parts.scheme)
         raise errors.NotConfigured(
             f"[capi_helm] delivery_url has the scheme {scheme}: {allowed}"
         )
     if (
-        not host
+        not parts.hostname
         or not port
         or "@" in parts.netloc
         or parts.fragment
@@ -168,7 +117,7 @@ def _host(url: str) -> tuple[str, int]:
         raise errors.NotConfigured(
             f"[capi_helm] delivery_url is not a URL to send to: {allowed}"
         )
-    return host, port
+    return parts.hostname, port
 
 
 def _ca_file(path: str) -> str:
@@ -178,10 +127,10 @@ def _ca_file(path: str) -> str:
     try:
         ssl.create_default_context(cafile=path)
     except OSError as error:
-        # No PEM is an SSLError, whose text names lines of OpenSSL.
-        why = "it has no certificates in PEM"
-        if not isinstance(error, ssl.SSLError):
-            why = str(error.strerror)
+        why = str(error.strerror)
+        if isinstance(error, ssl.SSLError):
+            # Its text names lines of OpenSSL.
+            why = "it has no certificates in PEM"
         raise errors.NotConfigured(
             f"[capi_helm] delivery_ca_file {path} can't be used: {why}"
         ) from None
@@ -198,52 +147,48 @@ def read_keys(path: str) -> tuple[bytes, ...]:
             f"{_KEY_OPTION} is empty: name a file with the key that signs "
             "what is sent to delivery_url"
         )
-    lines = _key_file(path).split()
+    try:
+        with open(path, "rb", opener=_open) as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+            if not stat.S_ISREG(mode):
+                raise _unusable(path, "is no file")
+            if mode & _TOO_OPEN:
+                raise _unusable(
+                    path,
+                    f"has mode {stat.S_IMODE(mode):04o}: give one that others "
+                    "can't read and a group can't write, 0600 or 0640",
+                )
+            lines = stream.read(_KEY_FILE).split()
+    except OSError as error:
+        raise _unusable(path, f"can't be read: {error.strerror}") from None
     if not 1 <= len(lines) <= _MOST_KEYS:
-        raise errors.NotConfigured(
-            f"{_KEY_OPTION} {path} has {len(lines)} keys: give one, or the "
-            "new one and the former one, each in a line of its own"
+        raise _unusable(
+            path,
+            f"has {len(lines)} keys: give one, or the new one and the former "
+            "one, each in a line of its own",
         )
     return tuple(_key(path, line) for line in lines)
 
 
-def _key_file(path: str) -> str:
-    """Return the text of a file that only Magnum can read."""
-    try:
-        # Without O_NONBLOCK, opening a pipe waits for a writer.
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as stream:
-            mode = os.fstat(handle).st_mode
-            if not stat.S_ISREG(mode):
-                raise errors.NotConfigured(f"{_KEY_OPTION} {path} is no file")
-            if mode & _TOO_OPEN:
-                raise errors.NotConfigured(
-                    f"{_KEY_OPTION} {path} has mode {stat.S_IMODE(mode):04o}: "
-                    "give one that others can't read and a group can't "
-                    "write, 0600 or 0640"
-                )
-            return stream.read(_KEY_FILE).decode("ascii")
-    except OSError as error:
-        raise errors.NotConfigured(
-            f"{_KEY_OPTION} {path} can't be read: {error.strerror}"
-        ) from None
-    except UnicodeDecodeError:
-        raise _no_key(path) from None
+def _open(path: str, flags: int) -> int:
+    # Without O_NONBLOCK, opening a pipe waits for a writer.
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _key(path: str, text: str) -> bytes:
+def _key(path: str, text: bytes) -> bytes:
     try:
         key = base64.b64decode(text.removeprefix(_KEY_PREFIX), validate=True)
     except ValueError:
-        # Not chained, and not quoted: it may be a key.
-        raise _no_key(path) from None
+        key = b""
     if not _SHORTEST <= len(key) <= _LONGEST:
-        raise _no_key(path)
+        # Not quoted: it may be a key.
+        raise _unusable(
+            path,
+            f"has no key: give {_SHORTEST} to {_LONGEST} bytes in base64, "
+            "such as openssl rand -base64 32 prints",
+        )
     return key
 
 
-def _no_key(path: str) -> errors.NotConfigured:
-    return errors.NotConfigured(
-        f"{_KEY_OPTION} {path} has no key: give {_SHORTEST} to {_LONGEST} "
-        "bytes in base64, such as openssl rand -base64 32 prints"
-    )
+def _unusable(path: str, why: str) -> errors.NotConfigured:
+    return errors.NotConfigured(f"{_KEY_OPTION} {path} {why}")

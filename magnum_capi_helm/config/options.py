@@ -244,10 +244,6 @@ OPTIONS: list[cfg.Opt] = [
         help="Helm repository that has the charts of all addons. Empty: each "
         "addon's own. `magnum-capi-helm chart mirror` fills one.",
     ),
-]
-
-
-CREDENTIAL_OPTIONS: list[cfg.Opt] = [
     cfg.StrOpt(
         "app_cred_interface_type",
         default="public",
@@ -312,6 +308,69 @@ CREDENTIAL_OPTIONS: list[cfg.Opt] = [
         "Clusters with the label certificates_expiry_days are left to Cluster "
         "API. 0: never.",
     ),
+    cfg.StrOpt(
+        "region_name",
+        default="",
+        regex="^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$",
+        help="Region of this Magnum, where several regions of one cloud "
+        "share a management cluster: namespaces are marked with it, and no "
+        "cluster is made in one of another region. Up to 63 letters, "
+        "digits, -, _ and dots. Empty: namespaces are not marked.",
+    ),
+    cfg.StrOpt(
+        "metrics_dir",
+        default="",
+        help="Directory for node_exporter's textfile collector, where each "
+        "process of magnum-conductor that polls writes a file with what it "
+        "measures, every 15 seconds. Magnum's user must be able to write "
+        "there. Empty: nothing is measured.",
+    ),
+    cfg.StrOpt(
+        "delivery_url",
+        default="",
+        secret=True,
+        help="Where a kubeconfig of each cluster is sent by POST when the "
+        "cluster is ready, and again when it changes: an https:// URL. "
+        "Empty: nothing is sent.",
+    ),
+    cfg.StrOpt(
+        "delivery_key_file",
+        default="",
+        help="File with the key that signs what is sent (HMAC-SHA256): 24 to "
+        "64 bytes in base64, ``whsec_`` before it or not. A second line may "
+        "have the former key: then both sign. Others must not be able to read "
+        "the file. Read again for each delivery.",
+    ),
+    cfg.StrOpt(
+        "delivery_ca_file",
+        default="",
+        help="PEM file with the CAs that the receiver's certificate may be "
+        "of. Empty: those that Python's requests trusts.",
+    ),
+    # One choice: a file that asks for a user with fewer rights is refused,
+    # and does not send the administrator's kubeconfig.
+    cfg.StrOpt(
+        "delivery_user",
+        default="admin",
+        choices=["admin"],
+        help="User of the kubeconfig that is sent. admin: the administrator "
+        "of the cluster, from the kubeconfig that Cluster API makes.",
+    ),
+    cfg.FloatOpt(
+        "delivery_timeout",
+        default=10.0,
+        min=0.1,
+        max=60.0,
+        help="Seconds to wait for a connection to the receiver, and then for "
+        "its answer.",
+    ),
+    cfg.IntOpt(
+        "delivery_check_interval",
+        default=3600,
+        min=60,
+        help="Seconds after which each conductor looks again whether a "
+        "cluster's CA or credential has changed since it was delivered.",
+    ),
 ]
 
 
@@ -354,19 +413,6 @@ MANAGEMENT_CLUSTER_OPTIONS: list[cfg.Opt] = [
     ),
 ]
 
-#: In ``[capi_helm]``.
-REGION_OPTIONS: list[cfg.Opt] = [
-    cfg.StrOpt(
-        "region_name",
-        default="",
-        regex="^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$",
-        help="Region of this Magnum, where several regions of one cloud "
-        "share a management cluster: namespaces are marked with it, and no "
-        "cluster is made in one of another region. Up to 63 letters, "
-        "digits, -, _ and dots. Empty: namespaces are not marked.",
-    ),
-]
-
 
 @dataclasses.dataclass(frozen=True)
 class ManagementCluster:
@@ -399,15 +445,3 @@ UNNAMED = ManagementCluster("", "", "[capi_helm] kubeconfig_file")
 def is_management_cluster_name(text: str) -> bool:
     """Return whether a management cluster may have this name."""
     return _CLUSTER_NAME.fullmatch(text) is not None
-
-
-METRICS_OPTIONS: list[cfg.Opt] = [
-    cfg.StrOpt(
-        "metrics_dir",
-        default="",
-        help="Directory for node_exporter's textfile collector, where each "
-        "process of magnum-conductor that polls writes a file with what it "
-        "measures, every 15 seconds. Magnum's user must be able to write "
-        "there. Empty: nothing is measured.",
-    ),
-]

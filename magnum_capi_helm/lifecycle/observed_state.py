@@ -223,7 +223,9 @@ def judge(
     expected = cluster_status.Expected(
         rows_now.known_as(objects.group_names()),
         conf.CONF.capi_helm.k8s_control_plane_resource_conditions,
-        _manifest_addons(operation, objects) if read_all else frozenset(),
+        _manifest_addons(operation, objects.newest)
+        if read_all
+        else frozenset(),
     )
     state = ObservedState(
         nodegroups,
@@ -243,19 +245,14 @@ def judge(
 
 
 def _manifest_addons(
-    operation: operations.Operation, objects: view.View
+    operation: operations.Operation, newest: view.Revision | None
 ) -> frozenset[str]:
     """Return the manifest's addons; their objects may not exist yet."""
-    if objects.newest is None:
+    management, scope = operation.runtime.management, operation.scope
+    record = newest and helm_records.read(management, *scope, newest.version)
+    if not record:
         return frozenset()
-    release = helm_records.read(
-        operation.runtime.management,
-        *operation.scope,
-        objects.newest.version,
-    )
-    if release is None:
-        return frozenset()
-    return release.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
+    return record.names(kinds.HELM_RELEASE, kinds.MANIFESTS)
 
 
 def create_seconds_left(

@@ -33,7 +33,6 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.operations import stored_state
-from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import progress
 from magnum_capi_helm.status import view
 
@@ -111,29 +110,22 @@ def _end_interrupted_create(cluster: Any) -> None:
 
 
 def _save_facts(state: observed_state.ObservedState) -> None:
-    """Save reasons, addresses and versions, and an update's progress."""
-    status_writer.save_facts(state.row, state.nodegroups, state.verdict)
-    if mark := state.new_mark:
-        _save_mark(state, mark)
+    """Save reasons, addresses and versions, and an update's progress.
 
+    The progress is saved in the Cluster and needs no Lease: the patch names
+    the version of the Cluster that was read, so a poll that was delayed cannot
+    overwrite a later mark. A poll that loses this race, or finds the
+    management cluster frozen, looks again ten seconds later.
 
-def _save_mark(
-    state: observed_state.ObservedState, mark: progress.Mark
-) -> None:
-    """Write the progress of an update's machines to the Cluster.
-
-    It needs no Lease: the patch names the version of the Cluster that was
-    read, so a poll that was delayed cannot overwrite a later mark. A poll that
-    loses this race, or finds the management cluster frozen, looks again ten
-    seconds later.
-
-    :raises ManagementError: the mark could not be written
+    :raises ManagementError: the progress could not be saved
     """
+    status_writer.save_facts(state.row, state.nodegroups, state.verdict)
+    mark, before = state.new_mark, view.metadata_of(state.view.cluster)
+    if mark is None:
+        return
     metadata = {
         "annotations": {progress.ANNOTATION: mark.annotation()},
-        "resourceVersion": view.metadata_of(state.view.cluster)[
-            "resourceVersion"
-        ],
+        "resourceVersion": before["resourceVersion"],
     }
     runtime, scope = state.operation.runtime, state.operation.scope
     with contextlib.suppress(errors.Conflict, errors.Frozen):
@@ -220,24 +212,16 @@ def _continue(
     locked: operations.Locked, state: observed_state.ObservedState
 ) -> None:
     """Give up, apply again, repair, or wait."""
+    row, verdict = state.row, None
     if state.is_overdue:
-        reason = f"not done in time: {state.verdict.reason}"
-        _fail(locked, state, reason, state.verdict)
-        return
-    _save_facts(state)
-    if reason := _change_release(locked, state):
-        _fail(locked, state, reason)
-
-
-def _fail(
-    locked: operations.Locked,
-    state: observed_state.ObservedState,
-    reason: str,
-    verdict: cluster_status.Verdict | None = None,
-) -> None:
-    locked.save_failed(state.nodegroups, reason, verdict)
-    row = state.row
-    LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
+        verdict = state.verdict
+        reason = f"not done in time: {verdict.reason}"
+    else:
+        _save_facts(state)
+        reason = _change_release(locked, state)
+    if reason:
+        locked.save_failed(state.nodegroups, reason, verdict)
+        LOG.warning("cluster %s is %s: %s", row.uuid, row.status, reason)
 
 
 def _change_release(
@@ -266,8 +250,10 @@ def _change_release(
             runtime.backoff.record_failure(scope)
         if error.retriable:
             raise
-        interrupted = isinstance(error, stored_state.InterruptedCreateError)
-        # The reason of the first failure says more.
-        is_known = interrupted and rows.failed(state.row.status)
-        return "" if is_known else str(error)
+        if rows.failed(state.row.status) and isinstance(
+            error, stored_state.InterruptedCreateError
+        ):
+            # The reason of the first failure says more.
+            return ""
+        return str(error)
     return ""

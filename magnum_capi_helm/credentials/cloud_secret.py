@@ -17,7 +17,7 @@ CAs first, without expired ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 import dataclasses
 import hashlib
 import json
@@ -159,58 +159,62 @@ def fingerprint(access: CloudAccess) -> str:
 
 
 def create(
-    operation: operations.Operation, session: Any, access: CloudAccess
-) -> None:
-    """Create the first credential of a cluster and its Secret.
-
-    :param session: of the user who creates the cluster
-    :raises InvalidInput: Keystone refused
-    :raises LeaseLost: another conductor works on the cluster; no credential
-        is left
-    """
-    cluster, labels = operation.cluster, operation.object_labels
-    owner = application_credential.owner_of(session)
-    entry = application_credential.new_entry(cluster, owner)
-    secret = without_data(operation.scope, labels, [entry])
-    operation.runtime.management.apply(kinds.SECRET, secret)
-    with application_credential.deleted_if_lease_lost(session, entry):
-        login = application_credential.create(session, entry, owner, cluster)
-        write(operation, labels, [entry], login, access)
-
-
-def write(
     operation: operations.Operation,
-    labels: dict[str, str],
-    entries: Sequence[credential_secret.Entry],
-    login: credential_secret.Login,
+    row: Any,
+    session: Any,
     access: CloudAccess,
+    *,
+    first: bool = False,
 ) -> None:
-    """Write the Secret; the cluster uses the last of the entries from now."""
-    *others, new = entries
-    used = dataclasses.replace(new, id=login.id, since=time.time())
-    secret = without_data(operation.scope, labels, [*others, used])
-    secret["metadata"]["annotations"][ANNOTATION] = fingerprint(access)
-    secret["data"] = credential_secret.data(
-        clouds_yaml(access, login), access.ca_bundle
-    )
-    operation.runtime.management.apply(kinds.SECRET, secret)
+    """Create a credential and write it into the Secret, under the Lease.
 
+    Its name is listed there before Keystone is asked. A cluster that has a
+    credential keeps it unless the new one works.
 
-def without_data(
-    scope: location.Scope,
-    labels: dict[str, str],
-    entries: Sequence[credential_secret.Entry],
-) -> client.Object:
-    """Return the Secret with its list of credentials alone."""
-    return {
-        "metadata": {
-            "name": names.credentials(scope[1]),
-            "namespace": scope[0],
-            "labels": labels,
-            "annotations": credential_secret.entries_annotation(entries),
+    :param row: Magnum's row, as it is now
+    :param session: of the new owner
+    :param first: the cluster is being created
+    :raises InvalidInput: Keystone refused
+    :raises LeaseLost: another conductor works on the cluster; the new
+        credential is deleted
+    """
+    management, scope = operation.runtime.management, operation.scope
+    owner = application_credential.owner_of(session)
+    secret = None if first else credential_secret.read(management, scope)
+    old = credential_secret.entries(secret, str(row.user_id or ""))
+    new = application_credential.new_entry(row, owner)
+    metadata = {
+        "name": names.credentials(scope[1]),
+        "namespace": scope[0],
+        "labels": {
+            **operation.object_labels,
+            location.USER_ID: names.label_value(owner.user_id),
         },
-        "type": "Opaque",
+        "annotations": credential_secret.entries_annotation([*old, new]),
     }
+    if secret is None:
+        body = {"metadata": metadata, "type": "Opaque"}
+        management.apply(kinds.SECRET, body)
+    else:
+        # An apply without data would remove the data.
+        credential_secret.save_entries(management, scope, [*old, new])
+    with application_credential.deleted_if_lease_lost(session, new):
+        login = application_credential.create(session, new, owner, row)
+        if not first:
+            application_credential.prove(login, row.project_id)
+        new = dataclasses.replace(new, id=login.id, since=time.time())
+        annotations = {
+            **credential_secret.entries_annotation([*old, new]),
+            ANNOTATION: fingerprint(access),
+        }
+        body = {
+            "metadata": {**metadata, "annotations": annotations},
+            "type": "Opaque",
+            "data": credential_secret.data(
+                clouds_yaml(access, login), access.ca_bundle
+            ),
+        }
+        management.apply(kinds.SECRET, body)
 
 
 def is_deployed(

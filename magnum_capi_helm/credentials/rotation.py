@@ -38,12 +38,10 @@ from magnum_capi_helm.credentials import keypair
 from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import lease_guard
-from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
 
 LOG = log.getLogger(__name__)
@@ -87,7 +85,7 @@ def rotate(
         if plan.keypair is not None and not deleting:
             catalogue.Cloud(plan.session).import_keypair(plan.keypair)
             operation.patch_stored(keypair.to_secret(plan.keypair))
-        _replace(operation, plan, locked.row)
+        cloud_secret.create(operation, locked.row, plan.session, plan.access)
         row = _save(locked, plan.owner, deleting=deleting)
     rt.credential_checks.set_due(operation.scope, 0.0)
     status_writer.copy_outcome(row, cluster)
@@ -119,29 +117,6 @@ def check(operation: operations.Operation) -> Plan:
             operation, catalogue.Cloud(session), owner.user_id
         )
     return Plan(session, owner, access, missing_keypair)
-
-
-def _replace(operation: operations.Operation, plan: Plan, row: Any) -> None:
-    """Store the name, create, prove and hand over, in that order."""
-    rt, scope = operation.runtime, operation.scope
-    labels = operation.object_labels
-    labels[location.USER_ID] = names.label_value(plan.owner.user_id)
-    secret = credential_secret.read(rt.management, scope)
-    old = credential_secret.entries(secret, str(row.user_id or ""))
-    new = application_credential.new_entry(row, plan.owner)
-    entries = [*old, new]
-    if secret is None:
-        empty = cloud_secret.without_data(scope, labels, entries)
-        rt.management.apply(kinds.SECRET, empty)
-    else:
-        # An apply without data would remove the data.
-        credential_secret.save_entries(rt.management, scope, entries)
-    with application_credential.deleted_if_lease_lost(plan.session, new):
-        login = application_credential.create(
-            plan.session, new, plan.owner, row
-        )
-        application_credential.prove(login, row.project_id)
-        cloud_secret.write(operation, labels, entries, login, plan.access)
 
 
 def _save(

@@ -206,7 +206,12 @@ def _prepare(
     with timing.Threads(4) as pool:
         writing: list[futures.Future[Any]] = [
             pool.submit(
-                cloud_secret.create, operation, plan.session, plan.access
+                cloud_secret.create,
+                operation,
+                operation.cluster,
+                plan.session,
+                plan.access,
+                first=True,
             ),
             *(
                 pool.submit(management.apply, kinds.SECRET, secret)

@@ -77,8 +77,10 @@ class EnsureTest(base.FlowTestCase):
             operations.Operation(
                 self.context, self.row_, self.plane.runtime()
             ),
+            self.row_,
             session,
             cloud_secret.cloud_access(session),
+            first=True,
         )
 
     def secret(self) -> Any:

@@ -119,8 +119,10 @@ class BlipsTest(base.FlowTestCase):
             operations.Operation(
                 self.context, self.row_, self.plane.runtime()
             ),
+            self.row_,
             session,
             cloud_secret.cloud_access(session),
+            first=True,
         )
 
     def _asked(self) -> int:

@@ -98,10 +98,9 @@ def cluster_session(
     :param timeout: seconds for one request; None: as configured
     :raises CloudError: Keystone says neither yes nor no
     """
+    secret = credential_secret.read(management, scope)
     try:
-        login = credential_secret.login(
-            credential_secret.read(management, scope)
-        )
+        login = credential_secret.login(secret)
     except errors.ManagementError:
         return None
     if login is None:

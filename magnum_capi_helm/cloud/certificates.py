@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Magnum's certificates as the CA Secrets that Cluster API reads.
+"""Write Magnum's certificates into the CA Secrets that Cluster API reads.
 
 With them ``openstack coe cluster config`` works: Magnum signs the user's
 client certificate with the CA that the cluster trusts. They are written
@@ -11,7 +11,7 @@ off every token.
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, TypeAlias
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -38,57 +38,55 @@ NO_ROTATION = (
     "certificates are as they were; if the CA's key is no longer secret, "
     "create a new cluster"
 )
-#: What a store says about one certificate, whoever asks and how often.
-_REFUSALS = (400, 403)
+#: Answers of a store that would be the same next time.
+_FINAL = (400, 403)
 _GONE = 404
 _REFERENCES = ("ca_cert_ref", "magnum_cert_ref", *_FORGOTTEN)
 
+#: Certificate, encrypted key, and the key's passphrase if it has one.
+Authority: TypeAlias = tuple[bytes, bytes, bytes | None]
 
-def fetch(context: Any, cluster: Any) -> dict[str, Any]:
-    """Magnum's three CAs, by Cluster API's purpose, keys still encrypted.
 
-    Each store raises exceptions of its own.
+def fetch(context: Any, cluster: Any) -> dict[str, Authority]:
+    """Return Magnum's three CAs, by Cluster API's purpose.
 
     :raises CloudError: Magnum's certificate store does not answer
     """
-    found = {}
+    authorities = {}
     for purpose, kind in _AUTHORITIES.items():
         try:
-            authority = cert_manager.get_cluster_ca_certificate(
+            stored = cert_manager.get_cluster_ca_certificate(
                 cluster, context=context, ca_cert_type=kind
             )
-            # Barbican's reads, and keeps, each part when it is asked for.
-            authority.get_certificate()
-            authority.get_private_key()
-            authority.get_private_key_passphrase()
+            # Barbican's reads each part when it is asked for.
+            passphrase = stored.get_private_key_passphrase()
+            authorities[purpose] = (
+                _bytes(stored.get_certificate()),
+                _bytes(stored.get_private_key()),
+                _bytes(passphrase) if passphrase else None,
+            )
         except Exception as error:
             # Each store raises what its client does.
             raise errors.CloudError(
                 f"Magnum's certificate store gave no {purpose} CA. "
                 f"{_text(error)}"
             ) from error
-        found[purpose] = authority
-    return found
+    return authorities
 
 
 def secrets(
-    authorities: dict[str, Any],
+    authorities: dict[str, Authority],
     namespace: str,
     release: str,
     labels: dict[str, str],
 ) -> list[dict[str, Any]]:
-    """The four Secrets: three CAs and the service-account key pair.
+    """Return the four Secrets: three CAs and the service-account key pair.
 
-    Asks nobody.
-
-    :param authorities: what :func:`fetch` found
+    :param authorities: the result of :func:`fetch`
     """
     pairs = {
-        purpose: (
-            _bytes(authority.get_certificate()),
-            _decrypted(authority),
-        )
-        for purpose, authority in authorities.items()
+        purpose: (certificate, _decrypted(key, passphrase))
+        for purpose, (certificate, key, passphrase) in authorities.items()
     }
     pairs["sa"] = _service_account_pair()
     return [
@@ -106,19 +104,15 @@ def secrets(
     ]
 
 
-def _decrypted(authority: Any) -> bytes:
-    """The private key, as Magnum decrypts it but for one thing.
+def _decrypted(key: bytes, passphrase: bytes | None) -> bytes:
+    """Return a private key as Magnum decrypts it, but without its check.
 
     Magnum made it. To prove once more that its numbers are primes takes 70 ms
     for each key, in which no other thread of the conductor runs.
     """
-    passphrase = authority.get_private_key_passphrase()
-    key = serialization.load_pem_private_key(
-        _bytes(authority.get_private_key()),
-        _bytes(passphrase) if passphrase else None,
-        unsafe_skip_rsa_key_validation=True,
-    )
-    return key.private_bytes(
+    return serialization.load_pem_private_key(
+        key, passphrase, unsafe_skip_rsa_key_validation=True
+    ).private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
@@ -126,7 +120,7 @@ def _decrypted(authority: Any) -> bytes:
 
 
 def _service_account_pair() -> tuple[bytes, bytes]:
-    """Public and private key. Magnum makes none; kubeadm's are RSA too."""
+    """Return a public and a private key, RSA as kubeadm's: Magnum has none."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=_KEY_BITS)
     public = key.public_key().public_bytes(
         serialization.Encoding.PEM,
@@ -143,27 +137,20 @@ def _service_account_pair() -> tuple[bytes, bytes]:
 def delete_forgotten(context: Any, cluster: Any) -> None:
     """Delete the two CAs that Magnum forgets when a cluster goes.
 
-    Magnum deletes the other two right afterwards, and takes no failure for
-    a reason to wait: a store that answers now is likely to do so then.
+    Magnum deletes the other two right afterwards, and does not wait when that
+    fails: a store that answers now is likely to do so then.
 
     :raises CloudUnreachable: the store did not answer; nothing is lost yet
     """
     for field in _FORGOTTEN:
-        if not (ref := getattr(cluster, field, None)):
-            continue
-        failure = _delete(context, cluster, ref)
-        if failure is None or _status(failure) == _GONE:
-            continue
-        if not _final(failure):
-            raise errors.CloudUnreachable(
-                f"Magnum's certificate store did not answer. {_text(failure)}"
-            ) from failure
-        LOG.warning(
-            "Certificate %s of cluster %s stays in Magnum's store: %s",
-            ref,
-            cluster.uuid,
-            _text(failure),
-        )
+        ref = getattr(cluster, field, None)
+        if ref and (refusal := _delete(context, cluster, ref)):
+            LOG.warning(
+                "Certificate %s of cluster %s stays in Magnum's store: %s",
+                ref,
+                cluster.uuid,
+                refusal,
+            )
     cert_manager.delete_client_files(cluster, context=context)
 
 
@@ -183,57 +170,57 @@ def restore_references(context: Any, cluster: Any) -> None:
             replaced.append(new)
     # Only now: a store that fails must not keep the cluster's own away.
     for ref in replaced:
-        failure = _delete(context, cluster, ref)
-        if failure is not None:
+        try:
+            problem = _delete(context, cluster, ref)
+        except errors.CloudUnreachable as error:
+            problem = str(error)
+        if problem:
             LOG.warning(
                 "Certificate %s, made for a refused rotation of cluster %s, "
                 "stays in Magnum's store: %s",
                 ref,
                 cluster.uuid,
-                _text(failure),
+                problem,
             )
     cert_manager.delete_client_files(cluster, context=context)
 
 
-def _delete(context: Any, cluster: Any, ref: str) -> Exception | None:
-    """Delete one certificate; what went wrong, if anything did.
+def _delete(context: Any, cluster: Any, ref: str) -> str:
+    """Delete a certificate; return why the store refuses, if it does.
 
     Each store raises what its client does: Magnum's own exceptions,
     openstacksdk's, with older Magnums python-barbicanclient's.
+
+    :raises CloudUnreachable: the store did not answer
     """
     try:
         backends.get_backend().CertManager.delete_cert(
             ref, resource_ref=cluster.uuid, context=context
         )
+        return ""
     except Exception as error:
-        return error
-    return None
-
-
-def _status(error: Exception) -> int | None:
-    """The HTTP status that an exception of whatever store stands for."""
-    for name in ("status_code", "http_status", "code"):
-        found = getattr(error, name, None)
-        if isinstance(found, int):
-            return found
-    return None
-
-
-def _final(error: Exception) -> bool:
-    """Whether to ask again is in vain.
-
-    Magnum says 403 for a Keystone that does not answer, too.
-    """
-    if isinstance(error, exception.MagnumException):
-        return False
-    if isinstance(error, (LookupError, TypeError, AttributeError)):
-        # What Magnum's code makes of a container that lost a part.
-        return True
-    return _status(error) in _REFUSALS
+        failure = error
+    codes = (
+        getattr(failure, name, None)
+        for name in ("status_code", "http_status", "code")
+    )
+    status = next((code for code in codes if isinstance(code, int)), None)
+    if status == _GONE:
+        return ""
+    # Magnum's code raises these if a container lost a part.
+    damaged = isinstance(failure, (LookupError, TypeError, AttributeError))
+    # Magnum says 403 for a Keystone that does not answer, too.
+    if isinstance(failure, exception.MagnumException) or not (
+        damaged or status in _FINAL
+    ):
+        raise errors.CloudUnreachable(
+            f"Magnum's certificate store did not answer. {_text(failure)}"
+        ) from failure
+    return _text(failure)
 
 
 def _text(error: Exception) -> str:
-    """One line, and the class when the exception says nothing itself."""
+    """Return an exception's text in one line, or its class without one."""
     return " ".join(str(error).split()) or type(error).__name__
 
 

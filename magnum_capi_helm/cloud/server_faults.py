@@ -88,12 +88,8 @@ def _read(
     faults: runtime.Faults = {}
     nova, unread = _nova(rt.management, scope)
     for key in keys:
-        fault = view.Fault(unread=unread)
-        if not unread:
-            fault = _fault(nova, key[0])
-            unread = fault.unread
-        if clock() >= end:
-            unread = unread or _LATE
+        fault = view.Fault(unread=unread) if unread else _fault(nova, key[0])
+        unread = fault.unread or (_LATE if clock() >= end else "")
         faults[key] = (clock(), fault)
     return faults
 

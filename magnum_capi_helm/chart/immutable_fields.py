@@ -26,64 +26,40 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 
-Path = tuple[str, ...]
-
 #: Paths that keep their values with every version of the chart.
-PATHS: tuple[Path, ...] = (
-    ("addons", "cni", "type"),
-    ("apiServer", "associateFloatingIP"),
-    ("apiServer", "enableLoadBalancer"),
-    ("apiServer", "fixedIP"),
-    ("apiServer", "floatingIP"),
-    ("apiServer", "loadBalancerProvider"),
-    ("apiServer", "port"),
-    ("clusterNetworking", "allowAllInClusterTraffic"),
-    ("clusterNetworking", "disableExternalNetwork"),
-    ("clusterNetworking", "externalNetworkId"),
-    ("clusterNetworking", "internalNetwork", "networkFilter"),
-    ("clusterNetworking", "internalNetwork", "nodeCidr"),
-    ("clusterNetworking", "internalNetwork", "subnetFilter"),
-    ("clusterNetworking", "manageSecurityGroups"),
+PATHS: tuple[str, ...] = (
+    "addons.cni.type",
+    "apiServer.associateFloatingIP",
+    "apiServer.enableLoadBalancer",
+    "apiServer.fixedIP",
+    "apiServer.floatingIP",
+    "apiServer.loadBalancerProvider",
+    "apiServer.port",
+    "clusterNetworking.allowAllInClusterTraffic",
+    "clusterNetworking.disableExternalNetwork",
+    "clusterNetworking.externalNetworkId",
+    "clusterNetworking.internalNetwork.networkFilter",
+    "clusterNetworking.internalNetwork.nodeCidr",
+    "clusterNetworking.internalNetwork.subnetFilter",
+    "clusterNetworking.manageSecurityGroups",
     # The port of the load balancer and that of the machines are one.
-    (
-        "controlPlane",
-        "kubeadmConfigSpec",
-        "initConfiguration",
-        "localAPIEndpoint",
-    ),
-    (
-        "controlPlane",
-        "kubeadmConfigSpec",
-        "joinConfiguration",
-        "controlPlane",
-        "localAPIEndpoint",
-    ),
-    ("controlPlaneEndpoint",),
-    ("kubeNetwork",),
+    "controlPlane.kubeadmConfigSpec.initConfiguration.localAPIEndpoint",
+    "controlPlane.kubeadmConfigSpec.joinConfiguration.controlPlane"
+    ".localAPIEndpoint",
+    "controlPlaneEndpoint",
+    "kubeNetwork",
     # Of all machines at once, with the name of the template: those of groups
     # that keep their image would be replaced.
-    ("machineMetadata",),
-    ("projectPrefix",),
+    "machineMetadata",
+    "projectPrefix",
 )
 
 #: Charts whose provider lets DNS servers change: since CAPO 0.13.
 _FREE_NAME_SERVERS = versions.Range(since="0.24.0")
-#: Where charts read DNS servers; those in between read them nowhere.
-_NAME_SERVERS: dict[versions.Range, Path] = {
-    versions.Range(until="0.10.1"): (
-        "clusterNetworking",
-        "dnsNameservers",
-    ),
-    versions.Range(since="0.16.0"): (
-        "clusterNetworking",
-        "internalNetwork",
-        "dnsNameservers",
-    ),
-}
 
-_CSI: Path = ("addons", "openstack", "csiCinder")
-_DEFAULT_CLASS = "defaultStorageClass"
-_MORE_CLASSES = "additionalStorageClasses"
+_DEFAULT_CLASS = "addons.openstack.csiCinder.defaultStorageClass"
+_MORE_CLASSES = "addons.openstack.csiCinder.additionalStorageClasses"
+_CLASSES_ON = "addons.openstack.csiCinder.enabled"
 
 
 def keep(
@@ -99,7 +75,7 @@ def keep(
     """
     result = copy.deepcopy(new)
     for path in PATHS:
-        _put(result, path, _at(old, path))
+        topic.put(result, path, topic.value_at(old, path))
     _keep_name_servers(result, version, live)
     _keep_classes(result, old)
     return result
@@ -114,37 +90,35 @@ def _keep_name_servers(
     """
     if version in _FREE_NAME_SERVERS:
         return
-    subnets = ((live or {}).get("spec") or {}).get("managedSubnets") or [{}]
-    for charts, path in _NAME_SERVERS.items():
-        servers = subnets[0].get("dnsNameservers")
-        _put(new, path, servers if version in charts else None)
+    subnets = topic.value_at(live, "spec.managedSubnets") or [{}]
+    servers = subnets[0].get("dnsNameservers")
+    for charts, path in networking.NAME_SERVERS.items():
+        topic.put(new, path, servers if version in charts else None)
 
 
 def _keep_classes(new: topic.Values, old: Mapping[str, Any]) -> None:
-    """Classes that are there stay; others come after them."""
-    before, after = _at(old, _CSI) or {}, _at(new, _CSI)
-    if not after or not _is_on(before) or not _is_on(after):
+    """Keep the classes of the old values, before those of the new ones."""
+    if not topic.value_at(new, "addons.openstack.csiCinder") or any(
+        topic.value_at(each, _CLASSES_ON) is False for each in (old, new)
+    ):
         return
-    default = before.get(_DEFAULT_CLASS)
-    more = list(before.get(_MORE_CLASSES) or [])
+    default, *more = _classes(old)
     if default is None and not more:
         return
     names = {each.get("name") for each in (default or {}, *more)}
-    offered = (
-        after.get(_DEFAULT_CLASS) or {},
-        *(after.get(_MORE_CLASSES) or []),
-    )
     more += [
         {**each, "isClusterDefault": False}
-        for each in offered
-        if each.get("name") and each["name"] not in names
+        for each in _classes(new)
+        if each and each.get("name") and each["name"] not in names
     ]
-    _put(new, (*_CSI, _DEFAULT_CLASS), default)
-    _put(new, (*_CSI, _MORE_CLASSES), more)
+    topic.put(new, _DEFAULT_CLASS, default)
+    topic.put(new, _MORE_CLASSES, more)
 
 
-def _is_on(csi: Mapping[str, Any]) -> bool:
-    return csi.get("enabled") is not False
+def _classes(values: Mapping[str, Any]) -> list[Any]:
+    """Return the default class, which may be None, and the others."""
+    more = topic.value_at(values, _MORE_CLASSES) or []
+    return [topic.value_at(values, _DEFAULT_CLASS), *more]
 
 
 def living(
@@ -155,57 +129,46 @@ def living(
     The checks and values of the topics then fit the values that it keeps.
     """
     server = old.get("apiServer") or {}
-    cni = _at(old, ("addons", "cni", "type"))
+    cni = topic.value_at(old, "addons.cni.type")
+    api = cluster_spec.ApiServer(
+        load_balancer=server.get("enableLoadBalancer") is not False,
+        floating_ip=server.get("associateFloatingIP") is not False,
+        port=server.get("port"),
+    )
+    lasting = {
+        label.name: topic.value_at(old, label.becomes[0]) or label.default
+        for label in _LABELS
+    }
+    for ranges in (networking.PODS, networking.SERVICES):
+        blocks = topic.value_at(old, ranges.becomes[0]) or ranges.default
+        lasting[ranges.name] = tuple(blocks)
+    for optional in (load_balancing.PROVIDER, networking.FIXED_SUBNET_CIDR):
+        if value := topic.value_at(old, optional.becomes[0]):
+            lasting[optional.name] = value
+    lasting[api_server.FLOATING_IP.name] = api.floating_ip
     return dataclasses.replace(
         cluster,
         cni=cni if cni in networking.CNIS else cluster.cni,
-        labels=_labels(old).over(cluster.labels),
+        labels=labels.Values(lasting).over(cluster.labels),
         network=_network(cluster.network, old),
-        api=cluster_spec.ApiServer(
-            load_balancer=server.get("enableLoadBalancer") is not False,
-            floating_ip=server.get("associateFloatingIP") is not False,
-            port=server.get("port"),
-        ),
+        api=api,
     )
 
 
-def _labels(old: Mapping[str, Any]) -> labels.Values:
-    """Return the labels whose values are immutable fields."""
-    server = old.get("apiServer") or {}
-    values: dict[str, Any] = {
-        api_server.FLOATING_IP.name: (
-            server.get("associateFloatingIP") is not False
-        ),
-        api_server.FIXED_FLOATING_IP.name: server.get("floatingIP"),
-        api_server.FIXED_IP.name: server.get("fixedIP"),
-        networking.PODS.name: _cidrs(old, "pods") or networking.PODS.default,
-        networking.SERVICES.name: (
-            _cidrs(old, "services") or networking.SERVICES.default
-        ),
-        networking.DOMAIN.name: (
-            _at(old, ("kubeNetwork", "serviceDomain"))
-            or networking.DOMAIN.default
-        ),
-    }
-    if provider := server.get("loadBalancerProvider"):
-        values[load_balancing.PROVIDER.name] = provider
-    if cidr := _at(old, (*_INTERNAL, "nodeCidr")):
-        values[networking.FIXED_SUBNET_CIDR.name] = cidr
-    return labels.Values(values)
-
-
-_INTERNAL: Path = ("clusterNetworking", "internalNetwork")
-
-
-def _cidrs(old: Mapping[str, Any], which: str) -> tuple[str, ...]:
-    return tuple(_at(old, ("kubeNetwork", which, "cidrBlocks")) or ())
+#: Labels whose values are immutable fields; without one it is the default.
+_LABELS: tuple[labels.Label[Any], ...] = (
+    api_server.FIXED_FLOATING_IP,
+    api_server.FIXED_IP,
+    networking.DOMAIN,
+)
 
 
 def _network(
     network: cluster_spec.Network, old: Mapping[str, Any]
 ) -> cluster_spec.Network:
-    chosen = _at(old, (*_INTERNAL, "networkFilter")) or {}
-    subnet = _at(old, (*_INTERNAL, "subnetFilter")) or {}
+    internal = topic.value_at(old, networking.INTERNAL) or {}
+    chosen = internal.get("networkFilter") or {}
+    subnet = internal.get("subnetFilter") or {}
     if chosen or subnet:
         return dataclasses.replace(
             network,
@@ -215,29 +178,3 @@ def _network(
     return dataclasses.replace(
         network, fixed_id=None, fixed_subnet_id=None, subnet_cidrs=()
     )
-
-
-def _at(values: Any, path: Path) -> Any:
-    for key in path:
-        if not isinstance(values, Mapping):
-            return None
-        values = values.get(key)
-    return values
-
-
-def _put(values: topic.Values, path: Path, value: Any) -> None:
-    """Set a value in place; None takes it away, with what is empty then."""
-    key, below = path[0], path[1:]
-    if not below:
-        if value is None:
-            values.pop(key, None)
-        else:
-            values[key] = copy.deepcopy(value)
-        return
-    if not isinstance(values.get(key), dict):
-        if value is None:
-            return
-        values[key] = {}
-    _put(values[key], below, value)
-    if not values[key]:
-        del values[key]

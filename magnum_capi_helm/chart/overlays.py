@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import copy
+import re
 from typing import Any
 
 from magnum_capi_helm.chart import values as driver_values
@@ -23,107 +24,80 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 
-Path = tuple[str, ...]
 #: What becomes of one list when another one is laid on it.
 _Join = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
 _MACHINES = ("controlPlane", "nodeGroupDefaults")
 
 #: Lists of which the overlay's part follows the driver's.
-_JOINED: frozenset[Path] = frozenset(
-    (machines, "kubeadmConfigSpec", key)
+_JOINED = frozenset(
+    f"{machines}.kubeadmConfigSpec.{key}"
     for machines in _MACHINES
     for key in ("files", "preKubeadmCommands", "postKubeadmCommands")
 )
 
 _OF_A_MACHINE = ("kubernetesVersion", "machineImage", "machineImageId")
 
-#: What no overlay may say anything about, nor about anything below.
-_RESERVED: frozenset[Path] = frozenset(
+#: Paths that no overlay may set, nor anything below them.
+_RESERVED = frozenset(
     {
+        *_OF_A_MACHINE,
         *(
-            (key,)
-            for key in (
-                *_OF_A_MACHINE,
-                "cloudCACert",
-                "cloudCredentialsSecretName",
-                "cloudName",
-                "clouds",
-                "controlPlaneEndpoint",
-                "global",
-                "machineSSHKeyName",
-                "nodeGroups",
-                "osDistro",
-                "projectPrefix",
-                "registryAuth",
-            )
-        ),
-        *(
-            (machines, key)
+            f"{machines}.{key}"
             for machines in _MACHINES
             for key in (*_OF_A_MACHINE, "machineCount", "machineFlavor")
         ),
-        *(
-            ("nodeGroupDefaults", key)
-            for key in (
-                "autoscale",
-                "machineCountMax",
-                "machineCountMin",
-                "name",
-            )
-        ),
-        ("addons", "clusterName"),
-        ("addons", "global"),
-        ("apiServer", "floatingIP"),
-        ("clusterAnnotations", requested_groups.FINGERPRINT_ANNOTATION),
-        ("clusterAnnotations", driver_values.UPGRADE_ANNOTATION),
-        ("clusterAnnotations", template.PROFILES_ANNOTATION),
+        "addons.clusterName",
+        "addons.global",
+        "apiServer.floatingIP",
+        "cloudCACert",
+        "cloudCredentialsSecretName",
+        "cloudName",
+        "clouds",
+        f'clusterAnnotations."{requested_groups.FINGERPRINT_ANNOTATION}"',
+        f'clusterAnnotations."{driver_values.UPGRADE_ANNOTATION}"',
+        f'clusterAnnotations."{template.PROFILES_ANNOTATION}"',
+        "controlPlaneEndpoint",
+        "global",
+        "machineSSHKeyName",
+        "nodeGroupDefaults.autoscale",
+        "nodeGroupDefaults.machineCountMax",
+        "nodeGroupDefaults.machineCountMin",
+        "nodeGroupDefaults.name",
+        "nodeGroups",
+        "osDistro",
+        "projectPrefix",
+        "registryAuth",
     }
 )
 
-#: What holds something of the above: another value would take it all away.
-_MAPPINGS: frozenset[Path] = frozenset(
-    path[:length]
+#: Paths above those: another value would take them all away.
+_MAPPINGS = frozenset(
+    path[: dot.start()]
     for path in _JOINED | _RESERVED
-    for length in range(1, len(path))
+    for dot in re.finditer(r"\.", path)
 )
 
 
 def apply(
-    values: topic.Values, overlay: Mapping[str, Any], origin: str
+    values: topic.Values,
+    overlay: Mapping[str, Any],
+    origin: str,
+    *,
+    again: bool = False,
 ) -> topic.Values:
     """Return a copy of ``values`` with ``overlay`` on top.
 
     :param origin: whose values they are, for the message
+    :param again: the values may contain an earlier version of the overlay.
+        Its settings that are missing now stay, because values do not tell
+        their origin. Only missing files and commands are added; a file
+        replaces the one with the same path
     :raises NotConfigured: it reaches for something that it can't have
     """
-    return _applied(values, overlay, origin, _both)
-
-
-def again(
-    values: topic.Values, overlay: Mapping[str, Any], origin: str
-) -> topic.Values:
-    """Lay an overlay on values that may contain an earlier version of it.
-
-    Settings of the earlier version that are missing now stay, because values
-    do not tell their origin. Only missing files and commands are added; a
-    file replaces the one with the same path.
-
-    :raises NotConfigured: as :func:`apply`
-    """
-    return _applied(values, overlay, origin, _missing)
-
-
-def _applied(
-    values: topic.Values,
-    overlay: Mapping[str, Any],
-    origin: str,
-    join: _Join,
-) -> topic.Values:
-    for path, value in _walk(overlay, ()):
-        _check(path, value, origin)
+    _check(overlay, "", origin)
     result = copy.deepcopy(values)
-    _lay(result, overlay, (), join)
+    _lay(result, overlay, "", _missing if again else _both)
     return result
 
 
@@ -145,48 +119,42 @@ def _missing(there: Sequence[Any], more: Sequence[Any]) -> list[Any]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal, or files of one path: kubeadm's provider takes a path once."""
+    """Compare; files of one path are equal: kubeadm takes a path once."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one == other or one.get("path", one) == other.get("path", other)
     return bool(one == other)
 
 
-def _walk(
-    overlay: Mapping[str, Any], above: Path
-) -> Iterator[tuple[Path, Any]]:
-    """Yield each key of the overlay, with those in its dictionaries."""
+def _check(overlay: Mapping[str, Any], above: str, origin: str) -> None:
     for key, value in overlay.items():
-        here = (*above, key)
-        yield here, value
+        path = _below(above, key)
+        wrong = ""
+        if path in _RESERVED:
+            wrong = "is not theirs to set: take it out"
+        elif path in _MAPPINGS and not isinstance(value, Mapping):
+            wrong = "must be a mapping"
+        elif path in _JOINED and not isinstance(value, list):
+            wrong = "must be a list"
+        if wrong:
+            raise errors.NotConfigured(f"{origin}: {path} {wrong}")
         if isinstance(value, Mapping):
-            yield from _walk(value, here)
+            _check(value, path, origin)
 
 
-def _check(path: Path, value: object, origin: str) -> None:
-    if path in _RESERVED:
-        wrong = "is not theirs to set: take it out"
-    elif path in _MAPPINGS and not isinstance(value, Mapping):
-        wrong = "must be a mapping"
-    elif path in _JOINED and not isinstance(value, list):
-        wrong = "must be a list"
-    else:
-        return
-    raise errors.NotConfigured(f"{origin}: {_dotted(path)} {wrong}")
-
-
-def _dotted(path: Path) -> str:
-    """Return the path as helm writes one; a key with dots is quoted."""
-    return ".".join(f'"{key}"' if "." in key else key for key in path)
+def _below(above: str, key: str) -> str:
+    """Return the path of a key as helm writes it, dots in the key quoted."""
+    quoted = f'"{key}"' if "." in key else key
+    return f"{above}.{quoted}" if above else quoted
 
 
 def _lay(
-    target: topic.Values, overlay: Mapping[str, Any], above: Path, join: _Join
+    target: topic.Values, overlay: Mapping[str, Any], above: str, join: _Join
 ) -> None:
     for key, value in overlay.items():
-        here = (*above, key)
+        path = _below(above, key)
         if isinstance(value, Mapping) and isinstance(target.get(key), dict):
-            _lay(target[key], value, here, join)
-        elif here in _JOINED:
+            _lay(target[key], value, path, join)
+        elif path in _JOINED:
             target[key] = join(target.get(key) or (), value)
         else:
             target[key] = copy.deepcopy(value)
@@ -194,11 +162,11 @@ def _lay(
 
 #: What the management cluster fetches from git: no helm repository can mirror
 #: that. Below ``addons``.
-_FROM_GIT = (("intelDevicePlugin", "xpuManagerMonitoring"),)
+_FROM_GIT = ("intelDevicePlugin.xpuManagerMonitoring",)
 
 
 def with_repository(
-    values: Mapping[str, Any], defaults: Mapping[str, Any], url: str | None
+    values: Mapping[str, Any], defaults: Mapping[str, Any], url: str
 ) -> dict[str, Any]:
     """Return values whose addons come from one helm repository.
 
@@ -207,24 +175,20 @@ def with_repository(
 
     :param values: of a release
     :param defaults: of its chart, with those of the sub-charts
-    :param url: of the repository; None or empty: the values stay as they are
+    :param url: of the repository
     """
     result = copy.deepcopy(dict(values))
-    if not url:
-        return result
     addons = defaults.get("addons") or {}
     for path in _repositories(addons):
-        _set_default(result, ("addons", *path, "chart", "repo"), url)
+        _set_default(result, f"addons.{path}.chart.repo", url)
     for path in _FROM_GIT:
-        own = _value_at(result, ("addons", *path)) or {}
-        if _value_at(addons, path) and not (own.get("repo") or {}).get("url"):
-            _set_default(result, ("addons", *path, "enabled"), False)
+        own = topic.value_at(result, f"addons.{path}.repo.url")
+        if topic.value_at(addons, path) and not own:
+            _set_default(result, f"addons.{path}.enabled", False)
     return result
 
 
-def _repositories(
-    node: Mapping[str, Any], path: tuple[str, ...] = ()
-) -> Iterator[tuple[str, ...]]:
+def _repositories(node: Mapping[str, Any], path: str = "") -> Iterator[str]:
     """Yield paths of all addons whose chart has a repository."""
     for key, value in node.items():
         if not isinstance(value, Mapping):
@@ -232,25 +196,15 @@ def _repositories(
         if key == "chart" and "repo" in value:
             yield path
         else:
-            yield from _repositories(value, (*path, key))
+            yield from _repositories(value, f"{path}.{key}" if path else key)
 
 
-def _value_at(node: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    """Return the value at a path, or None."""
-    value: Any = node
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def _set_default(
-    node: dict[str, Any], path: tuple[str, ...], value: Any
-) -> None:
+def _set_default(node: dict[str, Any], path: str, value: Any) -> None:
     """Set a value at a path where there is none yet.
 
     A null on the way removes the whole, as the operator or user asked.
     """
-    *above, last = path
+    *above, last = path.split(".")
     for key in above:
         inner = node.setdefault(key, {})
         if not isinstance(inner, dict):

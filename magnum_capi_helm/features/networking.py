@@ -20,11 +20,13 @@ from magnum_capi_helm.model import versions
 #: Network plugins that the chart installs.
 CNIS = ("calico", "cilium")
 
-#: Charts that pass name servers on. The versions in between ignore them.
-_OLD_NAME_SERVERS = versions.Range(until="0.10.1")
-_NAME_SERVERS = versions.Range(since="0.16.0")
+INTERNAL = "clusterNetworking.internalNetwork"
 
-_INTERNAL = "clusterNetworking.internalNetwork"
+#: Where charts read name servers. The versions in between ignore them.
+NAME_SERVERS = {
+    versions.Range(until="0.10.1"): "clusterNetworking.dnsNameservers",
+    versions.Range(since="0.16.0"): f"{INTERNAL}.dnsNameservers",
+}
 
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -56,7 +58,7 @@ FIXED_SUBNET_CIDR = labels.Label(
     details="an example is 10.0.0.0/24",
     help="Network of the nodes when the driver makes it, that is when "
     "neither fixed_network nor fixed_subnet is given.",
-    becomes=(f"{_INTERNAL}.nodeCidr",),
+    becomes=(f"{INTERNAL}.nodeCidr",),
 )
 PODS: labels.Label[tuple[str, ...]] = labels.Label(
     name="pods_cidr",
@@ -225,14 +227,14 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     if len(settings[PODS]) > 1:
         leaves["addons.cni.cilium.release.values.ipv6.enabled"] = True
     if not is_made(network):
-        leaves[f"{_INTERNAL}.networkFilter.id"] = network.fixed_id
-        leaves[f"{_INTERNAL}.subnetFilter.id"] = network.fixed_subnet_id
+        leaves[f"{INTERNAL}.networkFilter.id"] = network.fixed_id
+        leaves[f"{INTERNAL}.subnetFilter.id"] = network.fixed_subnet_id
         return leaves
-    leaves[f"{_INTERNAL}.nodeCidr"] = settings[FIXED_SUBNET_CIDR]
+    leaves[f"{INTERNAL}.nodeCidr"] = settings[FIXED_SUBNET_CIDR]
     # Only a subnet that the provider makes takes name servers.
-    old = cluster.chart.version in _OLD_NAME_SERVERS
-    place = "clusterNetworking" if old else _INTERNAL
-    leaves[f"{place}.dnsNameservers"] = network.dns_nameservers
+    for charts, path in NAME_SERVERS.items():
+        if cluster.chart.version in charts:
+            leaves[path] = network.dns_nameservers
     return leaves
 
 
@@ -269,12 +271,11 @@ def _check_name_servers(cluster: cluster_spec.Cluster) -> None:
     network, version = cluster.network, cluster.chart.version
     if not network.dns_nameservers or not is_made(network):
         return
-    applied = (_OLD_NAME_SERVERS, _NAME_SERVERS)
-    if not versions.applies(applied, version):
+    if not versions.applies(NAME_SERVERS, version):
         raise errors.InvalidInput(
             "dns_nameserver: give it with a chart version that applies it. "
             f"It is {','.join(network.dns_nameservers)}; charts "
-            f"{versions.describe(applied)} do, and this is {version}"
+            f"{versions.describe(NAME_SERVERS)} do, and this is {version}"
         )
 
 

@@ -71,6 +71,29 @@ def below(path: str, leaves: Leaves) -> Leaves:
     return {f"{path}.{key}": leaf for key, leaf in leaves.items()}
 
 
+def value_at(values: Any, path: str) -> Any:
+    """Return the value at a dotted path, or None."""
+    for key in path.split("."):
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values
+
+
+def put(values: Values, path: str, value: Any) -> None:
+    """Set a value in place; None takes it away, with what is empty then."""
+    key, _, rest = path.partition(".")
+    inner = values.get(key)
+    if not rest:
+        values.pop(key, None)
+        if value is not None:
+            values[key] = copied(value)
+    elif isinstance(inner, dict) or value is not None:
+        inner = inner if isinstance(inner, dict) else {}
+        put(inner, rest, value)
+        values[key] = inner
+        if not inner:
+            del values[key]
+
+
 def changed(
     settings: labels.Values, *declared: labels.Label[Any]
 ) -> dict[str, Any]:

@@ -276,10 +276,10 @@ def apply_overlays(
     :raises LabelError: there is no such profile
     :raises NotConfigured: a file can't be read, or says what it must not
     """
-    lay = overlays.again if again else overlays.apply
     for path in conf.CONF.capi_helm.values_files:
         origin = f"[capi_helm] values_files {path}"
-        values = lay(values, read_yaml(path, origin), origin)
+        overlay = read_yaml(path, origin)
+        values = overlays.apply(values, overlay, origin, again=again)
     if names := cluster_labels[template.PROFILE_NAMES]:
         profiles = _profiles()
         for name in names:
@@ -289,7 +289,7 @@ def apply_overlays(
                 )
             origin = f"values profile {name}"
             overlay = read_yaml(profiles[name], origin)
-            values = lay(values, overlay, origin)
+            values = overlays.apply(values, overlay, origin, again=again)
     return values
 
 

@@ -107,13 +107,6 @@ class WithRepositoryTest(base.BaseTestCase):
                 own, found["intelDevicePlugin"]["xpuManagerMonitoring"]
             )
 
-    def test_without_a_repository_nothing_changes(self) -> None:
-        values = {"addons": {"cni": {"type": "calico"}}}
-        for url in (None, ""):
-            self.assertEqual(
-                values, overlays.with_repository(values, DEFAULTS, url)
-            )
-
     def test_a_chart_without_addons_needs_none(self) -> None:
         self.assertEqual({"a": 1}, overlays.with_repository({"a": 1}, {}, URL))
 

@@ -110,7 +110,7 @@ class ApplyTest(base.BaseTestCase):
 
 
 def _again(values: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:
-    return overlays.again(values, overlay, "profile gpu")
+    return overlays.apply(values, overlay, "profile gpu", again=True)
 
 
 def _setup(**lists: list[Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ one. Resources that Kubernetes makes later for its users do not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 import dataclasses
 from typing import TypeAlias
 
@@ -64,22 +64,12 @@ def of_cluster(
     :param flavors: by name
     """
     groups = (cluster.control_plane, *cluster.node_groups)
-    parts = [
-        _machines(cluster, group, group.count, flavors[group.flavor])
-        for group in groups
-    ]
-    control_plane = cluster.control_plane
-    surge = _machines(
-        cluster,
-        control_plane,
-        _CONTROL_PLANE_SURGE,
-        flavors[control_plane.flavor],
-    )
-    volumes = _etcd_volumes(
-        cluster, control_plane.count + _CONTROL_PLANE_SURGE
-    )
-    parts += [surge, volumes, _network(cluster)]
-    return _sum([*parts, _server_groups(groups)])
+    parts = []
+    for group in groups:
+        surge = _CONTROL_PLANE_SURGE if group is cluster.control_plane else 0
+        flavor = flavors[group.flavor]
+        parts.append(_machines(cluster, group, group.count + surge, flavor))
+    return _sum(*parts, _network(cluster), _server_groups(*groups))
 
 
 def of_group(
@@ -89,7 +79,7 @@ def of_group(
 ) -> Demand:
     """Return the demand of one more group of workers."""
     machines = _machines(cluster, group, group.count, flavor)
-    return _sum([machines, _server_groups((group,))])
+    return _sum(machines, _server_groups(group))
 
 
 def of_growth(
@@ -102,12 +92,10 @@ def of_growth(
 
     :param group: with the new count
     """
-    parts = [_machines(cluster, group, by, flavor)]
-    if group is cluster.control_plane:
-        parts.append(_etcd_volumes(cluster, by))
     # The limit of each server group is for all of its members.
-    members = _server_groups((group,)).get("server_group_members", 0)
-    return _sum([*parts, {"server_group_members": members}])
+    members = _server_groups(group)["server_group_members"]
+    machines = _machines(cluster, group, by, flavor)
+    return {**machines, "server_group_members": members}
 
 
 def shortages(
@@ -128,55 +116,42 @@ def _machines(
     count: int,
     flavor: cluster_spec.Flavor,
 ) -> Demand:
+    settings = cluster.labels
     disks = [
         each.size
         for each in (group.boot_disk, group.container_disk)
         if each.size
     ]
+    ports = 1
+    if group is not cluster.control_plane:
+        ports += len(group.labels[networking.EXTRA_NETWORKS])
+    elif settings[etcd.SIZE] and settings[etcd.KIND].lower() == "volume":
+        disks.append(settings[etcd.SIZE])
     return {
         "instances": count,
         "cores": count * flavor.vcpus,
         "ram": count * flavor.ram,
         "volumes": count * len(disks),
         "gigabytes": count * sum(disks),
-        "port": count * (1 + _extra_ports(cluster, group)),
+        "port": count * ports,
     }
-
-
-def _extra_ports(
-    cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
-) -> int:
-    """Ports in further networks, which only workers have."""
-    if group is cluster.control_plane:
-        return 0
-    return len(group.labels[networking.EXTRA_NETWORKS])
-
-
-def _etcd_volumes(cluster: cluster_spec.Cluster, count: int) -> Demand:
-    size = cluster.labels[etcd.SIZE]
-    if not size or cluster.labels[etcd.KIND].lower() != "volume":
-        return {}
-    return {"volumes": count, "gigabytes": count * size}
 
 
 def _network(cluster: cluster_spec.Cluster) -> Demand:
-    """Around the machines; a network that is given is there already."""
+    """Return the demand around the machines."""
     balancer = int(cluster.api.load_balancer)
-    demand = {
+    # Each makes what it needs: the router one port, and the load balancer.
+    made = int(networking.is_made(cluster.network))
+    return {
         "floatingip": int(cluster.api.floating_ip),
         "load_balancer": balancer,
         "security_group": _SECURITY_GROUPS,
-        # The address of the load balancer.
-        "port": balancer,
+        "port": balancer + made,
+        **dict.fromkeys(("network", "subnet", "router"), made),
     }
-    if not (cluster.network.fixed_id or cluster.network.fixed_subnet_id):
-        made = dict.fromkeys(("network", "subnet", "router"), 1)
-        # The router's.
-        return {**demand, **made, "port": balancer + 1}
-    return demand
 
 
-def _server_groups(groups: Iterable[cluster_spec.NodeGroup]) -> Demand:
+def _server_groups(*groups: cluster_spec.NodeGroup) -> Demand:
     members = [
         group.count
         for group in groups
@@ -188,7 +163,7 @@ def _server_groups(groups: Iterable[cluster_spec.NodeGroup]) -> Demand:
     }
 
 
-def _sum(parts: Iterable[Demand]) -> Demand:
+def _sum(*parts: Demand) -> Demand:
     """Return the parts together.
 
     ``server_group_members`` is a limit for each group; it is in one part.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from magnum_capi_helm.features import nodes
+from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
@@ -77,11 +78,7 @@ def check_kept(name: str, kubelet: str, control_plane: str) -> None:
 
     :param name: Magnum's name of the group
     """
-    workers, newest = versions.number(kubelet), versions.number(control_plane)
-    if workers is None or newest is None:
-        return
-    behind = newest[1] - workers[1]
-    if 0 <= behind <= nodes.SKEW:
+    if nodes.fits(kubelet, control_plane):
         return
     raise errors.NotSupported(
         "upgrade or delete the nodegroup with an image of its own first: a "
@@ -142,7 +139,9 @@ def check_encryption(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     :param old: values of the cluster so far
     :param new: those that it is to get
     """
-    before, after = _encryption(old), _encryption(new)
+    before, after = (
+        topic.value_at(each, "etcd.encryption") or {} for each in (old, new)
+    )
     if not before.get("enabled"):
         return
     if not after.get("enabled"):
@@ -177,9 +176,8 @@ def check_distribution(
 
 def control_plane_version(values: Mapping[str, Any]) -> str:
     """Return the Kubernetes version of the control plane, or ""."""
-    own = values.get("controlPlane") or {}
-    version = own.get("kubernetesVersion") or values.get("kubernetesVersion")
-    return _bare(str(version or ""))
+    own = topic.value_at(values, "controlPlane.kubernetesVersion")
+    return _bare(str(own or values.get("kubernetesVersion") or ""))
 
 
 def pinned(
@@ -221,7 +219,3 @@ def _minor(version: str) -> int:
 
 def _bare(version: str) -> str:
     return version.removeprefix("v")
-
-
-def _encryption(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return (values.get("etcd") or {}).get("encryption") or {}

@@ -116,27 +116,36 @@ def _setup(cluster: cluster_spec.Cluster, nodes: topic.Nodes) -> topic.Values:
 
 def upgrades(values: Mapping[str, Any]) -> str:
     """Return the number of upgrades that the values record."""
-    annotations = values.get("clusterAnnotations") or {}
-    return str(annotations.get(UPGRADE_ANNOTATION) or "0")
+    return _annotation(values, UPGRADE_ANNOTATION) or "0"
 
 
 def upgraded(values: topic.Values, before: Mapping[str, Any]) -> topic.Values:
-    """Return a copy that makes the live Cluster show one upgrade more.
+    """Return values that make the live Cluster show one upgrade more.
 
     :param before: the values of the cluster so far
     """
-    result = copy.deepcopy(values)
-    annotations = result.setdefault("clusterAnnotations", {})
-    annotations[UPGRADE_ANNOTATION] = str(int(upgrades(before)) + 1)
-    return result
+    count = str(int(upgrades(before)) + 1)
+    return _annotated(values, UPGRADE_ANNOTATION, count)
 
 
 def stamped(values: topic.Values, fingerprint: str) -> topic.Values:
-    """Return a copy that makes the live Cluster show which intent it has."""
-    result = copy.deepcopy(values)
-    annotations = result.setdefault("clusterAnnotations", {})
-    annotations[requested_groups.FINGERPRINT_ANNOTATION] = fingerprint
-    return result
+    """Return values that make the live Cluster show which intent it has."""
+    annotation = requested_groups.FINGERPRINT_ANNOTATION
+    return _annotated(values, annotation, fingerprint)
+
+
+def stamp(values: topic.Values) -> str:
+    """Return the fingerprint in the values, or ""."""
+    return _annotation(values, requested_groups.FINGERPRINT_ANNOTATION)
+
+
+def _annotation(values: Mapping[str, Any], name: str) -> str:
+    return str((values.get("clusterAnnotations") or {}).get(name) or "")
+
+
+def _annotated(values: topic.Values, name: str, text: str) -> topic.Values:
+    annotations = values.get("clusterAnnotations") or {}
+    return {**values, "clusterAnnotations": {**annotations, name: text}}
 
 
 def without_nulls(content: Any) -> Any:
@@ -146,12 +155,6 @@ def without_nulls(content: Any) -> Any:
     if not isinstance(content, dict):
         return content
     return {k: without_nulls(v) for k, v in content.items() if v is not None}
-
-
-def stamp(values: topic.Values) -> str:
-    """Return the fingerprint in the values, or ""."""
-    annotations = values.get("clusterAnnotations") or {}
-    return str(annotations.get(requested_groups.FINGERPRINT_ANNOTATION) or "")
 
 
 def with_groups(

@@ -8,8 +8,6 @@ its version and when it removes nodes, and none of its other arguments.
 
 from __future__ import annotations
 
-import re
-
 from oslo_config import types
 
 from magnum_capi_helm.features import topic
@@ -36,7 +34,6 @@ _TAGS = {
     35: "v1.34.5",
     36: "v1.36.1",
 }
-_MINOR = re.compile(r"1\.(\d+)\.")
 
 ENABLED = labels.Switch(
     name="auto_scaling_enabled",
@@ -127,9 +124,8 @@ def _tag(cluster: cluster_spec.Cluster) -> str | None:
     """
     if tag := cluster.labels[TAG]:
         return tag
-    match = _MINOR.match(cluster.control_plane.image.kube_version)
-    minor = min(int(match[1]), max(_TAGS)) if match else None
-    return _TAGS.get(minor) if minor else None
+    number = versions.number(cluster.control_plane.image.kube_version)
+    return _TAGS.get(min(number[1], max(_TAGS))) if number else None
 
 
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:

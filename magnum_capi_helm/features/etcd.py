@@ -150,8 +150,7 @@ def _encryption_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
 
 def needs_key(values: Mapping[str, Any]) -> bool:
     """Return whether the chart needs the Secret with the key."""
-    encryption = (values.get("etcd") or {}).get("encryption") or {}
-    return bool(encryption.get("enabled"))
+    return bool(topic.value_at(values, ENCRYPTION.becomes[0]))
 
 
 ENCRYPTION_TOPIC = topic.Topic(

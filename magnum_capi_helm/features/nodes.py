@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import re
-
 from oslo_config import types
 
 from magnum_capi_helm.features import autoscaling
@@ -15,6 +13,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import node_label_types
+from magnum_capi_helm.model import versions
 
 _REGISTRATION = "kubeadmConfigSpec.joinConfiguration.nodeRegistration"
 
@@ -96,7 +95,6 @@ _NODEGROUP = "magnum.openstack.org/nodegroup"
 
 #: Minor versions that a kubelet may be behind the API server.
 SKEW = 3
-_KUBERNETES = re.compile(r"v?1\.(?P<minor>[0-9]+)\.")
 
 #: Nova's limit for keys and values of metadata.
 _METADATA_LIMIT = 255
@@ -235,11 +233,8 @@ def _check_image(
             f"{name} has {workers.os_distro}, and this cluster's machines "
             f"are {control_plane.os_distro}"
         )
-    minor = _minor(workers.kube_version)
-    newest = _minor(control_plane.kube_version)
-    if minor is None or newest is None:
-        return
-    if not newest - SKEW <= minor <= newest:
+    if not fits(workers.kube_version, control_plane.kube_version):
+        newest = int(control_plane.kube_version.split(".")[1])
         raise errors.InvalidInput(
             "image_id: a control plane works with nodes of its own minor "
             f"version of Kubernetes or up to {SKEW} older ones. Image {name} "
@@ -249,10 +244,10 @@ def _check_image(
         )
 
 
-def _minor(version: str) -> int | None:
-    """Return the minor version of a Kubernetes 1.x; None: it is not known."""
-    match = _KUBERNETES.match(version)
-    return int(match["minor"]) if match else None
+def fits(kubelet: str, control_plane: str) -> bool:
+    """Return whether the versions work together, if both are known."""
+    workers, newest = versions.number(kubelet), versions.number(control_plane)
+    return not workers or not newest or 0 <= newest[1] - workers[1] <= SKEW
 
 
 TOPIC = topic.Topic(

@@ -101,10 +101,7 @@ def _judge(
     result = health.health(objects, now)
     rows_now, nodegroups = rows.read(cluster)
     identity.confirm(
-        operation.runtime,
-        operation.scope,
-        nodegroups,
-        exists=objects.cluster is not None,
+        operation.runtime, operation.scope, nodegroups, objects.cluster
     )
     seconds = result.valid_until - now
     if not cluster.status.endswith("_COMPLETE"):

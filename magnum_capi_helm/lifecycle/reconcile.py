@@ -79,12 +79,7 @@ def reconcile(operation: operations.Operation) -> None:
     server_faults.ask(runtime, scope, snapshot.servers())
     with runtime.verdict_slots, identity.verified_on_error(runtime, cluster):
         state = observed_state.judge(operation, cluster, snapshot)
-        identity.confirm(
-            runtime,
-            scope,
-            state.nodegroups,
-            exists=state.view.cluster is not None,
-        )
+        identity.confirm(runtime, scope, state.nodegroups, state.view.cluster)
         if not state.needs_lease:
             _save_facts(state)
             seconds = 0.0 if state.new_mark else state.seconds_valid

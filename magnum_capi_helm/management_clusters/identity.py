@@ -35,6 +35,7 @@ from oslo_log import log
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
@@ -206,14 +207,10 @@ def confirm(
     rt: runtime.Runtime,
     scope: location.Scope,
     nodegroups: Sequence[Any],
-    *,
-    exists: bool,
+    cluster: client.Object | None,
 ) -> None:
-    """Record the management cluster, or doubt one without the Cluster.
-
-    :param exists: the Cluster object does
-    """
-    if exists:
+    """Record the management cluster, or doubt one without the Cluster."""
+    if cluster is not None:
         record_here(rt, scope[1], nodegroups)
     else:
         verify(rt, scope, nodegroups)

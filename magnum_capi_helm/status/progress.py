@@ -22,8 +22,8 @@ poll reads anyway.
 
 from __future__ import annotations
 
-import dataclasses
 import json
+from typing import NamedTuple
 
 from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import machine as machine_status
@@ -32,16 +32,15 @@ from magnum_capi_helm.status import view
 ANNOTATION = "magnum.openstack.org/progress"
 
 
-@dataclasses.dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """The best counts so far of one update.
 
-    :param revision: of the helm release
-    :param began: when the update began, seconds since 1970, by the clock of
+    :ivar revision: of the helm release
+    :ivar began: when the update began, seconds since 1970, by the clock of
         the API server; with ``revision``, it identifies the update
-    :param new: most new machines that had a ready node at once
-    :param old: fewest old machines that were left
-    :param time: when the counts were reached, seconds since 1970
+    :ivar new: most new machines that had a ready node at once
+    :ivar old: fewest old machines that were left
+    :ivar time: when the counts were reached, seconds since 1970
     """
 
     revision: int
@@ -52,16 +51,15 @@ class Mark:
 
     def annotation(self) -> str:
         """Return the value of the annotation."""
-        return json.dumps(dataclasses.asdict(self))
+        return json.dumps(self._asdict())
 
 
 def stored(cluster: view.Object | None) -> Mark | None:
     """Return the mark in the annotation, or None if there is no valid one."""
     text = view.annotations_of(cluster).get(ANNOTATION, "")
-    fields = [each.name for each in dataclasses.fields(Mark)]
     try:
         mark = json.loads(text)
-        return Mark(**{name: int(mark[name]) for name in fields})
+        return Mark(*(int(mark[name]) for name in Mark._fields))
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
 

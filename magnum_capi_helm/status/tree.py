@@ -332,15 +332,11 @@ def _server_resources(objects: view.View) -> Iterator[Branch]:
     Nova deletes the volumes of a server with it. It does not delete ports
     that were made before the server.
     """
-    names_of_servers = set(map(view.name_of, objects.servers))
-    older = [
-        each
-        for each in objects.infra_machines
-        if view.name_of(each) not in names_of_servers
-    ]
-    for each in (*objects.servers, *older):
+    # CAPO up to 0.10 has the id of a server in the OpenStackMachine.
+    owners = (*objects.infra_machines, *objects.servers)
+    for name, each in {view.name_of(e): e for e in owners}.items():
         if instance := view.status_of(each).get("instanceID"):
-            yield Branch("server", view.name_of(each), note=str(instance))
+            yield Branch("server", name, note=str(instance))
     for each in objects.servers:
         resources = view.status_of(each).get("resources") or {}
         for port in resources.get("ports") or ():

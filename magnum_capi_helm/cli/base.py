@@ -214,10 +214,10 @@ def operation(row: Any) -> operations.Operation:
 
     Its management cluster has to be the recorded one.
     """
-    from magnum_capi_helm.lifecycle import preview
+    from magnum_capi_helm.database import rows
     from magnum_capi_helm.operations import operation as operations
 
-    return operations.Operation(preview.context(), row)
+    return operations.Operation(rows.everywhere(), row)
 
 
 def of_this_driver(template: Any) -> bool:

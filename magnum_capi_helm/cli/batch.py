@@ -132,9 +132,8 @@ class Batch(base.Lister, abc.ABC):
         Hours may have passed since the rows were listed.
         """
         from magnum_capi_helm.database import rows
-        from magnum_capi_helm.lifecycle import preview
 
-        fresh = rows.fresh(preview.context(), row)
+        fresh = rows.fresh(rows.everywhere(), row)
         return Change() if fresh is None else self.plan(fresh, parsed_args)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:

@@ -44,7 +44,7 @@ class Check(base.Lister):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Which management clusters."""
+        """Add the choice of management clusters and of what to check."""
         parser.add_argument(
             "--management-cluster",
             action="append",
@@ -74,57 +74,35 @@ class Check(base.Lister):
             "alone",
         )
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], Sequence[tuple[str, ...]]]:
-        """Look at everything."""
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
+        """Run the chosen checks."""
         from magnum_capi_helm import runtime
+        from magnum_capi_helm.cli import checks
 
         if parsed_args.from_1_4_0:
-            return self._from_1_4_0(parsed_args.project)
+            from magnum_capi_helm.cli import from_1_4_0
+
+            results = list(from_1_4_0.run(parsed_args.project))
+            self.exit_code = checks.code(results)
+            return _HEADER, [dataclasses.astuple(each) for each in results]
         if parsed_args.project:
             raise errors.InvalidInput(
                 "--project is for --from-1-4-0: give both, or neither"
             )
+        chosen = parsed_args.management_cluster or runtime.names()
         if parsed_args.target is not None:
-            chosen = parsed_args.management_cluster or runtime.names()
             return self._target(parsed_args.target, chosen)
-        return self._checked(parsed_args)
-
-    def _from_1_4_0(
-        self, project: str | None
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """List what to do before 1.4.0 is replaced."""
-        from magnum_capi_helm.cli import checks
-        from magnum_capi_helm.cli import from_1_4_0
-
-        results = list(from_1_4_0.run(project))
-        self.exit_code = checks.code(results)
-        return _HEADER, [dataclasses.astuple(each) for each in results]
-
-    def _checked(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """The checks of this host."""
-        from magnum_capi_helm import runtime
-        from magnum_capi_helm.cli import checks
-
-        chosen = parsed_args.management_cluster
-        if runtime.names() == ("",) and not chosen:
-            results = list(checks.run_here())
-            self.exit_code = checks.code(results)
-            return _HEADER, [dataclasses.astuple(each) for each in results]
-        found = list(checks.run_on(chosen or runtime.names()))
-        self.exit_code = checks.code(each for _, each in found)
+        lines = list(checks.run(chosen))
+        self.exit_code = checks.code(each for _, each in lines)
+        if list(chosen) == [""]:
+            return _HEADER, [dataclasses.astuple(each) for _, each in lines]
         return (
             ("Management cluster", *_HEADER),
-            [(name, *dataclasses.astuple(each)) for name, each in found],
+            [(name, *dataclasses.astuple(each)) for name, each in lines],
         )
 
-    def _target(
-        self, versions: str, chosen: Sequence[str]
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """What an upgrade of management clusters would strand."""
+    def _target(self, versions: str, chosen: Sequence[str]) -> base.Table:
+        """List the releases that an upgrade would strand."""
         from magnum_capi_helm.cli import check_management_cluster
         from magnum_capi_helm.model import api_versions
 

@@ -265,37 +265,33 @@ def describe_cleanup(rt: runtime.Runtime) -> str:
     )
 
 
-def component_versions(rt: runtime.Runtime) -> Iterator[components.Result]:
+def component_versions(rt: runtime.Runtime) -> Iterable[components.Result]:
     """Compare each component's version with the tested one."""
     chart, release, problem = _tested_versions()
     if release is None:
-        yield components.Result("versions", components.UNKNOWN, problem)
-        return
+        return [components.Result("versions", components.UNKNOWN, problem)]
     try:
         deployments = rt.management.list(
             kinds.DEPLOYMENT, None, components.SELECTOR
         )
     except responses.ForbiddenError as error:
-        yield components.Result("versions", components.UNKNOWN, str(error))
-    except errors.CapiHelmError as error:
-        yield components.Result("versions", components.FAILED, str(error))
-    else:
-        yield from components.compare(deployments, release, chart)
+        return [components.Result("versions", components.UNKNOWN, str(error))]
+    return components.compare(deployments, release, chart)
 
 
-def helm_version(rt: runtime.Runtime) -> Iterator[components.Result]:
+def helm_version(rt: runtime.Runtime) -> Iterable[components.Result]:
     """Compare this host's helm with the tested one.
 
     Another check reports a helm that does not run.
     """
     chart, release, _ = _tested_versions()
     if release is None:
-        return
+        return []
     try:
         version = rt.helm.version()
     except errors.CapiHelmError:
-        return
-    yield components.helm(version, release.helm, chart)
+        return []
+    return [components.helm(version, release.helm, chart)]
 
 
 def _tested_versions() -> tuple[str, versions.Release | None, str]:

@@ -9,7 +9,6 @@ import dataclasses
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cli import check_host
-from magnum_capi_helm.cli import check_magnum
 from magnum_capi_helm.cli import check_management_cluster as management
 from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
@@ -20,7 +19,6 @@ UNKNOWN = components.UNKNOWN
 Result = components.Result
 #: Instead of a management cluster's name.
 _ALL = "(all)"
-_VERSIONS = "versions"
 _CONFIGURATION = "configuration"
 
 
@@ -28,14 +26,15 @@ _CONFIGURATION = "configuration"
 class Check:
     """A check of one subject.
 
-    :param look: returns the text of the line; raises an error with advice
+    :param look: returns the text of the line, or several lines; raises an
+        error with advice
     :param asks: asks a management cluster, so it runs for each of several
     :param of_several: is of interest only if there are several
     :param after: the check without which this one can't run
     """
 
     name: str
-    look: Callable[[runtime.Runtime], str]
+    look: Callable[[runtime.Runtime], str | Iterable[Result]]
     asks: bool = False
     of_several: bool = False
     after: str = ""
@@ -51,53 +50,44 @@ CHECKS = (
     Check("Cluster API", management.check_api_versions, asks=True),
     Check("clean-up", management.describe_cleanup, asks=True),
     Check(_CONFIGURATION, check_host.check_configuration),
-    Check("database", check_magnum.check_database),
-    Check("driver", check_magnum.check_driver),
+    Check("database", check_host.check_database),
+    Check("driver", check_host.check_driver),
     Check("helm", check_host.check_helm),
     Check("chart", check_host.check_chart),
     Check("network drivers", check_host.check_network_drivers),
-    Check("templates", check_magnum.check_template_labels),
+    Check("templates", check_host.check_template_labels),
     Check("OpenStack", check_host.check_openstack),
-    Check("service user", check_magnum.check_service_user, after="OpenStack"),
+    Check("service user", check_host.check_service_user, after="OpenStack"),
     Check("certificates", check_host.check_certificate_store),
     Check("delivery", check_host.check_delivery),
+    Check("versions", management.component_versions, asks=True),
+    Check("helm version", management.helm_version),
 )
 _OF_ONE = tuple(each for each in CHECKS if not each.of_several)
 _OF_EACH = tuple(each for each in CHECKS if each.asks or each.of_several)
 _OF_ALL = tuple(each for each in CHECKS if each not in _OF_EACH)
 
 
-def run_here() -> Iterator[Result]:
-    """Run all checks of the only management cluster and of this host."""
+def run(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
+    """Run all checks; yield each with its management cluster's name.
+
+    :param names: of the management clusters; an empty one is the only one
+    :raises NotConfigured: there is none of that name
+    """
+    rounds = [("", _OF_ONE)]
+    if list(names) != [""]:
+        rounds = [*((name, _OF_EACH) for name in names), (_ALL, _OF_ALL)]
     if problem := _configuration_problem():
-        yield from _skip_all(problem, _OF_ONE)
-    else:
-        yield from run(runtime.get())
-
-
-def run(rt: runtime.Runtime) -> Iterator[Result]:
-    """Run all checks with the runtime of the only management cluster."""
-    results, unreachable = _run(rt, _OF_ONE)
-    yield from results
-    yield from _component_versions(rt, unreachable)
-    yield from management.helm_version(rt)
-
-
-def run_on(names: Sequence[str]) -> Iterator[tuple[str, Result]]:
-    """Run all checks; yield each with its management cluster's name."""
-    if problem := _configuration_problem():
-        for each in _skip_all(problem, CHECKS):
-            yield _ALL, each
+        place = rounds[-1][0]
+        yield place, Result(_CONFIGURATION, FAILED, problem)
+        for each in CHECKS if place else _OF_ONE:
+            if each.name != _CONFIGURATION:
+                yield place, _skip(each.name, _CONFIGURATION)
         return
-    for name in names:
-        rt = runtime.get(name)
-        results, unreachable = _run(rt, _OF_EACH)
-        for each in (*results, *_component_versions(rt, unreachable)):
-            yield name, each
-    any_one = runtime.any_one()
-    results, _ = _run(any_one, _OF_ALL)
-    for each in (*results, *management.helm_version(any_one)):
-        yield _ALL, each
+    for name, part in rounds:
+        rt = runtime.any_one() if name == _ALL else runtime.get(name)
+        for result in _run(rt, part):
+            yield name, result
 
 
 def code(results: Iterable[Result]) -> int:
@@ -105,13 +95,11 @@ def code(results: Iterable[Result]) -> int:
     return int(any(each.state == FAILED for each in results))
 
 
-def _run(
-    rt: runtime.Runtime, checks: Sequence[Check]
-) -> tuple[list[Result], str]:
+def _run(rt: runtime.Runtime, checks: Sequence[Check]) -> list[Result]:
     """Run checks in their order.
 
-    :returns: the results, and the check by which the management cluster
-        can't be asked; empty: it can
+    When the management cluster can't be asked, checks that ask it are
+    skipped, and name the check that failed.
     """
     results: list[Result] = []
     unreachable = ""
@@ -122,8 +110,11 @@ def _run(
             results.append(_skip(each.name, needed))
             continue
         try:
-            results.append(Result(each.name, OK, each.look(rt)))
-        except check_magnum.UnreadableError as error:
+            answer = each.look(rt)
+            if isinstance(answer, str):
+                answer = [Result(each.name, OK, answer)]
+            results += list(answer)
+        except check_host.UnreadableError as error:
             results.append(Result(each.name, UNKNOWN, str(error)))
         except errors.CapiHelmError as error:
             results.append(Result(each.name, FAILED, str(error)))
@@ -132,7 +123,7 @@ def _run(
         except Exception as error:
             # The other checks are worth their lines.
             results.append(Result(each.name, FAILED, _one_line(error)))
-    return results, unreachable
+    return results
 
 
 def _configuration_problem() -> str:
@@ -144,13 +135,6 @@ def _configuration_problem() -> str:
     return ""
 
 
-def _skip_all(problem: str, checks: Sequence[Check]) -> Iterator[Result]:
-    yield Result(_CONFIGURATION, FAILED, problem)
-    for each in checks:
-        if each.name != _CONFIGURATION:
-            yield _skip(each.name, _CONFIGURATION)
-
-
 def _skip(name: str, needed: str) -> Result:
     return Result(name, UNKNOWN, f"not looked at: see {needed}")
 
@@ -158,13 +142,3 @@ def _skip(name: str, needed: str) -> Result:
 def _one_line(error: Exception) -> str:
     """Return an error that the driver has no message for, in one line."""
     return str(errors.CapiHelmError(f"{type(error).__name__}: {error}"))
-
-
-def _component_versions(
-    rt: runtime.Runtime, unreachable: str
-) -> Iterator[Result]:
-    """Check the versions on a management cluster, if it can be asked."""
-    if unreachable:
-        yield _skip(_VERSIONS, unreachable)
-    else:
-        yield from management.component_versions(rt)

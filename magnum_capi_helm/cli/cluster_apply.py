@@ -125,7 +125,7 @@ class Apply(batch.Batch):
         self, row: Any, parsed_args: argparse.Namespace
     ) -> batch.Change:
         """Return the change of chart and values of one cluster."""
-        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.database import rows
         from magnum_capi_helm.lifecycle import rollout
         from magnum_capi_helm.management_clusters import registry
 
@@ -141,7 +141,7 @@ class Apply(batch.Batch):
                 self.say(f"{row.name}: the polls go on: {left}")
 
         def unfinished() -> str:
-            return rollout.pending(preview.context(), row)
+            return rollout.pending(rows.everywhere(), row)
 
         plan = rollout.plan(registry.find_runtime(row), row, order)
         if plan.going_on:

@@ -15,7 +15,6 @@ from typing import Any
 from magnum_capi_helm import features
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cli import check_host
-from magnum_capi_helm.cli import check_magnum
 from magnum_capi_helm.cli import checks
 from magnum_capi_helm.cli import database_errors
 from magnum_capi_helm.config import conf
@@ -88,7 +87,7 @@ def run(project: str | None = None) -> Iterator[checks.Result]:
     clusters = [
         cluster
         for cluster, _ in database_errors.read(
-            lambda: rows.read_all(project, check_magnum.may_be_of_this_driver)
+            lambda: rows.read_all(project, check_host.may_be_of_this_driver)
         )
     ]
     releases, problems = _read_charts(clusters)

@@ -81,7 +81,7 @@ class Accept(batch.Batch):
 
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
         """Compare the record of a cluster with the management clusters."""
-        from magnum_capi_helm.lifecycle import preview
+        from magnum_capi_helm.database import rows
         from magnum_capi_helm.management_clusters import maintenance
 
         if not row.stack_id:
@@ -92,7 +92,7 @@ class Accept(batch.Batch):
         accepted = compare(row, parsed_args.management_cluster)
         return batch.Change(
             accepted.detail,
-            make=lambda: maintenance.accept(preview.context(), row, accepted),
+            make=lambda: maintenance.accept(rows.everywhere(), row, accepted),
         )
 
 

@@ -15,7 +15,6 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.lifecycle import observed_state
-from magnum_capi_helm.lifecycle import preview
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
@@ -41,7 +40,7 @@ class Describer:
 
         :raises CapiHelmError: it can't be read
         """
-        context = preview.context()
+        context = rows.everywhere()
         row = rows.find(context, self._uuid)
         if row is None:
             return None

@@ -13,7 +13,6 @@ import os
 from typing import Any
 
 from magnum import objects
-from magnum.common import context as magnum_context
 from magnum.common import exception
 from oslo_utils import uuidutils
 
@@ -52,11 +51,6 @@ class Preview:
     values: topic.Values
 
 
-def context() -> Any:
-    """Return a context that sees the rows of all projects."""
-    return magnum_context.make_admin_context(all_tenants=True)
-
-
 def find_cluster(ref: str) -> Any:
     """Return the row of a cluster, by UUID or name.
 
@@ -81,8 +75,8 @@ def find_template(ref: str) -> Any:
 def _find(kind: Any, not_found: type[Exception], noun: str, ref: str) -> Any:
     try:
         if uuidutils.is_uuid_like(ref):
-            return kind.get_by_uuid(context(), ref)
-        return kind.get_by_name(context(), ref)
+            return kind.get_by_uuid(rows.everywhere(), ref)
+        return kind.get_by_name(rows.everywhere(), ref)
     except not_found as error:
         raise errors.InvalidInput(
             f"{noun} {ref} not found: choose one of "

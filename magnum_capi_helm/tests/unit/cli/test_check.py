@@ -25,7 +25,11 @@ class CheckTest(command_case.CommandCase):
     def test_check_is_0_when_all_is_well(self) -> None:
         code = self.run_command(check.Check, "-f", "json")
         self.assertEqual(
-            {each.name: "ok" for each in checks.CHECKS if not each.of_several},
+            {
+                each.name: "ok"
+                for each in checks.CHECKS
+                if not each.of_several and "version" not in each.name
+            },
             self.states(),
         )
         self.assertEqual(0, code)

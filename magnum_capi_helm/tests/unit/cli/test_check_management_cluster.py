@@ -48,7 +48,7 @@ class PlaneChecksTest(base.BaseTestCase):
         """State and detail by check, without those of versions."""
         return {
             each.name: (each.state, each.detail)
-            for each in checks.run(self.rt)
+            for _, each in checks.run([""])
             if not each.name.endswith(" version")
         }
 

@@ -11,6 +11,7 @@ sockets with its parent.
 from __future__ import annotations
 
 from collections.abc import Callable
+import functools
 import os
 import random
 import socket
@@ -222,8 +223,6 @@ class ManagementClusterCache:
     :param clock: monotonic seconds
     """
 
-    #: Clusters at most; then the cache starts anew.
-    _MOST = 100_000
     #: Seconds for which one that did not answer is not asked again.
     _PAUSE = 5.0
     #: Seconds for which a choice counts; the first poll of a new cluster,
@@ -246,8 +245,6 @@ class ManagementClusterCache:
 
     def set_location(self, cluster_uuid: str, name: str) -> None:
         """Record the management cluster that a cluster is on."""
-        if len(self._locations) >= self._MOST:
-            self._locations.clear()
         self._locations[cluster_uuid] = name
 
     def forget(self, cluster_uuid: str) -> None:
@@ -287,12 +284,41 @@ class ManagementClusterCache:
         self._errors[name] = (self.clock() + self._PAUSE, error)
 
 
-_lock = threading.Lock()
-_runtimes: dict[str, Runtime] = {}
-_turns: list[turns.Turns] = []
-_meters: list[metrics.Meter] = []
-_configured: tuple[config.ManagementCluster, ...] = ()
-_cache = ManagementClusterCache()
+class _Process:
+    """Objects that all runtimes of a process share."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.runtimes: dict[str, Runtime] = {}
+        self.cache = ManagementClusterCache()
+
+    @functools.cached_property
+    def configured(self) -> tuple[config.ManagementCluster, ...]:
+        return conf.management_clusters()
+
+    @functools.cached_property
+    def meter(self) -> metrics.Meter:
+        return metrics.Meter(conf.CONF.capi_helm.metrics_dir)
+
+    @functools.cached_property
+    def turns(self) -> turns.Turns:
+        made = turns.Turns(conf.helm_processes())
+        self.meter.gauge(metrics.HELM_TURNS, (), lambda: made.number)
+        self.meter.gauge(metrics.HELM_RUNNING, (), lambda: made.running)
+        self.meter.gauge(metrics.HELM_WAITING, (), lambda: made.waiting)
+        return made
+
+
+_process = _Process()
+
+
+def reset() -> None:
+    """Forget all clients; the next call makes new ones."""
+    global _process
+    _process = _Process()
+
+
+os.register_at_fork(after_in_child=reset)
 
 
 def names() -> tuple[str, ...]:
@@ -308,10 +334,7 @@ def configured() -> tuple[config.ManagementCluster, ...]:
 
     :raises NotConfigured: naming the option that is missing or wrong
     """
-    global _configured
-    if not _configured:
-        _configured = conf.management_clusters()
-    return _configured
+    return _process.configured
 
 
 def settings_of(name: str) -> config.ManagementCluster:
@@ -331,7 +354,7 @@ def settings_of(name: str) -> config.ManagementCluster:
 
 def cache() -> ManagementClusterCache:
     """Return the cache of locations of this process."""
-    return _cache
+    return _process.cache
 
 
 def get(name: str = "") -> Runtime:
@@ -340,10 +363,10 @@ def get(name: str = "") -> Runtime:
     :param name: empty if there is only one
     :raises NotConfigured: there is none of that name
     """
-    with _lock:
-        if name not in _runtimes:
-            _runtimes[name] = build(settings=settings_of(name))
-        return _runtimes[name]
+    with _process.lock:
+        if name not in _process.runtimes:
+            _process.runtimes[name] = build(settings=settings_of(name))
+        return _process.runtimes[name]
 
 
 def any_one() -> Runtime:
@@ -353,20 +376,18 @@ def any_one() -> Runtime:
 
 def use(runtime: Runtime) -> None:
     """Use this runtime from now on: for tests and for commands."""
-    with _lock:
-        _runtimes[runtime.management_cluster.name] = runtime
+    _process.runtimes[runtime.management_cluster.name] = runtime
 
 
 def meter() -> metrics.Meter:
     """Return the meter of this process."""
-    with _lock:
-        return _shared_meter()
+    with _process.lock:
+        return _process.meter
 
 
 def measure(meter: metrics.Meter) -> None:
     """Use this meter from now on: for tests."""
-    with _lock:
-        _meters[:] = [meter]
+    _process.meter = meter
 
 
 def build(
@@ -380,20 +401,29 @@ def build(
     """
     options = conf.CONF.capi_helm
     settings = settings or settings_of("")
-    meter = _shared_meter()
+    management = management or client.Client(
+        lambda: connection.ReloadingConnection(
+            settings.kubeconfig,
+            (options.api_connect_timeout, options.api_read_timeout),
+            settings.option,
+        ),
+        options.api_resources,
+        settings.name,
+    )
+    meter, helm_turns = _process.meter, _process.turns
     helm = helm_client.Helm(
         settings.kubeconfig, options.helm_timeout, meter.helm
     )
     runtime = Runtime(
         settings,
-        management or _client(settings),
+        management,
         helm,
         charts.Store(
             options.chart_store,
             helm,
             temporary=not conf.chart_store_is_set(),
         ),
-        _shared_turns(),
+        helm_turns,
         f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:6]}",
     )
     _export_reads(meter, (settings.name, "status"), runtime.snapshots)
@@ -411,53 +441,3 @@ def _export_reads(
 ) -> None:
     meter.gauge(metrics.SNAPSHOT, labels, lambda: shared.last_success)
     meter.gauge(metrics.ATTEMPT, labels, lambda: shared.last_attempt)
-
-
-def _client(settings: config.ManagementCluster) -> client.Client:
-    """Return a client that follows changes of its kubeconfig."""
-    options = conf.CONF.capi_helm
-    timeout = (options.api_connect_timeout, options.api_read_timeout)
-
-    def connect() -> connection.Connection:
-        return connection.Connection(
-            settings.kubeconfig, timeout, settings.option
-        )
-
-    return client.Client(
-        lambda: connection.ReloadingConnection(connect, settings.kubeconfig),
-        options.api_resources,
-        settings.name,
-    )
-
-
-def _shared_turns() -> turns.Turns:
-    """Return the turns that all runtimes of this process share."""
-    if not _turns:
-        made = turns.Turns(conf.helm_processes())
-        _turns.append(made)
-        meter = _shared_meter()
-        meter.gauge(metrics.HELM_TURNS, (), lambda: made.number)
-        meter.gauge(metrics.HELM_RUNNING, (), lambda: made.running)
-        meter.gauge(metrics.HELM_WAITING, (), lambda: made.waiting)
-    return _turns[0]
-
-
-def _shared_meter() -> metrics.Meter:
-    """Return the meter; the caller holds the lock."""
-    if not _meters:
-        _meters.append(metrics.Meter(conf.CONF.capi_helm.metrics_dir))
-    return _meters[0]
-
-
-def reset() -> None:
-    """Forget all clients; the next call makes new ones."""
-    global _lock, _configured, _cache
-    _lock = threading.Lock()
-    _configured = ()
-    _cache = ManagementClusterCache()
-    _runtimes.clear()
-    _turns.clear()
-    _meters.clear()
-
-
-os.register_at_fork(after_in_child=reset)

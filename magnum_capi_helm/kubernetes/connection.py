@@ -10,19 +10,17 @@ a proxy or CA bundle meant for OpenStack must not apply here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 import os
 import threading
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from oslo_log import log
 import pykube
-import pykube.config
 import pykube.exceptions
 import pykube.http
 import requests
 
-from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import exec_plugin
 from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.model import errors
@@ -67,14 +65,12 @@ class Connection:
         option: str = kubeconfig.OPTION,
     ) -> None:
         self._path = path
-        self._files = kubeconfig.MemoryFiles()
-        document = kubeconfig.load(path, option)
-        document = kubeconfig.select_current(document, path)
+        memory = kubeconfig.MemoryFiles()
+        current = kubeconfig.read(path, memory, option)
+        self._user = current.user
         #: Certificates and keys that are files of their own.
-        self.files: tuple[str, ...] = kubeconfig.files_of(document)
-        document = kubeconfig.externalise(document, self._files)
-        kubeconfig.check_current(document, path)
-        config = _pykube_config(document, path)
+        self.files = current.files
+        config = _pykube_config(current, path)
         adapter = pykube.http.KubernetesHTTPAdapter(
             config,
             pool_connections=1,
@@ -84,9 +80,18 @@ class Connection:
         self._api = pykube.HTTPClient(
             config, timeout=timeout, http_adapter=adapter
         )
-        self._user = _with_paths(config.user)
-        self._configure_session(config)
         self.server: str = config.cluster["server"]
+        # What pykube-ng does not take from the kubeconfig:
+        session = self._api.session
+        session.trust_env = False
+        if proxy := current.cluster.get("proxy-url"):
+            session.proxies = {"http": proxy, "https": proxy}
+        if token_file := current.user.get("tokenFile"):
+            session.auth = _TokenFile(token_file)
+        if plugin := current.user.get("exec"):
+            session.auth = exec_plugin.Plugin(plugin, session, memory)
+        # The files go with the connection.
+        self._memory = memory
 
     def expiries(self) -> tuple[kubeconfig.Expiry, ...]:
         """Return when the kubeconfig's credentials expire.
@@ -97,17 +102,6 @@ class Connection:
         # starts.
         kubeconfig.check_readable(self._user, "tokenFile", self._path)
         return kubeconfig.expiries(self._user)
-
-    def _configure_session(self, config: pykube.KubeConfig) -> None:
-        """Set what pykube-ng does not take from the kubeconfig."""
-        session = self._api.session
-        session.trust_env = False
-        if proxy := config.cluster.get("proxy-url"):
-            session.proxies = {"http": proxy, "https": proxy}
-        if token_file := config.user.get("tokenFile"):
-            session.auth = _TokenFile(token_file)
-        if plugin := config.user.pop("exec", None):
-            session.auth = exec_plugin.Plugin(plugin, session, self._files)
 
     def request(
         self, method: str, version: str, url: str = "", **options: Any
@@ -125,12 +119,6 @@ class Connection:
             )
 
 
-class FileBacked(client.Transport, Protocol):
-    """A connection that is made of files beside the kubeconfig."""
-
-    files: tuple[str, ...]
-
-
 class ReloadingConnection:
     """A connection that is made again when its files change.
 
@@ -138,14 +126,19 @@ class ReloadingConnection:
     the old one is revoked. helm reads the kubeconfig each time; a process
     that reads it once would be refused from then on.
 
-    :param connect: makes the connection
-    :param path: kubeconfig
+    Its arguments are those of :class:`Connection`.
+
     :raises NotConfigured: the kubeconfig can't be used
     """
 
-    def __init__(self, connect: Callable[[], FileBacked], path: str) -> None:
-        self._connect = connect
+    def __init__(
+        self,
+        path: str,
+        timeout: tuple[float, float],
+        option: str = kubeconfig.OPTION,
+    ) -> None:
         self._path = path
+        self._connect = functools.partial(Connection, path, timeout, option)
         self._lock = threading.Lock()
         #: States of files that could not be used.
         self._unusable: tuple[_FileState, ...] = ()
@@ -173,7 +166,7 @@ class ReloadingConnection:
             return answer
         return latest.request(method, version, url, **options)
 
-    def _latest(self, *, insist: bool = False) -> FileBacked:
+    def _latest(self, *, insist: bool = False) -> Connection:
         """Return the connection to use.
 
         :param insist: try files again that could not be used before
@@ -218,20 +211,27 @@ def _file_state(path: str) -> _FileState:
     return (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_size)
 
 
-def _pykube_config(document: dict[str, Any], path: str) -> pykube.KubeConfig:
-    config = pykube.KubeConfig(document)
+def _pykube_config(
+    current: kubeconfig.Kubeconfig, path: str
+) -> pykube.KubeConfig:
+    # pykube-ng would run a plugin for each request.
+    user = {key: each for key, each in current.user.items() if key != "exec"}
+    name = "current"
+    config = pykube.KubeConfig(
+        {
+            "clusters": [{"name": name, "cluster": current.cluster}],
+            "users": [{"name": name, "user": user}],
+            "contexts": [
+                {"name": name, "context": {"cluster": name, "user": name}}
+            ],
+            "current-context": name,
+        }
+    )
     try:
-        _ = config.cluster["server"], config.user
+        _ = config.cluster, config.user
     except (pykube.exceptions.PyKubeError, KeyError, TypeError) as error:
-        raise kubeconfig.no_context(path) from error
+        raise errors.NotConfigured(
+            f"the kubeconfig {path}: its user can't be used "
+            f"({type(error).__name__}); check its auth-provider"
+        ) from error
     return config
-
-
-def _with_paths(user: dict[str, Any]) -> dict[str, Any]:
-    """Return a user with paths instead of pykube's own objects."""
-    return {
-        name: str(value.filename())
-        if isinstance(value, pykube.config.BytesOrFile)
-        else value
-        for name, value in user.items()
-    }

@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection, Iterable, Iterator, Mapping
-import copy
 import dataclasses
 import json
 import os
@@ -101,16 +100,63 @@ def _close(numbers: Iterable[int]) -> None:
         os.close(each)
 
 
-def load(path: str, option: str = OPTION) -> dict[str, Any]:
-    """Read a kubeconfig and make its relative paths absolute.
+@dataclasses.dataclass(frozen=True)
+class Kubeconfig:
+    """The current context of a kubeconfig.
 
-    :param option: names the option with the path in messages
-    :raises NotConfigured: the file is missing, unreadable or no kubeconfig
+    :param cluster: fields of the cluster, with paths instead of inline data
+    :param user: the same of the user
+    :param files: certificates and keys that are files of their own
     """
-    file = pathlib.Path(path)
+
+    cluster: dict[str, Any]
+    user: dict[str, Any]
+    files: tuple[str, ...]
+
+
+def read(path: str, memory: MemoryFiles, option: str = OPTION) -> Kubeconfig:
+    """Read the current context of a kubeconfig.
+
+    Files that other contexts name may be missing on this host.
+
+    :param memory: gets inline certificates and keys
+    :param option: names the option with the path in messages
+    :raises NotConfigured: the kubeconfig, or a file that it names, can't be
+        used
+    """
+    document = _load(path, option)
+    context = _named(document, "context", document.get("current-context"))
+    cluster = _named(document, "cluster", (context or {}).get("cluster"))
+    if context is None or cluster is None:
+        raise errors.NotConfigured(
+            f"the kubeconfig {path} does not say which cluster and user to "
+            "take: set its current-context"
+        )
+    user = _named(document, "user", context.get("user")) or {}
+    files = []
+    for body in (cluster, user):
+        _make_absolute(body, path)
+        files += [
+            body[field]
+            for field in _PATHS
+            if body.get(field) and not body.get(f"{field}-data")
+        ]
+        _move_inline(body, memory)
+        for field in _PATHS:
+            check_readable(body, field, path)
+    if not _is_url(cluster.get("server", "http://localhost")):
+        # Not shown: the URL may contain a password.
+        raise errors.NotConfigured(
+            f"the kubeconfig {path}: its cluster's server is no URL: "
+            "give one such as https://api.example.org:6443"
+        )
+    return Kubeconfig(cluster, user, tuple(files))
+
+
+def _load(path: str, option: str) -> dict[str, Any]:
     hint = f"set {option} to a kubeconfig of the management cluster"
     try:
-        document = yaml.safe_load(file.read_text())
+        document = yaml.safe_load(pathlib.Path(path).read_text())
     except FileNotFoundError as error:
         raise errors.NotConfigured(
             f"no kubeconfig at {path}: {hint}"
@@ -127,97 +173,43 @@ def load(path: str, option: str = OPTION) -> dict[str, Any]:
         raise errors.NotConfigured(f"{path} is not a kubeconfig: {hint}")
     if problem := next(_problems(document), ""):
         raise errors.NotConfigured(f"the kubeconfig {path}: {problem}")
-    # Absolute: "./plugin" beside a relative path would become a bare name.
-    folder = file.parent.absolute()
-    for body in _bodies(document):
-        for key in (*_PATHS, "tokenFile"):
-            if value := body.get(key):
-                body[key] = str(folder / value)
-        plugin = body.get("exec")
-        # A bare name is searched in PATH, as kubectl does.
-        if isinstance(plugin, dict) and "/" in str(plugin.get("command")):
-            plugin["command"] = str(folder / str(plugin["command"]))
     return document
 
 
-def select_current(document: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return the kubeconfig with nothing but its current context.
-
-    Files that other contexts name may be missing on this host.
-
-    :raises NotConfigured: there is no such context, or no such cluster
-    """
-    context = _named(document, "contexts", document.get("current-context"))
-    body = (context or {}).get("context") or {}
-    cluster = _named(document, "clusters", body.get("cluster"))
-    if cluster is None or not isinstance(cluster.get("cluster"), dict):
-        raise no_context(path)
-    user = _named(document, "users", body.get("user"))
-    return {
-        **document,
-        "contexts": [context],
-        "clusters": [cluster],
-        "users": [user] if user else [],
-    }
+def _named(
+    document: dict[str, Any], kind: str, name: object
+) -> dict[str, Any] | None:
+    """Return the fields of the last entry of that name, as pykube-ng does."""
+    for entry in reversed(document.get(f"{kind}s") or []):
+        if name and entry.get("name") == name:
+            body: dict[str, Any] | None = entry.get(kind)
+            return body
+    return None
 
 
-def no_context(path: str) -> errors.NotConfigured:
-    """Return the error for a kubeconfig without a usable context."""
-    return errors.NotConfigured(
-        f"the kubeconfig {path} does not say which cluster and user to "
-        "take: set its current-context"
-    )
+def _make_absolute(body: dict[str, Any], path: str) -> None:
+    # Absolute: "./plugin" beside a relative path would become a bare name.
+    folder = pathlib.Path(path).parent.absolute()
+    for field in (*_PATHS, "tokenFile"):
+        if value := body.get(field):
+            body[field] = str(folder / value)
+    plugin = body.get("exec")
+    # A bare name is searched in PATH, as kubectl does.
+    if plugin and "/" in str(plugin.get("command")):
+        plugin["command"] = str(folder / str(plugin["command"]))
 
 
-def files_of(document: dict[str, Any]) -> tuple[str, ...]:
-    """Return the files of certificates and keys that a kubeconfig names."""
-    return tuple(
-        body[key]
-        for body in _bodies(document)
-        for key in _PATHS
-        if body.get(key) and not body.get(f"{key}-data")
-    )
-
-
-def externalise(
-    document: dict[str, Any], files: MemoryFiles
-) -> dict[str, Any]:
-    """Return a copy whose inline certificates and keys are in ``files``.
-
-    :raises NotConfigured: a ``*-data`` value is not base64
-    """
-    document = copy.deepcopy(document)
-    for body in _bodies(document):
-        for key in _PATHS:
-            data = body.pop(f"{key}-data", None)
-            if not data:
-                continue
+def _move_inline(body: dict[str, Any], memory: MemoryFiles) -> None:
+    """Move inline certificates and keys to files in memory."""
+    for field in _PATHS:
+        if data := body.pop(f"{field}-data", None):
             try:
                 content = base64.b64decode(data, validate=False)
             except (binascii.Error, ValueError) as error:
                 raise errors.NotConfigured(
-                    f"the kubeconfig's {key}-data is not base64"
+                    f"the kubeconfig's {field}-data is not base64"
                 ) from error
-            body[key] = files.write(key, content)
-    return document
-
-
-def check_current(document: dict[str, Any], path: str) -> None:
-    """Check the server's URL and the files that the context names.
-
-    :param document: as :func:`select_current` returns it
-    :raises NotConfigured: one of them can't be used
-    """
-    for body in _bodies(document):
-        for field in _PATHS:
-            check_readable(body, field, path)
-    for entry in document["clusters"]:
-        if not _is_url(entry["cluster"].get("server", "http://localhost")):
-            # Not shown: the URL may contain a password.
-            raise errors.NotConfigured(
-                f"the kubeconfig {path}: its cluster's server is no URL: "
-                "give one such as https://api.example.org:6443"
-            )
+            body[field] = memory.write(field, content)
 
 
 def check_readable(body: Mapping[str, Any], field: str, path: str) -> None:
@@ -257,20 +249,18 @@ def expiries(user: Mapping[str, Any]) -> tuple[Expiry, ...]:
 
     :param user: with paths instead of inline certificates
     """
-    return tuple(_expiries(user))
-
-
-def _expiries(user: Mapping[str, Any]) -> Iterator[Expiry]:
+    result = []
     if path := user.get("client-certificate"):
         time = _certificate_expiry(_read(path))
         if time is not None:
-            yield Expiry(CERTIFICATE, time)
+            result.append(Expiry(CERTIFICATE, time))
     token = str(user.get("token") or "").encode()
     if path := user.get("tokenFile"):
         token = _read(path)
     time = _token_expiry(token.strip())
     if time is not None:
-        yield Expiry(BEARER, time)
+        result.append(Expiry(BEARER, time))
+    return tuple(result)
 
 
 def _read(path: str) -> bytes:
@@ -324,26 +314,6 @@ def _are_mappings(entries: object) -> bool:
     return isinstance(entries, list) and all(
         isinstance(each, dict) for each in entries
     )
-
-
-def _bodies(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the fields of each cluster and user."""
-    return [
-        entry[kind]
-        for kind in ("cluster", "user")
-        for entry in document.get(f"{kind}s") or []
-        if isinstance(entry.get(kind), dict)
-    ]
-
-
-def _named(
-    document: dict[str, Any], kind: str, name: object
-) -> dict[str, Any] | None:
-    """Return the last entry of that name, as pykube-ng does."""
-    for entry in reversed(document.get(kind) or []):
-        if name and entry.get("name") == name:
-            return dict(entry)
-    return None
 
 
 def _is_url(text: object) -> bool:

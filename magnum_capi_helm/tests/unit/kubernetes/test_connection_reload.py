@@ -7,6 +7,8 @@ import os
 import pathlib
 from typing import Any
 
+import fixtures
+
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import options
 from magnum_capi_helm.kubernetes import connection
@@ -19,17 +21,21 @@ class ReplacedTest(server.ServerTest):
     def setUp(self) -> None:
         super().setUp()
         self.made = 0
+        self.real = connection.Connection
+        self.useFixture(
+            fixtures.MockPatchObject(connection, "Connection", self._make)
+        )
         self.path = self.token("one")
 
     def token(self, token: str, **changes: Any) -> str:
         return self.kubeconfig(user={"token": token}, **changes)
 
     def through(self) -> connection.ReloadingConnection:
-        return connection.ReloadingConnection(self._make, self.path)
+        return connection.ReloadingConnection(self.path, server.PATIENT)
 
-    def _make(self) -> connection.Connection:
+    def _make(self, *arguments: Any) -> connection.Connection:
         self.made += 1
-        return connection.Connection(self.path, server.PATIENT)
+        return self.real(*arguments)
 
     def ask(
         self, through: connection.ReloadingConnection

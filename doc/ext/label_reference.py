@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The directives of the label reference, all from the code.
+"""The directives of labels, all from the code.
 
 ``magnum-labels``: each label, by topic; ``magnum-label-names``: labels that
 other drivers have under another name; ``magnum-ignored-labels``: labels of
 other drivers that are accepted and have no effect here, of one class:
-``functional`` or ``harmless``.
+``functional`` or ``harmless``; ``magnum-labels-of``: all labels of another
+driver.
 
 The declarations that validate a label are the only source of its page, so
 the page can't be wrong about a name, a default or what is allowed.
@@ -18,12 +19,20 @@ from typing import Any
 
 import markup
 from sphinx import application
+from sphinx import environment
 
 from magnum_capi_helm import features
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
+from magnum_capi_helm.tests import other_drivers
+
+_OTHER_DRIVERS = {
+    "heat": other_drivers.HEAT,
+    "magnum-cluster-api": other_drivers.MAGNUM_CLUSTER_API,
+}
+_ALIAS = "alias of "
 
 #: Where a label of that scope is read, the strongest first.
 _PLACES = {
@@ -34,7 +43,7 @@ _PLACES = {
 
 
 def reference(topics: Iterable[topic.Topic]) -> Iterator[str]:
-    """The reference as reStructuredText, a section for each topic."""
+    """Yield a section for each topic."""
     for each in topics:
         if not each.labels:
             continue
@@ -44,7 +53,7 @@ def reference(topics: Iterable[topic.Topic]) -> Iterator[str]:
 
 
 def names(declared: Iterable[labels.Label[Any]]) -> Iterator[str]:
-    """A table: the name elsewhere, and the name here."""
+    """Yield a table: the name elsewhere, and the name here."""
     rows = sorted(
         (markup.literal(alias), _link(label))
         for label in declared
@@ -56,30 +65,35 @@ def names(declared: Iterable[labels.Label[Any]]) -> Iterator[str]:
 def without_effect(
     ignored_labels: Mapping[str, labels.Ignored],
 ) -> Iterator[str]:
-    """A table: the reason, and the labels that it is true of."""
-    by_reason: dict[str, list[str]] = {}
-    for name, label in ignored_labels.items():
-        shown = markup.literal(name)
-        if label.same:
-            same = " or ".join(_same(each) for each in label.same)
-            shown = f"{shown} (but {same})"
-        by_reason.setdefault(label.why, []).append(shown)
+    """Yield a table: labels without effect, and the reason."""
     rows = (
-        (", ".join(sorted(found)), markup.text(why))
-        for why, found in by_reason.items()
+        (
+            ", ".join(sorted(_shown(each, ignored_labels) for each in group)),
+            markup.text(why),
+        )
+        for why, group in _by_reason(ignored_labels).items()
     )
     return markup.table(("Labels", "Why they do nothing here"), (55, 45), rows)
 
 
-def _same(value: str | bool) -> str:
-    """A value that asks for what this driver does anyway."""
-    return markup.literal(
-        str(value).lower() if isinstance(value, bool) else value
-    )
+def _by_reason(
+    ignored_labels: Mapping[str, labels.Ignored],
+) -> dict[str, list[str]]:
+    """Return the names of the labels for each reason."""
+    groups: dict[str, list[str]] = {}
+    for name, label in ignored_labels.items():
+        groups.setdefault(label.why, []).append(name)
+    return groups
+
+
+def _shown(name: str, ignored_labels: Mapping[str, labels.Ignored]) -> str:
+    """Return a name, with the values that this driver has anyway."""
+    same = " or ".join(map(_value, ignored_labels[name].same))
+    return markup.literal(name) + (f" (but {same})" if same else "")
 
 
 def _entry(label: labels.Label[Any]) -> Iterator[str]:
-    """One label: a target to link to, its name, help and facts."""
+    """Yield a target to link to, and a label's name, help and facts."""
     yield from (f".. _{_target(label)}:", "")
     yield markup.literal(label.name)
     yield f"    {markup.text(label.help)}"
@@ -90,7 +104,7 @@ def _entry(label: labels.Label[Any]) -> Iterator[str]:
 
 
 def _facts(label: labels.Label[Any]) -> Iterator[tuple[str, str]]:
-    """What a declaration says, beside name and help."""
+    """Yield the fields of a declaration beside name and help."""
     if label.deprecated:
         yield "Deprecated", markup.text(label.deprecated)
     yield "Type", _type(label)
@@ -111,21 +125,25 @@ def _facts(label: labels.Label[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _type(label: labels.Label[Any]) -> str:
-    """The type as oslo.config names it, which says "value" behind some."""
+    """Return the type as oslo.config names it, without "value"."""
     name = str(getattr(label.type, "type_name", "text"))
     return markup.text(name.removesuffix(" value"))
 
 
 def _default(label: labels.Label[Any]) -> str:
-    """A default as a user would write the label."""
+    """Return a default as a user would write the label."""
     value = label.default
     if value is None or value in ("", (), []):
         return "unset"
-    if isinstance(value, bool):
-        return markup.literal(str(value).lower())
+    return _value(value)
+
+
+def _value(value: object) -> str:
+    """Return a value as a user would write it."""
     if isinstance(value, (list, tuple)):
         return markup.literal(",".join(map(str, value)))
-    return markup.literal(str(value))
+    text = str(value)
+    return markup.literal(text.lower() if isinstance(value, bool) else text)
 
 
 def _target(label: labels.Label[Any]) -> str:
@@ -136,42 +154,55 @@ def _link(label: labels.Label[Any]) -> str:
     return f":ref:`{label.name} <{_target(label)}>`"
 
 
-class LabelReference(markup.Generated):
-    """``.. magnum-labels::``"""
-
-    def lines(self) -> Iterator[str]:
-        """The sections of all topics."""
-        return reference(features.TOPICS)
-
-
-class LabelNames(markup.Generated):
-    """``.. magnum-label-names::``"""
-
-    def lines(self) -> Iterator[str]:
-        """The table of other names."""
-        return names(features.LABELS)
+def _ignored_labels(
+    _: environment.BuildEnvironment, kind: str
+) -> Iterator[str]:
+    functional = {"functional": True, "harmless": False}[kind]
+    return without_effect(
+        {
+            name: label
+            for name, label in ignored.LABELS.items()
+            if label.functional is functional
+        }
+    )
 
 
-class IgnoredLabels(markup.Generated):
-    """``.. magnum-ignored-labels:: functional`` or ``harmless``"""
+def _labels_of(_: environment.BuildEnvironment, driver: str) -> Iterator[str]:
+    """Yield two tables: the labels that work, and those that don't."""
+    becomes = _OTHER_DRIVERS[driver]
+    header = ("Label there", "Here", "Default here")
+    yield from markup.table(header, (40, 40, 20), _working(becomes))
+    ignored_there = {
+        name: ignored.LABELS[name]
+        for name in sorted(becomes)
+        if name in ignored.LABELS
+    }
+    rows = (
+        (", ".join(map(markup.literal, names)), markup.text(why))
+        for why, names in _by_reason(ignored_there).items()
+    )
+    header = ("Does nothing here", "Because")
+    yield from markup.table(header, (50, 50), rows)
 
-    required_arguments = 1
 
-    def lines(self) -> Iterator[str]:
-        """The table of one class of labels."""
-        functional = {"functional": True, "harmless": False}[self.arguments[0]]
-        return without_effect(
-            {
-                name: label
-                for name, label in ignored.LABELS.items()
-                if label.functional is functional
-            }
-        )
+def _working(becomes: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield a row for each label that works here, by its name there."""
+    declared = {label.name: label for label in features.LABELS}
+    for name in sorted(set(becomes) - set(ignored.LABELS)):
+        here = becomes[name].removeprefix(_ALIAS)
+        label = declared[name if here == other_drivers.DECLARED else here]
+        same = "as it is" if label.name == name else markup.literal(label.name)
+        yield markup.literal(name), same, _default(label)
 
 
 def setup(app: application.Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
-    app.add_directive("magnum-labels", LabelReference)
-    app.add_directive("magnum-label-names", LabelNames)
-    app.add_directive("magnum-ignored-labels", IgnoredLabels)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    """Add the directives; Sphinx calls it."""
+    return markup.add_directives(
+        app,
+        {
+            "magnum-labels": lambda _: reference(features.TOPICS),
+            "magnum-label-names": lambda _: names(features.LABELS),
+            "magnum-ignored-labels": _ignored_labels,
+            "magnum-labels-of": _labels_of,
+        },
+    )

@@ -12,13 +12,8 @@ extensions = [
     "openstackdocstheme",
     "oslo_config.sphinxconfiggen",
     "oslo_config.sphinxext",
-    "chart_reference",
-    "compatibility_reference",
     "label_reference",
-    "layer_reference",
-    "metric_reference",
-    "migration_reference",
-    "reason_reference",
+    "table_reference",
 ]
 
 project = "magnum-capi-helm"

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The directives of tables that are made from the code.
+
+``magnum-chart-versions``: the versions that each chart was tested with;
+``magnum-chart-traps``: peculiarities of some charts; ``magnum-compatibility``:
+the newest run of each environment; ``magnum-layers``: the folders of the
+product from the top down; ``magnum-metrics``: metrics of the command
+(``cloud``) or of conductors (``process``); ``magnum-reasons``: messages of
+OpenStack that the driver explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import pathlib
+import re
+import sys
+import textwrap
+from typing import Any
+
+import markup
+from sphinx import application
+from sphinx import environment
+from sphinx.util import logging
+
+from magnum_capi_helm import metrics
+from magnum_capi_helm.model import versions
+from magnum_capi_helm.status import messages
+from magnum_capi_helm.tests import folders
+
+# The checkout: these modules are no part of the driver.
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
+
+from tools import compatibility
+
+LOG = logging.getLogger(__name__)
+
+_METRICS = {"cloud": metrics.OF_CLOUD, "process": metrics.OF_PROCESS}
+#: Fields side by side stand for each other.
+_FIELDS = re.compile(r"\{(\w+)\}(?:\{\w+\})*")
+
+
+def _chart_versions(_: environment.BuildEnvironment) -> Iterator[str]:
+    """Yield a row for chart versions that were tested with the same."""
+    header = (
+        "Chart",
+        "Cluster API",
+        "CAPO",
+        "ORC",
+        "Addons",
+        "Janitor",
+        "cert-manager",
+        "helm",
+        "Kubernetes",
+    )
+    rows = (
+        (
+            ", ".join(each.charts),
+            each.cluster_api,
+            each.provider,
+            each.resources or "not needed",
+            each.addons,
+            each.janitor,
+            each.cert_manager,
+            each.helm,
+            " to ".join(each.kubernetes),
+        )
+        for each in versions.tested_releases()
+    )
+    return markup.table(header, (18, 10, 10, 10, 10, 10, 12, 8, 12), rows)
+
+
+def _chart_traps(_: environment.BuildEnvironment) -> Iterator[str]:
+    rows = (
+        (
+            # A range of one version is that version.
+            each.since if each.since == each.until else str(each),
+            f"{markup.text(text)}.",
+        )
+        for each, text in versions.TRAPS.items()
+    )
+    return markup.table(("Chart", "It"), (25, 75), rows)
+
+
+def _compatibility(env: environment.BuildEnvironment) -> Iterator[str]:
+    """Yield a row for the newest run of each environment."""
+    env.note_dependency(str(compatibility.RECORD))
+    newest = compatibility.newest(compatibility.RECORD.read_text())
+    if not newest:
+        return iter(["Nothing was recorded yet."])
+    header = ("Magnum", "Python", "Also", "Passed", "Failed", "Skipped", "Run")
+    rows = map(_run, newest)
+    return markup.table(header, (9, 9, 36, 8, 8, 8, 22), rows)
+
+
+def _run(line: dict[str, Any]) -> tuple[str, ...]:
+    packages = dict(line["packages"])
+    magnum = packages.pop("magnum", "-")
+    others = [f"{name} {number}" for name, number in packages.items()]
+    if "cluster_api" in line:
+        others.insert(0, f"Cluster API {line['cluster_api']}")
+    if "helm" in line:
+        others.insert(0, f"helm {line['helm']}")
+    return (
+        magnum,
+        line["python"],
+        ", ".join(others),
+        *(str(line.get(each, 0)) for each in ("passed", "failed", "skipped")),
+        f"{markup.literal(line['environment'])}, {line['date']}",
+    )
+
+
+def _layers(env: environment.BuildEnvironment) -> Iterator[str]:
+    """Yield the layers as a literal block.
+
+    The page has to name all folders elsewhere, too: one that it does not name
+    is a warning, and warnings fail the build.
+    """
+    page = pathlib.Path(env.doc2path(env.docname)).read_text()
+    yield from ("::", "")
+    for layer in folders.LAYERS:
+        for name in sorted(layer):
+            if markup.literal(name) not in page:
+                LOG.warning("no word on %s", name, location=env.docname)
+        yield from textwrap.wrap(
+            ", ".join(sorted(layer)),
+            75,
+            initial_indent="   ",
+            subsequent_indent="     ",
+            break_long_words=False,
+        )
+    yield ""
+
+
+def _metrics(_: environment.BuildEnvironment, kind: str) -> Iterator[str]:
+    """Yield a row for each metric, with its labels."""
+    rows = ((_name(each), _meaning(each)) for each in _METRICS[kind])
+    return markup.table(("Metric", "It is"), (50, 50), rows)
+
+
+def _name(family: metrics.Metric) -> str:
+    # The line may break anywhere between the labels.
+    labels = ", ".join(map(markup.literal, family.labels))
+    return f"{markup.literal(family.name)} {labels}"
+
+
+def _meaning(family: metrics.Metric) -> str:
+    parts = " ``_sum`` has the seconds, ``_count`` how many there were."
+    return markup.text(family.help) + (parts if family.summary else "")
+
+
+def _reasons(_: environment.BuildEnvironment) -> Iterator[str]:
+    """Yield a row for each message that the driver explains."""
+    rows = (
+        (
+            markup.text(_FIELDS.sub(lambda m: m[1].upper(), each.fact)),
+            markup.text(each.advice.replace("`", "")),
+        )
+        for each in messages.KNOWN_MESSAGES
+    )
+    return markup.table(("Reason", "What to do"), (45, 55), rows)
+
+
+def setup(app: application.Sphinx) -> dict[str, bool]:
+    """Add the directives; Sphinx calls it."""
+    return markup.add_directives(
+        app,
+        {
+            "magnum-chart-versions": _chart_versions,
+            "magnum-chart-traps": _chart_traps,
+            "magnum-compatibility": _compatibility,
+            "magnum-layers": _layers,
+            "magnum-metrics": _metrics,
+            "magnum-reasons": _reasons,
+        },
+    )

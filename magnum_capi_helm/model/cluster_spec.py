@@ -218,7 +218,6 @@ class Cluster:
     """A cluster as the user wants it.
 
     :param release: release name
-    :param namespace: namespace on the management cluster
     :param project_id: the tenant's project
     :param identity_url: Keystone as the cluster's machines reach it
     :param cni: ``calico`` or ``cilium``
@@ -233,7 +232,6 @@ class Cluster:
     """
 
     release: str
-    namespace: str
     project_id: str
     identity_url: str
     cni: str

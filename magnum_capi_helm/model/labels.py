@@ -219,23 +219,6 @@ def resolve(
     return Values(values, settings)
 
 
-def narrowed(
-    declared: Iterable[Label[Any]],
-    values: Values,
-    nodegroup: Mapping[str, str],
-) -> Values:
-    """Return the values of a cluster, with those of one nodegroup on top.
-
-    :raises LabelError: for the first value that is not allowed
-    """
-    own = resolve(
-        [each for each in declared if each.scope is Scope.NODEGROUP],
-        Sources(nodegroup=nodegroup),
-        {},
-    )
-    return values.beneath(own)
-
-
 def _first(label: Label[Any], sources: Sources) -> tuple[str, str] | None:
     """Return the strongest setting: a label is stronger than its aliases."""
     for source in sources.for_scope(label.scope):

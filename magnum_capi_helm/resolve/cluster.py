@@ -13,7 +13,6 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import storage
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
@@ -93,7 +92,6 @@ def outline(
     template = cluster.cluster_template
     return cluster_spec.Cluster(
         release=release,
-        namespace=location.namespace(cluster.project_id),
         project_id=cluster.project_id,
         identity_url="",
         cni=_cni(template),

@@ -134,8 +134,13 @@ def nodegroup_labels(
     :param cluster_values: the labels of the cluster
     :raises LabelError: a value is not allowed
     """
-    own = own_labels_of_group(cluster, nodegroup)
-    return labels.narrowed(features.LABELS, cluster_values, own)
+    sources = labels.Sources(nodegroup=own_labels_of_group(cluster, nodegroup))
+    declared = [
+        each
+        for each in features.LABELS
+        if each.scope is labels.Scope.NODEGROUP
+    ]
+    return cluster_values.beneath(labels.resolve(declared, sources, {}))
 
 
 def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:

@@ -19,7 +19,6 @@ IMAGE = cluster_spec.Image(
 
 _PLAIN = cluster_spec.Cluster(
     release="demo-45f11a8de301",
-    namespace="magnum-p1",
     project_id="p1",
     identity_url="https://keystone.example.org/v3",
     cni="calico",

@@ -134,7 +134,7 @@ class ValuesTest(base.BaseTestCase):
     def test_what_lasts_is_given_and_may_be_given_anew(self) -> None:
         values = resolve({"size": "1"}, {}).lasting(("size",))
         self.assertEqual(("size", "1"), values.given(SIZE))
-        group = labels.narrowed((), values, {})
+        group = values.beneath(labels.Values({}))
         other = values.beneath(resolve({"size": "2"}, {}))
         kept = labels.Values({"version": "1"}).over(values)
         self.assertEqual(

@@ -80,7 +80,6 @@ class ResolveTest(ResolveTestCase):
         self.assertEqual(
             cluster_spec.Cluster(
                 release=base.RELEASE,
-                namespace=base.NAMESPACE,
                 project_id="fake_project",
                 identity_url="http://keystone.test/v3",
                 cni="calico",

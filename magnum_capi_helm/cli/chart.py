@@ -11,8 +11,6 @@ import pathlib
 import shutil
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
@@ -285,20 +283,13 @@ class Mirror(base.Lister):
 def _values(files: Sequence[pathlib.Path]) -> dict[str, Any]:
     """Return the merged values of files; the last file wins.
 
-    :raises InvalidInput: a file can't be read
+    :raises NotConfigured: a file can't be read
     """
     from magnum_capi_helm.helm import packages
     from magnum_capi_helm.resolve import operator_files
 
     merged: dict[str, Any] = {}
     for file in files:
-        try:
-            values = yaml.safe_load(file.read_text()) or {}
-        except (OSError, *operator_files.YAML_ERRORS) as error:
-            raise errors.InvalidInput(
-                f"{file} can't be read as YAML: {error}"
-            ) from error
-        if not isinstance(values, dict):
-            raise errors.InvalidInput(f"{file} holds no mapping")
+        values = operator_files.read_yaml(file, str(file))
         merged = packages.merged(merged, values, keep_nulls=True)
     return merged

@@ -9,12 +9,9 @@ below ``cluster`` and ``nodegroups`` those that a user would give.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-import pathlib
 import types
 from typing import Any
 import uuid
-
-import yaml
 
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import operator_files
@@ -96,10 +93,14 @@ _SPACE = uuid.UUID("6a0f2f1e-6d5a-4f5b-9d3a-0c6a3f1f7d52")
 def read(path: str, project_id: str) -> Any:
     """Return the cluster that a file describes, as if it were Magnum's row.
 
-    :raises InvalidInput: the file can't be read, or has unknown fields, or
-        one of another type
+    :raises NotConfigured: the file can't be read
+    :raises InvalidInput: it has unknown fields, or one of another type
     """
-    content = _load(path)
+    content = operator_files.read_yaml(path, path)
+    if not content:
+        raise errors.InvalidInput(
+            f"{path}: give the fields of a cluster template"
+        )
     for name in ("cluster", "nodegroups"):
         _check(f"{path}: ", name, content.get(name))
     wanted = content.pop("cluster", None) or {}
@@ -179,22 +180,6 @@ def _group(row: Any, fields: dict[str, Any], is_default: bool = False) -> Any:
         group.docker_volume_size or row.docker_volume_size
     )
     return group
-
-
-def _load(path: str) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(pathlib.Path(path).read_text("utf-8"))
-    except OSError as error:
-        raise errors.InvalidInput(f"{path}: {error.strerror}") from error
-    except operator_files.YAML_ERRORS as error:
-        raise errors.InvalidInput(
-            f"{path}: no YAML in UTF-8: {error}"
-        ) from error
-    if not isinstance(content, dict):
-        raise errors.InvalidInput(
-            f"{path}: give the fields of a cluster template"
-        )
-    return content
 
 
 def _filled(

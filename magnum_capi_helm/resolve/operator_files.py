@@ -326,10 +326,10 @@ def read_document(path: str | pathlib.Path, origin: str) -> Any:
         raise errors.NotConfigured(f"{origin}: {error.strerror}") from error
     except _Unusable as error:
         raise errors.NotConfigured(f"{origin}: {error}") from error
-    except YAML_ERRORS as error:
+    except _YAML_ERRORS as error:
         # Not chained: the texts of these quote the document.
         raise errors.NotConfigured(
-            f"{origin}: is no YAML{_line_of(error)}"
+            f"{origin}: is no YAML{_place_of(error)}"
         ) from None
     return document
 
@@ -364,7 +364,7 @@ class _Unusable(Exception):
 
 
 #: Exceptions of reading YAML; tags such as !!bool raise several of their own.
-YAML_ERRORS = (
+_YAML_ERRORS = (
     yaml.YAMLError,
     AttributeError,
     LookupError,
@@ -397,7 +397,9 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def _line_of(error: Exception) -> str:
+def _place_of(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return " in UTF-8"
     mark = getattr(error, "problem_mark", None)
     return f" in line {mark.line + 1}" if mark else ""
 

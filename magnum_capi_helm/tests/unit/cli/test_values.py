@@ -37,10 +37,9 @@ _TAINTS = "give a list of mappings with key, value and effect"
 #: What a file holds, and what is said of it after its name.
 WRONG_FILES = {
     b"": "give the fields of a cluster template",
-    b"- name": "give the fields of a cluster template",
-    b"# gr\xfcn": "no YAML in UTF-8: 'utf-8' codec can't decode byte 0xfc "
-    "in position 4: invalid start byte",
-    b"name: 2026-02-30": "no YAML in UTF-8: day is out of range for month",
+    b"- name": "must be a mapping",
+    b"# gr\xfcn": "is no YAML in UTF-8",
+    b"name: a\nlabels: [": "is no YAML in line 2",
     b"labels: a=b": f"labels='a=b' {_LABELS}",
     b"labels: [a]": f"labels=['a'] {_LABELS}",
     b"cluster: {labels: [a]}": f"cluster: labels=['a'] {_LABELS}",
@@ -119,7 +118,7 @@ class ValuesTest(base.DbTestCase):
         for content, text in WRONG_FILES.items():
             file.write_bytes(content)
             error = self.assertRaises(
-                errors.InvalidInput, self.printed, "--template", str(file)
+                errors.CapiHelmError, self.printed, "--template", str(file)
             )
             self.assertEqual(f"{file}: {text}", str(error))
 

@@ -4,16 +4,12 @@
 
 from __future__ import annotations
 
-import pathlib
 from typing import Any, cast
 import uuid
-
-import fixtures
 
 from magnum_capi_helm import features
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
@@ -175,10 +171,6 @@ class ResolveTest(ResolveTestCase):
         self.assertEqual((1, 4), (group.minimum, group.maximum))
         self.assertIsNone(found.control_plane.maximum)
 
-    def test_the_prefix_of_the_namespace_is_the_operators(self) -> None:
-        conf.CONF.set_override("namespace_prefix", "cloud-2", "capi_helm")
-        self.assertEqual("cloud-2-fakeproject", self.resolve().namespace)
-
 
 class RefusedTest(ResolveTestCase):
     """What a user can get wrong."""
@@ -254,43 +246,3 @@ class RefusedTest(ResolveTestCase):
         )
         error = self.assertRaises(errors.NotConfigured, self.resolve)
         self.assertIn("Cinder has Fast_SSD, slow", str(error))
-
-
-class ObjectLabelsTest(base.FlowTestCase):
-    """Labels of the driver's own objects: 1.4.0's."""
-
-    def test_they_name_project_user_and_cluster(self) -> None:
-        self.assertEqual(
-            {
-                "magnum.openstack.org/project-id": "fake_project",
-                "magnum.openstack.org/user-id": "fake_user",
-                "magnum.openstack.org/cluster-uuid": base.UUID,
-                "cluster.x-k8s.io/cluster-name": base.RELEASE,
-            },
-            location.object_labels(self.saved(), base.RELEASE),
-        )
-
-    def test_the_chart_is_the_templates_choice_alone(self) -> None:
-        row = self.saved(
-            {"labels": {"capi_helm_chart_version": "0.26.1"}},
-            labels={"capi_helm_chart_version": "0.1.0"},
-        )
-        chart = requested_labels.wanted_chart(
-            requested_labels.cluster_labels(row)
-        )
-        self.assertEqual("0.26.1", chart.version)
-        self.assertEqual("openstack-cluster", chart.name)
-
-    def test_a_chart_at_a_path_has_the_version_it_has(self) -> None:
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        (folder / "Chart.yaml").write_text("name: mine\nversion: 0.23.0\n")
-        for name, value in (
-            ("helm_chart_name", str(folder)),
-            ("helm_chart_repo", ""),
-        ):
-            conf.CONF.set_override(name, value, "capi_helm")
-        self.assertEqual("0.23.0", requested_labels.default_chart().version)
-        conf.CONF.set_override(
-            "helm_chart_name", str(folder / "gone"), "capi_helm"
-        )
-        self.assertEqual("0.27.0", requested_labels.default_chart().version)

@@ -336,7 +336,7 @@ class OverlayFilesTest(FilesTestCase):
         path.write_bytes(b"a: \xff")
         self.set(values_files=[str(path)])
         error = self.assertRaises(errors.NotConfigured, self._applied, {})
-        self.assertIn("values.yaml: is no YAML", str(error))
+        self.assertIn("values.yaml: is no YAML in UTF-8", str(error))
 
     def test_a_file_that_is_not_there(self) -> None:
         self.set(values_files=["/nowhere/values.yaml"])

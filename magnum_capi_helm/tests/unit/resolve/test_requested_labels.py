@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import io
+import pathlib
 import types
 
+import fixtures
 from magnum.common import exception
 from oslotest import base as oslotest_base
 
@@ -228,3 +230,30 @@ class NodegroupTest(base.NodegroupTestCase):
             labels={"calico_tag": "v3.26.4"},
         )
         self.assertEqual(TAG, str(error))
+
+
+class ChartTest(base.FlowTestCase):
+    def test_the_chart_is_the_templates_choice_alone(self) -> None:
+        row = self.saved(
+            {"labels": {"capi_helm_chart_version": "0.26.1"}},
+            labels={"capi_helm_chart_version": "0.1.0"},
+        )
+        chart = requested_labels.wanted_chart(
+            requested_labels.cluster_labels(row)
+        )
+        self.assertEqual("0.26.1", chart.version)
+        self.assertEqual("openstack-cluster", chart.name)
+
+    def test_a_chart_at_a_path_has_the_version_it_has(self) -> None:
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        (folder / "Chart.yaml").write_text("name: mine\nversion: 0.23.0\n")
+        for name, value in (
+            ("helm_chart_name", str(folder)),
+            ("helm_chart_repo", ""),
+        ):
+            conf.CONF.set_override(name, value, "capi_helm")
+        self.assertEqual("0.23.0", requested_labels.default_chart().version)
+        conf.CONF.set_override(
+            "helm_chart_name", str(folder / "gone"), "capi_helm"
+        )
+        self.assertEqual("0.27.0", requested_labels.default_chart().version)

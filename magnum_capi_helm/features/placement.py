@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import copy
-import dataclasses
 
 from oslo_config import types
 
@@ -73,31 +72,12 @@ def server_groups(
     }
 
 
-def with_server_groups(
-    cluster: cluster_spec.Cluster, ids: Mapping[str, str]
-) -> cluster_spec.Cluster:
-    """Return the cluster with its server groups.
-
-    :param ids: the chart's name of a group -> id
-    """
-
-    def placed(group: cluster_spec.NodeGroup) -> cluster_spec.NodeGroup:
-        group_id = ids.get(group.name, group.server_group_id)
-        return dataclasses.replace(group, server_group_id=group_id)
-
-    return dataclasses.replace(
-        cluster,
-        control_plane=placed(cluster.control_plane),
-        node_groups=tuple(map(placed, cluster.node_groups)),
-    )
-
-
 def with_server_group_ids(
     values: topic.Values,
     cluster: cluster_spec.Cluster,
     ids: Mapping[str, str],
 ) -> topic.Values:
-    """Return the values of a new cluster with its server groups.
+    """Return the values of a cluster with its new server groups.
 
     An overlay may have given the control plane another one.
 

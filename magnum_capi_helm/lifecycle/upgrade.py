@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 import time
 from typing import Any
 
@@ -31,6 +32,7 @@ from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import etcd
+from magnum_capi_helm.features import placement
 from magnum_capi_helm.lifecycle import encryption_key
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
@@ -165,4 +167,9 @@ def _checked(
         sessions.user_session(operation.context),
         policies,
     )
-    return plan.with_server_groups(ids).desired(rt, live)
+    return dataclasses.replace(
+        draft,
+        values=placement.with_server_group_ids(
+            draft.values, plan.cluster, ids
+        ),
+    )

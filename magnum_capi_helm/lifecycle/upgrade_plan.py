@@ -114,11 +114,6 @@ class Plan:
             tuple(each for each in remade if not each.server_group_id)
         )
 
-    def with_server_groups(self, ids: Mapping[str, str]) -> Plan:
-        """Return the plan with new server groups."""
-        placed = placement.with_server_groups(self.cluster, ids)
-        return dataclasses.replace(self, cluster=placed)
-
     def desired(
         self, rt: runtime.Runtime, live: Mapping[str, Any] | None
     ) -> desired_state.DesiredState:

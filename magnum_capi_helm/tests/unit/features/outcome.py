@@ -103,6 +103,14 @@ def resolved(given: dict[str, str]) -> cluster_spec.Cluster:
     cloud: Any = _Cloud()
     wanted = resolve_cluster.resolve(cluster, cloud, "demo-1")
     values.checked(wanted)
-    groups = (wanted.control_plane, *wanted.node_groups)
-    made = placement.server_groups(groups)
-    return placement.with_server_groups(wanted, made)
+    return dataclasses.replace(
+        wanted,
+        control_plane=_placed(wanted.control_plane),
+        node_groups=tuple(map(_placed, wanted.node_groups)),
+    )
+
+
+def _placed(group: cluster_spec.NodeGroup) -> cluster_spec.NodeGroup:
+    """A group whose server group has the policy for its id."""
+    policy = group.labels[placement.SERVER_GROUP_POLICY]
+    return dataclasses.replace(group, server_group_id=policy or None)

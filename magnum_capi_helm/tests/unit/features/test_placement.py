@@ -67,9 +67,10 @@ class ServerGroupsTest(base.BaseTestCase):
         )
 
     def test_machines_are_in_the_server_group_of_their_group(self) -> None:
-        cluster = placement.with_server_groups(
-            specs.cluster(),
-            {"control-plane": "sg-1", "default-worker": "sg-2"},
+        master = specs.group(name="control-plane", server_group_id="sg-1")
+        cluster = specs.cluster(
+            control_plane=master,
+            node_groups=(specs.group(server_group_id="sg-2"),),
         )
         self.assertEqual(
             {"controlPlane": {"serverGroupId": "sg-1"}},

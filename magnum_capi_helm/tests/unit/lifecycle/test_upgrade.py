@@ -74,6 +74,15 @@ class WholeTest(upgrading.UpgradeTestCase):
         self.assertEqual("ubuntu-1.34.3", self.groups()["mine"].image_id)
         self.assertEqual({"UPDATE_COMPLETE"}, self.upgraded_statuses())
 
+    def test_machines_get_the_server_groups_of_the_template(self) -> None:
+        policies = {"server_group_policies": "soft-anti-affinity"}
+        self.upgrade(self.template(image_id="ubuntu-1.35", labels=policies))
+        ids = set(self.openstack.server_groups.groups)
+        values = self.helm.upgrades[-1].values
+        machines = (values["controlPlane"], *values["nodeGroups"])
+        self.assertEqual(2, len(ids))
+        self.assertEqual(ids, {each["serverGroupId"] for each in machines})
+
     def test_an_inherited_flavor_follows_the_template(self) -> None:
         self.add("mine", flavor_id="own")
         self.settle()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a chart version makes the addon provider download, and its images.
+"""List and fetch the addons of a chart version, and list the images.
 
 The charts of the addons are those of the HelmReleases that the chart renders;
 so what switches an addon on is left to the chart itself. Images are those
@@ -45,7 +45,7 @@ _NETWORKS = ("calico", "cilium")
 #: Cluster API, in all of its API groups.
 _MACHINES = "cluster.x-k8s.io/"
 
-#: What the addon provider fills in from the cluster. Blocks go, loops run
+#: Jinja2 that the addon provider renders for a cluster. Blocks go, loops run
 #: once, and an expression becomes some word.
 _BLOCK = re.compile(r"\{[%#].*?[%#]\}", re.DOTALL)
 _EXPRESSION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
@@ -55,7 +55,7 @@ _EXPRESSION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 class Addon:
     """A chart that the addon provider downloads.
 
-    :param values: what it gets, as far as that is known without a cluster
+    :param values: its values, without those that depend on a cluster
     """
 
     name: str
@@ -70,7 +70,7 @@ class Addon:
 
 @dataclasses.dataclass(frozen=True)
 class Contents:
-    """What a version of the chart needs.
+    """The addons and images of a chart.
 
     :param images: of what runs on the management cluster
     """
@@ -86,7 +86,7 @@ def contents(
     *,
     everything: bool,
 ) -> Contents:
-    """What a chart needs with some values, whichever CNI they choose.
+    """Return what a chart needs with some values and any CNI.
 
     :param chart: path of the packaged chart
     :param everything: with the addons that the values leave switched off
@@ -115,7 +115,7 @@ def contents(
 def fetch(
     helm: client.Helm, addon: Addon, directory: pathlib.Path
 ) -> pathlib.Path:
-    """The chart of an addon in a directory, downloaded when it is missing.
+    """Return the chart of an addon; download it if the directory lacks it.
 
     :raises ChartUnavailable: it is not in its repository
     """
@@ -138,14 +138,14 @@ def fetch(
 def images_of(
     helm: client.Helm, addon: Addon, chart: pathlib.Path
 ) -> frozenset[str]:
-    """The images that an addon's objects name.
+    """Return the images that an addon's objects name.
 
     :raises HelmError: its chart can't be rendered
     """
     try:
         objects = _rendered(helm, str(chart), addon.values, addon)
     except errors.HelmError:
-        # A word in the place of what only a cluster knows may not do.
+        # The chart may refuse the samples of values that clusters fill in.
         objects = _rendered(helm, str(chart), {}, addon)
     return frozenset(find(objects))
 
@@ -168,7 +168,7 @@ def finish(
 def _sample(
     package: packages.Package, values: Mapping[str, Any], network: str
 ) -> dict[str, Any]:
-    """Values of a cluster that is none, with those of the operator."""
+    """Return values of an invented cluster, with those of the operator."""
     tested = versions.find_tested(package.version)
     kubernetes = tested.kubernetes[1] if tested else _KUBERNETES
     base = {**_SAMPLE, "kubernetesVersion": f"{kubernetes}.0"}
@@ -200,7 +200,7 @@ def _rendered(
 
 
 def _released(objects: Iterable[Mapping[str, Any]]) -> Iterator[Addon]:
-    """The addons of HelmReleases, with the values in their Secrets."""
+    """Yield the addons of HelmReleases, with values of their Secrets."""
     objects = list(objects)
     secrets = {
         each["metadata"]["name"]: each.get("stringData") or {}
@@ -227,7 +227,7 @@ def _released(objects: Iterable[Mapping[str, Any]]) -> Iterator[Addon]:
 
 
 def _without_templates(text: str) -> dict[str, Any]:
-    """The YAML in a text that the addon provider renders with Jinja2."""
+    """Return the YAML of a text that the addon provider renders."""
     plain = _EXPRESSION.sub("sample", _BLOCK.sub("", text))
     try:
         found = yaml.safe_load(plain)
@@ -236,24 +236,35 @@ def _without_templates(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _known(node: Mapping[str, Any], version: str) -> Iterator[Addon]:
-    """All addons that a chart's default values have, switched on or not.
+def _known(addons: Mapping[str, Any], version: str) -> Iterator[Addon]:
+    """Yield all addons of a chart's default values, switched on or not.
 
     :param version: of an addon that has the cluster chart's own
     """
-    chart = node.get("chart")
-    if isinstance(chart, Mapping) and chart.get("repo") and chart.get("name"):
-        release = node.get("release") or {}
+    for each in _mappings(addons):
+        chart = each.get("chart")
+        if not isinstance(chart, Mapping) or not (
+            chart.get("repo") and chart.get("name")
+        ):
+            continue
+        release = each.get("release") or {}
         yield Addon(
             name=str(chart["name"]),
             version=str(chart.get("version") or version),
             repository=str(chart["repo"]),
             namespace=str(release.get("namespace") or _NAME),
-            values=release.get("values") or node.get("values") or {},
+            values=release.get("values") or each.get("values") or {},
         )
-    for value in node.values():
-        if isinstance(value, Mapping):
-            yield from _known(value, version)
+
+
+def _mappings(node: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield a mapping and all mappings in it."""
+    if isinstance(node, Mapping):
+        yield node
+        node = list(node.values())
+    if isinstance(node, list):
+        for each in node:
+            yield from _mappings(each)
 
 
 _PATH = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"
@@ -272,18 +283,23 @@ _NO_REGISTRY = ".kubernetes.io"
 
 
 def find(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Full names of all images: registry, path, and tag or digest.
+    """Yield full names of all images: registry, path, and tag or digest.
 
     Fields named ``image``; the parts ``repository``, ``image`` and
-    ``version`` by which custom resources name one; and what looks like an
-    image among the arguments and the environment of containers.
+    ``version`` by which custom resources name one; and arguments and
+    environment variables of containers that look like an image.
     """
-    for each in objects:
-        yield from _in_node(each)
+    for each in _mappings(list(objects)):
+        yield from _in_fields(each)
+        for key in ("args", "command"):
+            yield from _in_arguments(each.get(key))
+        env = each.get("env")
+        if isinstance(env, list):
+            yield from _in_arguments(v.get("value") for v in _mappings(env))
 
 
 def full(name: str) -> str:
-    """The name of an image as containerd completes it."""
+    """Return the name of an image as containerd completes it."""
     first, slash, _ = name.partition("/")
     if not slash:
         name = f"docker.io/library/{name}"
@@ -291,24 +307,6 @@ def full(name: str) -> str:
         name = f"docker.io/{name}"
     last = name.rpartition("/")[2]
     return name if ":" in last or "@" in last else f"{name}:latest"
-
-
-def _in_node(node: Any) -> Iterator[str]:
-    if isinstance(node, list):
-        for each in node:
-            yield from _in_node(each)
-    elif isinstance(node, Mapping):
-        yield from _in_fields(node)
-        for key, value in node.items():
-            if key in ("args", "command"):
-                yield from _in_arguments(value)
-            elif key == "env" and isinstance(value, list):
-                yield from _in_arguments(
-                    each.get("value")
-                    for each in value
-                    if isinstance(each, Mapping)
-                )
-            yield from _in_node(value)
 
 
 def _in_fields(node: Mapping[str, Any]) -> Iterator[str]:
@@ -325,6 +323,6 @@ def _in_fields(node: Mapping[str, Any]) -> Iterator[str]:
 
 def _in_arguments(values: Any) -> Iterator[str]:
     for each in values or ():
-        found = _ARGUMENT.fullmatch(each) if isinstance(each, str) else None
-        if found and _NO_REGISTRY not in found[1].partition("/")[0]:
-            yield found[1]
+        image = _ARGUMENT.fullmatch(each) if isinstance(each, str) else None
+        if image and _NO_REGISTRY not in image[1].partition("/")[0]:
+            yield image[1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is in a packaged chart: its name, its version, its default values.
+"""Read name, version and default values of a packaged chart.
 
 Read from the archive itself, without helm and without unpacking it.
 """
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 import copy
 import dataclasses
 import functools
-import io
 import os
 import pathlib
+import re
 import tarfile
-from typing import IO, Any
+from typing import IO, Any, cast
 import zlib
 
 import yaml
@@ -25,6 +25,11 @@ from magnum_capi_helm.model import errors
 #: The files that matter; larger ones are no chart's.
 _FILES = ("Chart.yaml", "values.yaml")
 _LARGEST = 4 * 2**20
+#: Such a file below the chart's own directory, in it or in a sub-chart; or a
+#: sub-chart that is packed itself.
+_PATH = re.compile(
+    r"[^/]+((?:/charts/[^/]+)*)/(Chart\.yaml|values\.yaml|charts/[^/]+\.tgz)"
+)
 
 #: What reading an archive, or a file in it that is not as it should be, may
 #: raise.
@@ -60,13 +65,13 @@ class Package:
 
 
 def read(path: str | os.PathLike[str]) -> Package:
-    """A chart that ``helm package`` made; kept while the file is the same.
+    """Read a chart that ``helm package`` made, once while it is the same.
 
     :raises ChartUnavailable: that is no chart
     """
     try:
-        found = os.stat(path)
-        return _read(os.fspath(path), found.st_size, found.st_mtime_ns)
+        now = os.stat(path)
+        return _read(os.fspath(path), now.st_size, now.st_mtime_ns)
     except _DAMAGED as why:
         raise errors.ChartUnavailable(
             f"{path} is no packaged helm chart ({type(why).__name__}: {why})"
@@ -74,13 +79,12 @@ def read(path: str | os.PathLike[str]) -> Package:
 
 
 def of_directory(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Name and version of a chart that is a directory.
+    """Return name and version of a chart that is a directory.
 
     :raises ChartUnavailable: that is no chart
     """
     try:
-        text = pathlib.Path(path, "Chart.yaml").read_bytes()
-        about = _load(text)
+        about = _load(pathlib.Path(path, "Chart.yaml").read_bytes())
         return str(about["name"]), str(about["version"])
     except _DAMAGED as why:
         raise errors.ChartUnavailable(
@@ -104,37 +108,18 @@ def _read(path: str, size: int, modified: int) -> Package:
 def _files(
     file: IO[bytes], above: _Place
 ) -> Iterator[tuple[tuple[_Place, str], dict[str, Any]]]:
-    """The files that matter, parsed, those of sub-charts included."""
+    """Yield the parsed files of the chart and its sub-charts."""
     with tarfile.open(fileobj=file, mode="r:gz") as archive:
         for member in archive:
-            # The first part is the chart's own directory.
-            parts = tuple(member.name.removeprefix("./").split("/"))[1:]
-            content = _content(archive, member, parts)
-            if content is None:
+            path = _PATH.fullmatch(member.name.removeprefix("./"))
+            if path is None or not member.isreg() or member.size > _LARGEST:
                 continue
-            place = above + parts[1:-1:2]
-            if parts[-1] in _FILES:
-                yield (place, parts[-1]), _load(content)
+            content = cast("IO[bytes]", archive.extractfile(member))
+            place = (*above, *path[1].split("/charts/")[1:])
+            if path[2] in _FILES:
+                yield (place, path[2]), _load(content.read())
             else:
-                inner = io.BytesIO(content)
-                yield from _files(inner, above + parts[1::2])
-
-
-def _content(
-    archive: tarfile.TarFile, member: tarfile.TarInfo, parts: _Place
-) -> bytes | None:
-    """A member of the archive, when it matters."""
-    *directories, name = parts or ("",)
-    places = directories[::2]
-    # Pairs of "charts" and a name; charts/NAME-VERSION.tgz may be there too.
-    packed = name.endswith(".tgz") and len(directories) % 2 == 1
-    plain = name in _FILES and len(directories) % 2 == 0
-    if not (packed or plain) or any(each != "charts" for each in places):
-        return None
-    if not member.isreg() or member.size > _LARGEST:
-        return None
-    found = archive.extractfile(member)
-    return found.read() if found else None
+                yield from _files(content, (*place, path[2]))
 
 
 def _load(text: bytes) -> dict[str, Any]:
@@ -145,7 +130,7 @@ def _load(text: bytes) -> dict[str, Any]:
 def _values(
     files: Mapping[tuple[_Place, str], dict[str, Any]], place: _Place
 ) -> dict[str, Any]:
-    """The values at a place; a sub-chart's lie below its name or alias."""
+    """Return values; those of a sub-chart are below its name or alias."""
     own = copy.deepcopy(files.get((place, "values.yaml"), {}))
     about = files[place, "Chart.yaml"]
     keys = {
@@ -167,9 +152,9 @@ def merged(
     *,
     keep_nulls: bool = False,
 ) -> dict[str, Any]:
-    """Values laid over values as helm does.
+    """Return values laid over others, as helm does.
 
-    :param keep_nulls: helm is to see them; else a null removes what is below
+    :param keep_nulls: keep them for helm; else a null removes a value
     """
     result = dict(below)
     for key, value in above.items():

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 import contextlib
 import contextvars
 
-_confirm: contextvars.ContextVar[Callable[[], None] | None]
-_confirm = contextvars.ContextVar("confirm", default=None)
-_lost: contextvars.ContextVar[Callable[[], bool]]
-_lost = contextvars.ContextVar("lost", default=lambda: False)
+#: The two functions of :func:`around`.
+_guard: contextvars.ContextVar[
+    tuple[Callable[[], None] | None, Callable[[], bool]]
+]
+_guard = contextvars.ContextVar("guard", default=(None, lambda: False))
 
 
 def check() -> None:
@@ -27,7 +28,7 @@ def check() -> None:
     :raises LeaseLost: another conductor has it now
     :raises ManagementError: the Lease can't be read
     """
-    confirm = _confirm.get()
+    confirm = _guard.get()[0]
     if confirm is not None:
         confirm()
 
@@ -37,7 +38,7 @@ def lost() -> Callable[[], bool]:
 
     It sends no request, so a thread that watches helm can call it often.
     """
-    return _lost.get()
+    return _guard.get()[1]
 
 
 @contextlib.contextmanager
@@ -50,9 +51,8 @@ def around(
     :param confirm: raises unless the Lease is held; None: no check
     :param lost: returns whether ``confirm`` is known to raise
     """
-    confirming, losing = _confirm.set(confirm), _lost.set(lost)
+    token = _guard.set((confirm, lost))
     try:
         yield
     finally:
-        _lost.reset(losing)
-        _confirm.reset(confirming)
+        _guard.reset(token)

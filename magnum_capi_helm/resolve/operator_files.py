@@ -107,16 +107,13 @@ def _keystone_policy() -> str | None:
         if not isinstance(policy, list):
             raise ValueError("a policy is a list of rules")
         return json.dumps(policy)
-    except FileNotFoundError as error:
-        if path == _DEFAULT_POLICY:
-            return None
-        problem: Exception = error
     except (OSError, ValueError) as error:
-        problem = error
-    raise errors.NotConfigured(
-        f"[kubernetes] {_POLICY}={path}: no JSON list of rules can be read "
-        f"there ({type(problem).__name__})"
-    ) from problem
+        if isinstance(error, FileNotFoundError) and path == _DEFAULT_POLICY:
+            return None
+        raise errors.NotConfigured(
+            f"[kubernetes] {_POLICY}={path}: no JSON list of rules can be "
+            f"read there ({type(error).__name__})"
+        ) from error
 
 
 def _registry_mirror() -> str | None:

@@ -345,12 +345,14 @@ def stranded_releases(
     for name in planes:
         runtime.settings_of(name)
     everything = inventory.read(None)
-    lines = [each for each in everything.lines if each.plane in planes]
+    lines = [
+        each for each in everything.lines if each.management_cluster in planes
+    ]
     asked = [each for each in everything.planes if each.name in planes]
     releases = [_release(each, target) for each in lines if each.release]
     releases += [
         _unreadable(each, each.state)
-        for each in comparison.silent(asked, lines)
+        for each in comparison.unreachable(asked, lines)
     ]
     count = sum(each.state != UNREADABLE for each in releases)
     return [
@@ -374,7 +376,7 @@ def _unreadable(line: comparison.Line, why: str) -> Release:
         line.name,
         line.uuid,
         line.project,
-        line.plane,
+        line.management_cluster,
         line.release,
         line.chart,
         UNREADABLE,
@@ -386,7 +388,7 @@ def _outlook(
     line: comparison.Line, target: Target | None
 ) -> api_versions.Outlook:
     """Judge the newest deployed manifest by the served API versions."""
-    rt = runtime.get(line.plane)
+    rt = runtime.get(line.management_cluster)
     scope = (location.namespace(line.project), line.release)
     revisions = helm_records.revisions(rt.management, *scope)
     if not revisions:

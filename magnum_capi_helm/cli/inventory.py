@@ -58,7 +58,7 @@ class Inventory(NamedTuple):
 
     rows: list[comparison.Row]
     lines: list[comparison.Line]
-    planes: list[comparison.Plane]
+    planes: list[comparison.ManagementCluster]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> comparison.Row:
         scope=scope,
         fingerprint=wanted.fingerprint() if wanted else "",
         identity=record.identity,
-        home=record.name,
+        recorded_name=record.name,
         leaving=is_deleted or bool(wanted and wanted.doomed),
         user=cluster.user_id or "",
         changed=(cluster.updated_at or cluster.created_at).timestamp(),
@@ -151,7 +151,7 @@ def _plane(
     within: Sequence[str],
     everywhere: bool,
     ours: frozenset[comparison.Scope],
-) -> comparison.Plane:
+) -> comparison.ManagementCluster:
     """Read the releases on a management cluster, in a handful of requests.
 
     :param within: namespaces of known clusters
@@ -166,12 +166,12 @@ def _plane(
         releases = _releases(rt, where, settings, ours)
     except responses.ForbiddenError as error:
         if not everywhere:
-            return comparison.Plane(name, uid, silence=str(error))
+            return comparison.ManagementCluster(name, uid, error=str(error))
         # The kubeconfig may be for the projects' namespaces alone.
         return _plane(name, settings, within, everywhere=False, ours=ours)
     except errors.CapiHelmError as error:
-        return comparison.Plane(name, uid, silence=str(error))
-    return comparison.Plane(name, uid, releases)
+        return comparison.ManagementCluster(name, uid, error=str(error))
+    return comparison.ManagementCluster(name, uid, releases)
 
 
 def _releases(
@@ -179,7 +179,7 @@ def _releases(
     within: Sequence[str | None],
     settings: CloudSettings | None,
     ours: frozenset[comparison.Scope],
-) -> dict[comparison.Scope, comparison.Found]:
+) -> dict[comparison.Scope, comparison.Release]:
     """Return the releases in this cloud's namespaces."""
     stale: set[comparison.Scope] = set()
     clusters: dict[comparison.Scope, client.Object] = {}
@@ -204,7 +204,7 @@ def _releases(
     allowed = ("", conf.CONF.capi_helm.region_name)
     behind = _behind(rt, (scopes & ours) - stale, settings)
     return {
-        scope: comparison.Found(
+        scope: comparison.Release(
             cluster=clusters.get(scope),
             newest=_newest(records.get(scope, ())),
             chart=view.chart_version(clusters.get(scope))
@@ -336,7 +336,7 @@ def credentials_of(user: str, inventory: Inventory) -> dict[str, str]:
     :raises CloudError: Keystone does not tell who has that name
     """
     planes = inventory.planes
-    configured = [each.name for each in planes if not each.silence]
+    configured = [each.name for each in planes if not each.error]
     namespaces_of_rows = sorted({each.scope[0] for each in inventory.rows})
     read_owners = functools.partial(_owners, namespaces_of_rows)
     with futures.ThreadPoolExecutor(len(planes)) as pool:
@@ -347,7 +347,7 @@ def credentials_of(user: str, inventory: Inventory) -> dict[str, str]:
     user_id = _user_id(user, known)
     location_of: dict[str, str] = {}
     for line in inventory.lines:
-        location_of.setdefault(line.uuid, line.plane)
+        location_of.setdefault(line.uuid, line.management_cluster)
     words = {}
     for row in inventory.rows:
         plane = location_of.get(row.uuid, "")

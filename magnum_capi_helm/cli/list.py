@@ -81,11 +81,13 @@ class List(base.Lister):
             owners = inventory.credentials_of(parsed_args.user, whole)
             lines = [each for each in lines if each.uuid in owners]
         if chosen is not None:
-            lines = [each for each in lines if each.plane == chosen]
+            lines = [
+                each for each in lines if each.management_cluster == chosen
+            ]
             planes = [each for each in planes if each.name == chosen]
         if parsed_args.orphans:
             lines = [each for each in lines if each.orphan]
-        lines = lines + comparison.silent(planes, lines)
+        lines = lines + comparison.unreachable(planes, lines)
         self.exit_code = int(
             any(each.state != comparison.OK for each in lines)
         )

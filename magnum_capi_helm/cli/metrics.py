@@ -82,8 +82,8 @@ def collect() -> tuple[metrics.Collector, list[str]]:
 
     rows, lines, planes = inventories.read(None)
     read = functools.partial(_read, rows, lines)
-    answering = [each for each in planes if each.identity and not each.silence]
-    problems = [_prefixed(each.name, each.silence) for each in planes]
+    answering = [each for each in planes if each.identity and not each.error]
+    problems = [_prefixed(each.name, each.error) for each in planes]
     details = []
     with futures.ThreadPoolExecutor(len(planes)) as pool:
         for one in pool.map(read, answering):
@@ -100,18 +100,20 @@ def _prefixed(plane: str, problem: str) -> str:
 def _read(
     rows: Sequence[inventory.Row],
     lines: Sequence[inventory.Line],
-    plane: inventory.Plane,
+    plane: inventory.ManagementCluster,
 ) -> metrics_sources.Details:
     """Read the details of one management cluster."""
     from magnum_capi_helm import runtime
     from magnum_capi_helm.cli import metrics_sources
     from magnum_capi_helm.config import conf
 
-    here = {each.uuid for each in lines if each.plane == plane.name}
+    here = {
+        each.uuid for each in lines if each.management_cluster == plane.name
+    }
     scopes = [
         each.scope
         for each in rows
-        if each.uuid in here and each.scope in plane.found
+        if each.uuid in here and each.scope in plane.releases
     ]
     prefix = conf.CONF.capi_helm.namespace_prefix
     return metrics_sources.read(runtime.get(plane.name), scopes, prefix)

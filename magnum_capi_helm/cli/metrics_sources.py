@@ -230,7 +230,7 @@ class Samples(metrics.Collector):
     def __init__(
         self,
         rows: Sequence[inventory.Row],
-        planes: Sequence[inventory.Plane],
+        planes: Sequence[inventory.ManagementCluster],
         lines: Sequence[inventory.Line],
         details: Sequence[Details],
     ) -> None:
@@ -255,12 +255,12 @@ class Samples(metrics.Collector):
 
     def _add_planes(
         self,
-        planes: Iterable[inventory.Plane],
+        planes: Iterable[inventory.ManagementCluster],
         lines: Iterable[inventory.Line],
     ) -> None:
-        orphans = [each.plane for each in lines if each.orphan]
+        orphans = [each.management_cluster for each in lines if each.orphan]
         for each in planes:
-            readable = not each.silence
+            readable = not each.error
             self._add(metrics.UP, float(bool(each.identity)), each.name)
             self._add(metrics.READ, float(readable), each.name, "releases")
             if readable:
@@ -283,7 +283,13 @@ class Samples(metrics.Collector):
     ) -> None:
         for row in sorted(rows, key=lambda each: each.uuid):
             line = lines.get(row.uuid, inventory.Line())
-            about = (row.uuid, row.name, row.project, line.plane, line.release)
+            about = (
+                row.uuid,
+                row.name,
+                row.project,
+                line.management_cluster,
+                line.release,
+            )
             self._add(metrics.INFO, 1.0, *about, line.chart, row.version)
             self._add(metrics.STATUS, row.changed, row.uuid, row.status)
             if row.refused is not None:
@@ -332,7 +338,7 @@ def _uuids_on(
         for each in rows
         if each.scope[1]
         and each.uuid in lines
-        and lines[each.uuid].plane == plane
+        and lines[each.uuid].management_cluster == plane
     }
 
 

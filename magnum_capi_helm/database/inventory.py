@@ -47,7 +47,7 @@ class Row:
     :param scope: its release is empty if nothing was ever made
     :param fingerprint: of its rows (``requested_groups.Rows``)
     :param identity: of its management cluster; empty: not recorded
-    :param home: the recorded name of its management cluster, of several
+    :param recorded_name: of its management cluster, of several
     :param leaving: whether it is being deleted
     :param user: the ID of its owner in Keystone
     :param changed: when Magnum last wrote it, seconds since 1970
@@ -64,7 +64,7 @@ class Row:
     scope: Scope
     fingerprint: str
     identity: str = ""
-    home: str = ""
+    recorded_name: str = ""
     leaving: bool = False
     user: str = ""
     changed: float = 0.0
@@ -73,7 +73,7 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class Release:
     """The objects of one release on a management cluster.
 
     :param cluster: its Cluster, of which the metadata is enough
@@ -99,37 +99,37 @@ class Found:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plane:
+class ManagementCluster:
     """A management cluster.
 
     :param name: empty: the only one
     :param identity: UID of its kube-system; empty: it did not say
-    :param silence: why it could not be read; empty: it was read
+    :param error: why it could not be read; empty: it was read
     """
 
     name: str
     identity: str
-    found: Mapping[Scope, Found] = dataclasses.field(default_factory=dict)
-    silence: str = ""
+    releases: Mapping[Scope, Release] = dataclasses.field(default_factory=dict)
+    error: str = ""
 
     @property
     def state(self) -> str:
         """Return the state of its clusters if it does not answer."""
-        return f"{UNREACHABLE}: {self.silence}" if self.silence else ""
+        return f"{UNREACHABLE}: {self.error}" if self.error else ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Line:
     """One line of the list; unknown fields are empty.
 
-    :param plane: the name of the management cluster, of several
+    :param management_cluster: its name, of several
     """
 
     name: str = ""
     uuid: str = ""
     project: str = ""
     status: str = ""
-    plane: str = ""
+    management_cluster: str = ""
     release: str = ""
     chart: str = ""
     version: str = ""
@@ -143,84 +143,88 @@ class Line:
 
 
 def compare(
-    rows: Sequence[Row], planes: Sequence[Plane], prefix: str
+    rows: Sequence[Row], locations: Sequence[ManagementCluster], prefix: str
 ) -> list[Line]:
-    """Return a line for each row, and one for each stray release.
+    """Return a line for each row, and one for each release without a row.
 
-    :param planes: all management clusters, also those that don't answer
+    :param locations: all management clusters, also those that don't answer
     :param prefix: of this cloud's namespaces
     """
-    placed = {
-        each.scope: (each, _place(each, planes))
+    located = {
+        each.scope: (each, _location_of(each, locations))
         for each in rows
         if each.scope[1]
     }
-    lines = [_line(row, plane) for row, plane in placed.values()]
+    lines = [_line(row, location) for row, location in located.values()]
     lines += [
         Line(each.name, each.uuid, each.project, each.status)
         for each in rows
         if not each.scope[1]
     ]
     lines.sort(key=lambda line: (line.name, line.uuid))
-    for plane in planes:
-        lines += _strays(plane, placed, prefix)
+    for location in locations:
+        lines += _unexpected(location, located, prefix)
     return lines
 
 
-def silent(planes: Iterable[Plane], lines: Iterable[Line]) -> list[Line]:
+def unreachable(
+    locations: Iterable[ManagementCluster], lines: Iterable[Line]
+) -> list[Line]:
     """Return a line for each unreachable management cluster without a line.
 
     Releases without a row that it may have are unknown.
     """
-    listed = {(each.plane, each.state) for each in lines}
+    listed = {(each.management_cluster, each.state) for each in lines}
     return [
-        Line(plane=each.name, state=each.state)
-        for each in planes
-        if each.silence and (each.name, each.state) not in listed
+        Line(management_cluster=each.name, state=each.state)
+        for each in locations
+        if each.error and (each.name, each.state) not in listed
     ]
 
 
-def _place(row: Row, planes: Sequence[Plane]) -> Plane | None:
+def _location_of(
+    row: Row, locations: Sequence[ManagementCluster]
+) -> ManagementCluster | None:
     """Return the management cluster of a row's release; None: there is none.
 
     One that does not answer may have it.
     """
     if row.identity:
-        fitting = [each for each in planes if each.identity == row.identity]
+        fitting = [each for each in locations if each.identity == row.identity]
     else:
-        fitting = [each for each in planes if row.scope in each.found]
-        if len(planes) == 1:
-            return planes[0]
+        fitting = [each for each in locations if row.scope in each.releases]
+        if len(locations) == 1:
+            return locations[0]
     return min(
-        fitting or [each for each in planes if each.silence],
-        key=lambda plane: plane.name != row.home,
+        fitting or [each for each in locations if each.error],
+        key=lambda location: location.name != row.recorded_name,
         default=None,
     )
 
 
-def _line(row: Row, plane: Plane | None) -> Line:
-    release = (plane and plane.found.get(row.scope)) or Found()
+def _line(row: Row, location: ManagementCluster | None) -> Line:
+    release = (location and location.releases.get(row.scope)) or Release()
     return Line(
         row.name,
         row.uuid,
         row.project,
         row.status,
-        plane.name if plane else row.home,
+        location.name if location else row.recorded_name,
         row.scope[1],
         release.chart,
         row.version,
         release.revision,
-        _state(row, plane),
+        _state(row, location),
     )
 
 
-def _state(row: Row, plane: Plane | None) -> str:
-    if plane is None:
+def _state(row: Row, location: ManagementCluster | None) -> str:
+    if location is None:
         return ABSENT
-    if plane.silence or row.leaving:
+    if location.error or row.leaving:
         # The release of a leaving row goes first, and the row last.
-        return plane.state or OK
-    release = plane.found.get(row.scope)
+        return location.state or OK
+    release = location.releases.get(row.scope)
     if release is None:
         if row.status == "CREATE_IN_PROGRESS":
             return "drift: still to be installed"
@@ -236,7 +240,7 @@ def _state(row: Row, plane: Plane | None) -> str:
     return f"warning: {row.warning}" if row.warning else OK
 
 
-def _difference(row: Row, release: Found) -> str:
+def _difference(row: Row, release: Release) -> str:
     """Return why a release is not what its row wants, or ""."""
     if release.newest is None:
         return "there is a Cluster, but no helm release"
@@ -253,22 +257,24 @@ def _difference(row: Row, release: Found) -> str:
     return ""
 
 
-def _strays(
-    plane: Plane,
-    placed: Mapping[Scope, tuple[Row, Plane | None]],
+def _unexpected(
+    location: ManagementCluster,
+    located: Mapping[Scope, tuple[Row, ManagementCluster | None]],
     prefix: str,
 ) -> Iterator[Line]:
     """Yield a line for each release that should not be there."""
     for scope, release in sorted(
-        plane.found.items(), key=lambda each: each[0]
+        location.releases.items(), key=lambda each: each[0]
     ):
-        row, home = placed.get(scope, (None, None))
+        row, recorded = located.get(scope, (None, None))
         if row is not None:
-            if home is None or home.identity != plane.identity:
+            if recorded is None or recorded.identity != location.identity:
                 # Not an orphan: its removal may remove the servers.
-                where = (home and home.name) or "another management cluster"
+                where = (
+                    recorded and recorded.name
+                ) or "another management cluster"
                 yield dataclasses.replace(
-                    _line(row, plane),
+                    _line(row, location),
                     state=f"drift: the cluster is on {where}",
                 )
         elif (project := names.project_of(scope[0], prefix)) and (
@@ -276,7 +282,7 @@ def _strays(
         ):
             yield Line(
                 project=project,
-                plane=plane.name,
+                management_cluster=location.name,
                 release=scope[1],
                 chart=release.chart,
                 revision=release.revision,

@@ -59,14 +59,14 @@ ROWS = (
         changed=2100.0,
     ),
 )
-DEPLOYED = inventory.Found(
+DEPLOYED = inventory.Release(
     cluster={"metadata": {"name": "x"}},
     newest=view.Revision(1, "deployed"),
     chart="0.27.0",
 )
 PLANES = (
-    inventory.Plane("a", "i-a", {SHOP: DEPLOYED, LOST: DEPLOYED}),
-    inventory.Plane("b", "", silence="no answer"),
+    inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED, LOST: DEPLOYED}),
+    inventory.ManagementCluster("b", "", error="no answer"),
 )
 DETAILS = metrics_sources.Details(
     plane="a",

@@ -18,7 +18,7 @@ DEPLOYED = four_clusters.DEPLOYED
 
 def text(
     rows: tuple[inventory.Row, ...],
-    planes: tuple[inventory.Plane, ...],
+    planes: tuple[inventory.ManagementCluster, ...],
     *details: metrics_sources.Details,
 ) -> str:
     """The text for rows and planes, compared as the command does."""
@@ -53,7 +53,9 @@ class TextTest(base.BaseTestCase):
         )
 
     def test_of_an_empty_cloud_the_numbers_are_zero(self) -> None:
-        found = promtool.parsed(text((), (inventory.Plane("", "i"),)))
+        found = promtool.parsed(
+            text((), (inventory.ManagementCluster("", "i"),))
+        )
         self.assertEqual(
             ["magnum_capi_helm_orphans{'management_cluster': ''} 0.0"],
             found["magnum_capi_helm_orphans"],
@@ -63,8 +65,8 @@ class TextTest(base.BaseTestCase):
 
     def test_a_cluster_on_two_of_them_is_one_and_drifts(self) -> None:
         planes = (
-            inventory.Plane("a", "i-a", {SHOP: DEPLOYED}),
-            inventory.Plane("b", "i-b", {SHOP: DEPLOYED}),
+            inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED}),
+            inventory.ManagementCluster("b", "i-b", {SHOP: DEPLOYED}),
         )
         copy = metrics_sources.Details(
             plane="b",
@@ -88,10 +90,18 @@ class TextTest(base.BaseTestCase):
 
     def test_states_are_words(self) -> None:
         for plane, state in (
-            (inventory.Plane("a", "i-a", {SHOP: DEPLOYED}), "ok"),
-            (inventory.Plane("a", "i-a", {SHOP: inventory.Found()}), "drift"),
-            (inventory.Plane("a", "i-a"), "absent"),
-            (inventory.Plane("a", "i-a", silence="no"), "unreachable"),
+            (inventory.ManagementCluster("a", "i-a", {SHOP: DEPLOYED}), "ok"),
+            (
+                inventory.ManagementCluster(
+                    "a", "i-a", {SHOP: inventory.Release()}
+                ),
+                "drift",
+            ),
+            (inventory.ManagementCluster("a", "i-a"), "absent"),
+            (
+                inventory.ManagementCluster("a", "i-a", error="no"),
+                "unreachable",
+            ),
         ):
             found = promtool.parsed(text(four_clusters.ROWS[:1], (plane,)))
             self.assertEqual(
@@ -105,7 +115,7 @@ class TextTest(base.BaseTestCase):
     def test_one_that_answers_and_refuses_is_up_and_its_orphans_unknown(
         self,
     ) -> None:
-        refused = inventory.Plane("a", "i-a", silence="forbidden")
+        refused = inventory.ManagementCluster("a", "i-a", error="forbidden")
         found = promtool.parsed(text((), (refused,)))
         self.assertEqual(
             [

@@ -19,7 +19,7 @@ ROW = inventory.Row(
     scope=SCOPE,
     fingerprint="v1-f",
     identity="id-a",
-    home="a",
+    recorded_name="a",
 )
 
 
@@ -31,23 +31,23 @@ def cluster(fingerprint: str | None = "v1-f", **meta: Any) -> dict[str, Any]:
     return {"metadata": {"annotations": annotations, **meta}}
 
 
-FOUND = inventory.Found(
+FOUND = inventory.Release(
     cluster=cluster(), newest=view.Revision(2, "deployed"), chart="0.27.0"
 )
-A = inventory.Plane("a", "id-a", {SCOPE: FOUND})
-EMPTY_A = inventory.Plane("a", "id-a")
-SILENT_A = inventory.Plane("a", "", silence="no answer")
-B = inventory.Plane("b", "id-b", {SCOPE: FOUND})
-EMPTY_B = inventory.Plane("b", "id-b")
-SILENT_B = inventory.Plane("b", "", silence="no answer")
-ONE = inventory.Plane("", "id-a", {SCOPE: FOUND})
+A = inventory.ManagementCluster("a", "id-a", {SCOPE: FOUND})
+EMPTY_A = inventory.ManagementCluster("a", "id-a")
+SILENT_A = inventory.ManagementCluster("a", "", error="no answer")
+B = inventory.ManagementCluster("b", "id-b", {SCOPE: FOUND})
+EMPTY_B = inventory.ManagementCluster("b", "id-b")
+SILENT_B = inventory.ManagementCluster("b", "", error="no answer")
+ONE = inventory.ManagementCluster("", "id-a", {SCOPE: FOUND})
 
 LINE = inventory.Line(
     name="web",
     uuid="u-1",
     project="p1",
     status="CREATE_COMPLETE",
-    plane="a",
+    management_cluster="a",
     release="web-aaaaaaaaaaaa",
     chart="0.27.0",
     version="v1.34.2",

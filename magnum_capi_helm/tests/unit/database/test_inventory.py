@@ -117,16 +117,20 @@ GRAVEST: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 #: management cluster and the state.
 PLACES: dict[
     str,
-    tuple[dict[str, Any], list[inventory.Plane], list[tuple[str, str]]],
+    tuple[
+        dict[str, Any],
+        list[inventory.ManagementCluster],
+        list[tuple[str, str]],
+    ],
 ] = {
     "it is where its record says": ({}, [A, EMPTY_B], [("a", "ok")]),
     "its management cluster has another name now": (
-        {"home": "old"},
+        {"recorded_name": "old"},
         [EMPTY_B, A],
         [("a", "ok")],
     ),
     "two names of one management cluster: the recorded one": (
-        {"home": "b"},
+        {"recorded_name": "b"},
         [A, dataclasses.replace(A, name="b")],
         [("b", "ok")],
     ),
@@ -154,12 +158,12 @@ PLACES: dict[
         [("a", "unreachable: no answer")],
     ),
     "its identity is known, its lists are not": (
-        {"home": "b"},
-        [dataclasses.replace(EMPTY_A, silence="cut off"), SILENT_B],
+        {"recorded_name": "b"},
+        [dataclasses.replace(EMPTY_A, error="cut off"), SILENT_B],
         [("a", "unreachable: cut off")],
     ),
     "one that does not answer may be its management cluster": (
-        {"home": "old"},
+        {"recorded_name": "old"},
         [EMPTY_B, SILENT_A],
         [("a", "unreachable: no answer")],
     ),
@@ -174,28 +178,28 @@ PLACES: dict[
         [("a", "ok"), ("b", "drift: the cluster is on a")],
     ),
     "without a record it is where something of it is": (
-        {"identity": "", "home": ""},
+        {"identity": "", "recorded_name": ""},
         [EMPTY_A, B],
         [("b", "ok")],
     ),
     "without a record it may be where nobody answers": (
-        {"identity": "", "home": ""},
+        {"identity": "", "recorded_name": ""},
         [EMPTY_A, SILENT_B],
         [("b", "unreachable: no answer")],
     ),
     "without a record and without a trace": (
-        {"identity": "", "home": ""},
+        {"identity": "", "recorded_name": ""},
         [EMPTY_A, EMPTY_B],
         [("", ABSENT)],
     ),
     "a single management cluster without a name": (
-        {"home": ""},
+        {"recorded_name": ""},
         [ONE],
         [("", "ok")],
     ),
     "a single one and no record": (
-        {"identity": "", "home": "", "status": "CREATE_IN_PROGRESS"},
-        [dataclasses.replace(ONE, found={})],
+        {"identity": "", "recorded_name": "", "status": "CREATE_IN_PROGRESS"},
+        [dataclasses.replace(ONE, releases={})],
         [("", "drift: still to be installed")],
     ),
     "a create that did not get to helm yet": (
@@ -223,7 +227,7 @@ PLACES: dict[
 
 class InventoryTest(base.BaseTestCase):
     def compare(
-        self, row: inventory.Row, *planes: inventory.Plane
+        self, row: inventory.Row, *planes: inventory.ManagementCluster
     ) -> list[inventory.Line]:
         return inventory.compare([row], planes, "magnum")
 
@@ -234,7 +238,7 @@ class InventoryTest(base.BaseTestCase):
         for case, (change, state) in RELEASES.items():
             with self.subTest(case):
                 found = dataclasses.replace(FOUND, **change)
-                plane = dataclasses.replace(A, found={SCOPE: found})
+                plane = dataclasses.replace(A, releases={SCOPE: found})
                 (line,) = self.compare(ROW, plane)
                 self.assertEqual(state, line.state)
 
@@ -244,7 +248,7 @@ class InventoryTest(base.BaseTestCase):
                 there = {SCOPE: dataclasses.replace(FOUND, **found)}
                 (line,) = self.compare(
                     dataclasses.replace(ROW, **row),
-                    dataclasses.replace(A, found=there),
+                    dataclasses.replace(A, releases=there),
                 )
                 self.assertEqual(state, line.state)
 
@@ -254,16 +258,19 @@ class InventoryTest(base.BaseTestCase):
                 row = dataclasses.replace(ROW, **change)
                 lines = self.compare(row, *planes)
                 self.assertEqual(
-                    expected, [(each.plane, each.state) for each in lines]
+                    expected,
+                    [(each.management_cluster, each.state) for each in lines],
                 )
                 self.assertEqual({"u-1"}, {each.uuid for each in lines})
 
     def test_one_that_does_not_answer_is_told_of_once(self) -> None:
-        alone = inventory.Line(plane="b", state="unreachable: no answer")
+        alone = inventory.Line(
+            management_cluster="b", state="unreachable: no answer"
+        )
         lines = self.compare(ROW, A, SILENT_B)
-        self.assertEqual([alone], inventory.silent([A, SILENT_B], lines))
+        self.assertEqual([alone], inventory.unreachable([A, SILENT_B], lines))
         lines = self.compare(ROW, SILENT_A, EMPTY_B)
-        self.assertEqual([], inventory.silent([SILENT_A, EMPTY_B], lines))
+        self.assertEqual([], inventory.unreachable([SILENT_A, EMPTY_B], lines))
 
     def test_lines_are_in_the_order_of_names(self) -> None:
         rows = [

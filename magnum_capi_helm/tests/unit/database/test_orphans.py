@@ -17,24 +17,24 @@ FOUND = one_cluster.FOUND
 
 #: Namespace, release, what there is of it -> project of the orphan; None: it
 #: is not this cloud's.
-STRANGERS: dict[str, tuple[str, str, inventory.Found, str | None]] = {
+STRANGERS: dict[str, tuple[str, str, inventory.Release, str | None]] = {
     "a cluster that Magnum forgot": ("magnum-p2", SCOPE[1], FOUND, "p2"),
     "a Cluster without a release": (
         "magnum-p2",
         "any",
-        inventory.Found(cluster=one_cluster.cluster()),
+        inventory.Release(cluster=one_cluster.cluster()),
         "p2",
     ),
     "a release without a Cluster": (
         "magnum-p2",
         SCOPE[1],
-        inventory.Found(newest=view.Revision(1, "failed")),
+        inventory.Release(newest=view.Revision(1, "failed")),
         "p2",
     ),
     "a release that this driver did not name": (
         "magnum-p2",
         "some-operator",
-        inventory.Found(newest=view.Revision(1, "deployed")),
+        inventory.Release(newest=view.Revision(1, "deployed")),
         None,
     ),
     "another cloud's, whose prefix begins alike": (
@@ -62,7 +62,7 @@ class OrphansTest(base.BaseTestCase):
             ),
         ):
             found = dataclasses.replace(FOUND, unmarked=unmarked)
-            plane = dataclasses.replace(one_cluster.A, found={scope: found})
+            plane = dataclasses.replace(one_cluster.A, releases={scope: found})
             (line,) = inventory.compare([], [plane], "magnum")
             self.assertEqual((state, True), (line.state, line.orphan))
 
@@ -72,13 +72,13 @@ class OrphansTest(base.BaseTestCase):
         for case, (namespace, release, found, project) in STRANGERS.items():
             with self.subTest(case):
                 there = {SCOPE: FOUND, (namespace, release): found}
-                plane = dataclasses.replace(one_cluster.A, found=there)
+                plane = dataclasses.replace(one_cluster.A, releases=there)
                 expected = [one_cluster.LINE]
                 if project is not None:
                     expected += [
                         inventory.Line(
                             project=project,
-                            plane="a",
+                            management_cluster="a",
                             release=release,
                             chart=found.chart,
                             revision=found.newest.status

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""OpenStack, asked with the user's token or as Magnum's service user."""
+"""Clients of OpenStack's services, and a cluster's credential Secret."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Why Nova put a server into ERROR.
+"""Ask Nova why it put servers into ERROR.
 
 The driver asks Nova with the cluster's own application credential, once for
 each server and state: a fault does not change while the server stays as it
@@ -95,7 +95,7 @@ def _read(
 
 
 def _nova(management: client.Client, scope: location.Scope) -> tuple[Any, str]:
-    """Nova, as the cluster sees it, or why it can't be asked."""
+    """Return Nova for the cluster's user, or why it can't be asked."""
     # openstacksdk takes long to import, and most processes need none.
     from magnum_capi_helm.cloud import sessions
 
@@ -109,7 +109,7 @@ def _nova(management: client.Client, scope: location.Scope) -> tuple[Any, str]:
 
 
 def _fault(nova: Any, server: str) -> view.Fault:
-    """The ``fault`` that ``GET /servers/{id}`` shows of servers in ERROR."""
+    """Return the ``fault`` that Nova shows of a server in ERROR."""
     from magnum_capi_helm.cloud import sessions
 
     try:
@@ -131,7 +131,7 @@ def _is_due(known: tuple[float, view.Fault], now: float) -> bool:
 
 
 def _key(server: view.Object) -> _Key | None:
-    """Id and state of a server that Nova is to be asked about; else None.
+    """Return id and state of a server whose fault Nova may know, else None.
 
     CAPO does not write down that a server went into ERROR while it is being
     deleted: then its deletion has failed.

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sessions and endpoints.
+"""Log in to Keystone, and find the endpoints of services.
 
-One code path for every Magnum: a keystoneauth session of our own and
-openstacksdk on it, with the regions and interfaces that the operator chose
-in Magnum's ``[*_client]`` sections. The only module that imports
-openstacksdk.
+All requests use keystoneauth sessions of the driver, with openstacksdk on
+them, and the regions and interfaces in Magnum's ``[*_client]`` sections. No
+other module imports openstacksdk.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Application credentials of clusters: made, kept, checked, replaced, gone."""
+"""Create, prove, rotate and delete the credentials of clusters."""

@@ -9,7 +9,7 @@ patches by the difference of two manifests and never looks at what is live.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import dataclasses
 import enum
 import json
@@ -17,18 +17,168 @@ import pathlib
 import re
 from typing import Any
 
+from magnum_capi_helm.helm import complaints
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import audit
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.fakes import api_server
-from magnum_capi_helm.tests.fakes import chart as charts
+from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.fakes import management
-from magnum_capi_helm.tests.fakes import manifests
-from magnum_capi_helm.tests.fakes import mapping
 from magnum_capi_helm.tests.fakes import records
-from magnum_capi_helm.tests.fakes import repository
+
+
+class FakeRepository:
+    """A repository that has any chart, with a few default values."""
+
+    def __init__(self) -> None:
+        self.pulls: list[str] = []
+        #: Chart versions that it has; None: all.
+        self.published: set[str] | None = None
+        #: What its builds of charts do otherwise (``chart.render``).
+        self.build: dict[str, str] = {}
+
+    def pull(
+        self, chart: str, version: str, repository: str, directory: str
+    ) -> None:
+        """As the real one."""
+        self.pulls.append(version)
+        if self.published is not None and version not in self.published:
+            raise errors.ChartUnavailable(
+                f"helm pull: chart {chart} version {version} not found"
+            )
+        name = chart.rsplit("/", 1)[-1]
+        packed = fake_chart.package(
+            name,
+            version,
+            {"build": self.build},
+            {"addons": fake_chart.ADDONS},
+        )
+        pathlib.Path(directory, f"{name}-{version}.tgz").write_bytes(packed)
+
+    def package(self, source: str, directory: str) -> None:
+        """As the real one."""
+        name, version = packages.of_directory(source)
+        self.pull(name, version, "", directory)
+
+    def index(self, directory: str) -> None:
+        """As the real one."""
+        packed = pathlib.Path(directory).glob("*.tgz")
+        found = packages.read
+        entries = {found(each).name: found(each).version for each in packed}
+        pathlib.Path(directory, "index.yaml").write_text(json.dumps(entries))
+
+
+def apply_objects(
+    server: api_server.ApiServer,
+    release: str,
+    old: list[api_server.Object],
+    new: list[api_server.Object],
+) -> None:
+    """Change by the difference of two manifests, whatever is live."""
+    before = {identity(each): each for each in old}
+    for obj in new:
+        kind, namespace, name = identity(obj)
+        live = server.get(kind, namespace, name)
+        if live is None:
+            _create(server, release, obj)
+            continue
+        change = api_server.difference(
+            before.pop((kind, namespace, name), live), obj
+        )
+        change.pop("apiVersion", None)
+        change.pop("status", None)
+        server.patch(kind, namespace, name, change)
+    wanted = {identity(each) for each in new}
+    for gone, obj in before.items():
+        if gone not in wanted and not is_kept(obj):
+            remove(server, obj)
+
+
+def _create(
+    server: api_server.ApiServer, release: str, obj: api_server.Object
+) -> None:
+    """With what helm writes on all that it makes."""
+    kind, namespace, _ = identity(obj)
+    meta = obj["metadata"]
+    owner = {
+        "meta.helm.sh/release-name": release,
+        "meta.helm.sh/release-namespace": namespace,
+    }
+    annotations = {**meta["annotations"], **owner}
+    made = {**obj, "metadata": {**meta, "annotations": annotations}}
+    server.create(kind, made)
+
+
+def remove(server: api_server.ApiServer, obj: api_server.Object) -> None:
+    """Delete an object of a manifest."""
+    server.delete(*identity(obj))
+
+
+def identity(obj: api_server.Object) -> tuple[kinds.Kind, str, str]:
+    """Kind, namespace and name of an object."""
+    meta = obj["metadata"]
+    return api_server.BY_NAME[obj["kind"]], meta["namespace"], meta["name"]
+
+
+def is_kept(obj: api_server.Object) -> bool:
+    """Whether helm leaves it where it is."""
+    annotations: dict[str, str] = obj["metadata"]["annotations"]
+    return fake_chart.KEEP.items() <= annotations.items()
+
+
+def look_up(
+    client: management.FakeManagement,
+    objects: Iterable[api_server.Object],
+    which: str,
+) -> None:
+    """Look up what an upgrade is about.
+
+    :param which: ``current`` or ``new``
+    :raises HelmError: there is an object that is not served as it is named
+    """
+    if why := _unmapped(client, objects):
+        text = (
+            "Error: UPGRADE FAILED: unable to build kubernetes objects from "
+            f"{which} release manifest: [{', '.join(why)}]"
+        )
+        raise complaints.translated("upgrade", text.encode())
+
+
+def look_up_to_delete(
+    client: management.FakeManagement,
+    objects: Iterable[api_server.Object],
+    release: str,
+    refused: bool,
+) -> None:
+    """Look up what is to be deleted.
+
+    :param refused: it can't be deleted for another reason, which helm does
+        not tell either
+    :raises HelmError: so it is, or one is not served as it is named
+    """
+    if refused or _unmapped(client, objects):
+        text = f"Error: failed to delete release: {release}"
+        raise complaints.translated("uninstall", text.encode())
+
+
+def _unmapped(
+    client: management.FakeManagement, objects: Iterable[api_server.Object]
+) -> list[str]:
+    found = []
+    for each in objects:
+        group, _, version = each["apiVersion"].rpartition("/")
+        if version not in client.mapped(group).get(each["kind"], ()):
+            meta = each["metadata"]
+            found.append(
+                f'resource mapping not found for name: "{meta["name"]}" '
+                f'namespace: "{meta["namespace"]}" from "": no matches for '
+                f'kind "{each["kind"]}" in version "{each["apiVersion"]}"\n'
+                "ensure CRDs are installed first"
+            )
+    return found
+
 
 _HISTORY = 10
 
@@ -65,7 +215,7 @@ class Call:
     asked: str = ""
 
 
-class FakeHelm(repository.FakeRepository):
+class FakeHelm(FakeRepository):
     """helm against a :class:`management.FakeManagement`.
 
     :param client: whose faults helm meets as well
@@ -125,8 +275,8 @@ class FakeHelm(repository.FakeRepository):
             build={**_build(chart), **self.otherwise},
             labels=history[-1]["labels"] if history else {},
         )
-        mapping.look_up(self._client, _compared(history), "current")
-        mapping.look_up(self._client, revision.objects(), "new")
+        look_up(self._client, _compared(history), "current")
+        look_up(self._client, revision.objects(), "new")
         self._server.create(kinds.SECRET, revision.record())
         self._finish(revision, history, outcome)
         return 0.0
@@ -142,13 +292,13 @@ class FakeHelm(repository.FakeRepository):
             )
         history = self._history(namespace, release)
         found = history[-1]["objects"] if history else []
-        doomed = [each for each in found if not manifests.kept(each)]
+        doomed = [each for each in found if not is_kept(each)]
         if history:
             self._relabel(namespace, history[-1]["name"], "uninstalling")
         refused = outcome is Outcome.REFUSED
-        mapping.look_up_to_delete(self._client, doomed, release, refused)
+        look_up_to_delete(self._client, doomed, release, refused)
         for obj in doomed:
-            manifests.delete(self._server, obj)
+            remove(self._server, obj)
         for each in history:
             self._server.delete(kinds.SECRET, namespace, each["name"])
         return 0.0
@@ -180,7 +330,7 @@ class FakeHelm(repository.FakeRepository):
         if self.refused:
             raise errors.HelmError(f"helm template: {self.refused}")
         build = {**_build(chart), **self.otherwise}
-        made = charts.render(release, namespace, dict(values), build)
+        made = fake_chart.render(release, namespace, dict(values), build)
         return records.SEPARATOR.join(map(json.dumps, made))
 
     def _outcome(self) -> Outcome:
@@ -210,10 +360,10 @@ class FakeHelm(repository.FakeRepository):
         deployed = [each for each in history if each["status"] == "deployed"]
         base = _compared(history)
         wanted = revision.objects()
-        kept = {manifests.identity(each) for each in wanted}
+        kept = {identity(each) for each in wanted}
         if outcome is Outcome.LEFT:
-            base = [each for each in base if manifests.identity(each) in kept]
-        manifests.apply(self._server, revision.release, base, wanted)
+            base = [each for each in base if identity(each) in kept]
+        apply_objects(self._server, revision.release, base, wanted)
         for each in deployed:
             self._relabel(revision.namespace, each["name"], "superseded")
         self._record(dataclasses.replace(revision, status="deployed"))

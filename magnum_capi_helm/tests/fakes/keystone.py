@@ -13,7 +13,7 @@ import uuid
 import requests
 import requests_mock
 
-from magnum_capi_helm.tests.fakes import version_document
+from magnum_capi_helm.tests.fakes import catalogue
 
 REGION = "RegionOne"
 
@@ -136,7 +136,7 @@ class FakeKeystone:
     def _identity_versions(self, request: Any, context: Any) -> Any:
         context.status_code = 300
         version = {
-            **version_document.version("v3.14", f"{self._identity_url}/"),
+            **catalogue.version("v3.14", f"{self._identity_url}/"),
             "status": "stable",
         }
         return {"versions": {"values": [version]}}

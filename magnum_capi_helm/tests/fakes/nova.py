@@ -11,7 +11,7 @@ import uuid
 
 import requests_mock
 
-from magnum_capi_helm.tests.fakes import version_document
+from magnum_capi_helm.tests.fakes import catalogue
 
 
 def flavor(name: str, vcpus: int = 2, ram: int = 4096) -> dict[str, Any]:
@@ -43,9 +43,7 @@ class FakeFlavors:
 
     def _compute_version(self, request: Any, context: Any) -> Any:
         return {
-            "version": version_document.version(
-                "v2.1", self._compute_url, "2.96"
-            )
+            "version": catalogue.version("v2.1", self._compute_url, "2.96")
         }
 
     def _flavors(self, request: Any, context: Any) -> Any:

@@ -15,14 +15,10 @@ from keystoneauth1 import exceptions as ka_exceptions
 import requests
 import requests_mock
 
-from magnum_capi_helm.tests.fakes import cinder
-from magnum_capi_helm.tests.fakes import glance
+from magnum_capi_helm.tests.fakes import catalogue
 from magnum_capi_helm.tests.fakes import keystone
-from magnum_capi_helm.tests.fakes import neutron
 from magnum_capi_helm.tests.fakes import nova
-from magnum_capi_helm.tests.fakes import quotas
 from magnum_capi_helm.tests.fakes import workloads
-from magnum_capi_helm.tests.fakes import zones
 
 IDENTITY = "http://keystone.test/v3"
 IMAGE = "http://glance.test"
@@ -50,7 +46,7 @@ _SERVICES = {
 #: A user's token, with all these services in its catalog.
 token_info = functools.partial(keystone.token_info, _SERVICES)
 #: An image of Glance.
-image = glance.image
+image = catalogue.image
 
 #: What keystoneauth raises when a service does not answer.
 NO_ANSWER = ka_exceptions.ConnectFailure
@@ -58,10 +54,10 @@ NO_ANSWER = ka_exceptions.ConnectFailure
 
 class FakeOpenStack(
     keystone.FakeKeystone,
-    glance.FakeImages,
+    catalogue.FakeImages,
     nova.FakeFlavors,
-    neutron.FakeNetworks,
-    cinder.FakeVolumeTypes,
+    catalogue.FakeNetworks,
+    catalogue.FakeVolumeTypes,
 ):
     """The services.
 
@@ -73,19 +69,19 @@ class FakeOpenStack(
         self.server_groups = nova.FakeServerGroups(mocker, COMPUTE, PROJECT)
         self.servers = nova.FakeServers(mocker, COMPUTE)
         self.keypairs = nova.FakeKeypairs(mocker, COMPUTE)
-        self.quotas = quotas.FakeQuotas(
+        self.quotas = catalogue.FakeQuotas(
             mocker, COMPUTE, VOLUME, NETWORK, BALANCER
         )
-        self.compute_zones = zones.FakeZones(mocker, COMPUTE, "az1", "az2")
-        self.volume_zones = zones.FakeZones(mocker, VOLUME, "nova")
+        self.compute_zones = catalogue.FakeZones(mocker, COMPUTE, "az1", "az2")
+        self.volume_zones = catalogue.FakeZones(mocker, VOLUME, "nova")
         self.workloads = workloads.FakeWorkloads(
             mocker, BALANCER, NETWORK, VOLUME
         )
         keystone.FakeKeystone.__init__(self, mocker, IDENTITY, _SERVICES)
-        glance.FakeImages.__init__(self, mocker, IMAGE)
+        catalogue.FakeImages.__init__(self, mocker, IMAGE)
         nova.FakeFlavors.__init__(self, mocker, COMPUTE)
-        neutron.FakeNetworks.__init__(self, mocker, NETWORK)
-        cinder.FakeVolumeTypes.__init__(self, mocker, VOLUME)
+        catalogue.FakeNetworks.__init__(self, mocker, NETWORK)
+        catalogue.FakeVolumeTypes.__init__(self, mocker, VOLUME)
 
     def stop(self, url: str) -> None:
         """No answer from a service any more."""

@@ -69,10 +69,16 @@ class Metric(NamedTuple):
         return core.GaugeMetricFamily(self.name, self.help, labels=self.labels)
 
 
+#: All metrics in the order of their declaration.
+_declared: list[Metric] = []
+
+
 def _metric(
     name: str, text: str, *labels: str, summary: bool = False
 ) -> Metric:
-    return Metric(f"magnum_capi_helm_{name}", text, labels, summary)
+    metric = Metric(f"magnum_capi_helm_{name}", text, labels, summary)
+    _declared.append(metric)
+    return metric
 
 
 # Metrics of the command ``metrics``
@@ -153,21 +159,6 @@ LEASE = _metric(
     "release",
     "uuid",
 )
-OF_CLOUD = (
-    UP,
-    READ,
-    CLUSTERS,
-    OLDEST,
-    INFO,
-    STATUS,
-    STATE,
-    ORPHANS,
-    ADDONS,
-    CERTIFICATE,
-    CREDENTIAL,
-    LEASE,
-)
-
 # Metrics of each conductor process
 
 POLL = _metric(
@@ -225,17 +216,8 @@ DELIVERIES_PENDING = _metric(
     "process",
     "management_cluster",
 )
-OF_PROCESS = (
-    POLL,
-    HELM,
-    HELM_RUNNING,
-    HELM_TURNS,
-    HELM_WAITING,
-    SNAPSHOT,
-    ATTEMPT,
-    DELIVERY,
-    DELIVERIES_PENDING,
-)
+OF_PROCESS = tuple(each for each in _declared if "process" in each.labels)
+OF_CLOUD = tuple(each for each in _declared if each not in OF_PROCESS)
 
 
 class Event:

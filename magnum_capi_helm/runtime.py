@@ -108,14 +108,14 @@ class Runtime:
         self.turns = helm_turns
         self.clock = clock
         self.leases = lease.Leases(management, holder, clock)
-        self.leases.wanted = self.invalidate
-        self.leases.lacking = lambda scope: helm_records.check_release_exists(
-            management, scope
+        self.leases.before_hold = self.invalidate
+        self.leases.check_missing = functools.partial(
+            helm_records.check_release_exists, management
         )
         self.maintenance = maintenance.Maintenance(
             management, settings.name, clock
         )
-        self.leases.allowed = self.maintenance.check
+        self.leases.check_allowed = self.maintenance.check
         self.downtime = maintenance.Downtime(steady=clock)
         self.snapshots = self._shared_reads(True, _STATUS_AGE, _STATUS_AGAIN)
         self.health_snapshots = self._shared_reads(

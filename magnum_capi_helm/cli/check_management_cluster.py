@@ -79,7 +79,7 @@ def _date(seconds: float) -> str:
 def check_identity(rt: runtime.Runtime) -> str:
     """Check that it answers, and that no other name is configured for it."""
     try:
-        uid = rt.management.identity()
+        uid = rt.maintenance.read().identity
     except responses.UnauthorizedError as error:
         raise NoWayInError(_unauthorized(rt)) from error
     except responses.ForbiddenError:

@@ -82,17 +82,17 @@ class Accept(batch.Batch):
     def plan(self, row: Any, parsed_args: argparse.Namespace) -> batch.Change:
         """Compare the record of a cluster with the management clusters."""
         from magnum_capi_helm.database import rows
-        from magnum_capi_helm.management_clusters import maintenance
+        from magnum_capi_helm.management_clusters import acceptance
 
         if not row.stack_id:
             return batch.Change()
         compare = (
-            maintenance.of_gone if parsed_args.gone else maintenance.of_present
+            acceptance.of_gone if parsed_args.gone else acceptance.of_present
         )
         accepted = compare(row, parsed_args.management_cluster)
         return batch.Change(
             accepted.detail,
-            make=lambda: maintenance.accept(rows.everywhere(), row, accepted),
+            make=lambda: acceptance.accept(rows.everywhere(), row, accepted),
         )
 
 
@@ -171,22 +171,23 @@ class Freeze(_Maintenance):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Freeze it, and wait until no operation is left."""
         from magnum_capi_helm import runtime
-        from magnum_capi_helm.kubernetes import maintenance as freezes
-        from magnum_capi_helm.management_clusters import maintenance
+        from magnum_capi_helm.kubernetes import maintenance
 
-        freezes.check_reason(parsed_args.reason)
+        maintenance.check_reason(parsed_args.reason)
         name = base.management_cluster(parsed_args.management_cluster)
         rt = runtime.get(name)
         if not parsed_args.apply:
             self.say("nothing was written: --apply freezes it")
-            return self.table(rt, ", ".join(maintenance.holders(rt)))
+            return self.table(rt, ", ".join(rt.leases.holders()))
         with base.audited("freeze", _subject(rt)) as operator:
             rt.maintenance.freeze(
                 parsed_args.reason, operator.user, time.time()
             )
         seconds = parsed_args.patience * 60
         at_work: list[str] = []
-        for holders in maintenance.wait_for_holders(rt, seconds, self.pause):
+        for holders in maintenance.wait_for_holders(
+            rt.leases, seconds, self.pause
+        ):
             if holders != at_work:
                 self.say(f"still at work: {', '.join(holders) or _NOBODY}")
             at_work = holders

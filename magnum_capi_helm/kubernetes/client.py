@@ -149,14 +149,6 @@ class Client:
 
     # Reading
 
-    def identity(self) -> str:
-        """Return the UID of ``kube-system``: it identifies the cluster.
-
-        :raises ManagementUnreachable: no answer
-        """
-        namespace = self.get(kinds.NAMESPACE, "", "kube-system")
-        return str(namespace["metadata"]["uid"]) if namespace else ""
-
     def get(
         self, kind: kinds.Kind, namespace: str, name: str
     ) -> Object | None:

@@ -26,6 +26,7 @@ from oslo_log import log
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.model import names
@@ -63,11 +64,11 @@ class Leases:
         self._clock = clock
         self._observed: dict[tuple[str, str], tuple[str, float]] = {}
         #: Called for each release whose Lease this process is about to hold.
-        self.wanted: Callable[[tuple[str, str]], None] = lambda _: None
+        self.before_hold: Callable[[tuple[str, str]], None] = lambda _: None
         #: Raises when no operation may begin.
-        self.allowed: Callable[[], None] = lambda: None
+        self.check_allowed: Callable[[], None] = lambda: None
         #: Raises when a missing Lease must not be made.
-        self.lacking: Callable[[tuple[str, str]], None] = lambda _: None
+        self.check_missing: Callable[[tuple[str, str]], None] = lambda _: None
 
     @contextlib.contextmanager
     def hold(
@@ -87,8 +88,8 @@ class Leases:
         :raises MissingError: neither the Lease nor the release exists
         :raises ManagementError: an orphaned Lease can't be removed
         """
-        self.allowed()
-        self.wanted((namespace, release))
+        self.check_allowed()
+        self.before_hold((namespace, release))
         hold = self._take(namespace, release, labels, new=new)
         name = f"lease-{release}"
         renewal = threading.Thread(target=hold.keep, name=name, daemon=True)
@@ -117,6 +118,20 @@ class Leases:
             return True
         return now - observed[1] < (
             spec.get("leaseDurationSeconds") or DURATION
+        )
+
+    def holders(self) -> list[str]:
+        """Return the releases whose Lease a living process holds.
+
+        It takes some seconds until the Lease of a dead process shows as free.
+
+        :raises ManagementError: the Leases could not be read
+        """
+        leases = self._management.list(
+            kinds.LEASE, None, location.CLUSTER_UUID
+        )
+        return sorted(
+            each["metadata"]["name"] for each in leases if self.held(each)
         )
 
     def read(self, namespace: str, release: str) -> client.Object | None:
@@ -150,7 +165,7 @@ class Leases:
         busy = errors.LeaseHeld(f"another conductor works on {release}")
         current = None if new else self.read(namespace, release)
         if current is None and not new:
-            self.lacking((namespace, release))
+            self.check_missing((namespace, release))
         if self.held(current):
             raise busy
         meta = {"name": names.lease(release), "namespace": namespace}

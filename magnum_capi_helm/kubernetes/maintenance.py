@@ -14,7 +14,7 @@ cluster. Neither time counts towards the time that an operation may take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 import dataclasses
 import json
 import math
@@ -23,6 +23,7 @@ from typing import ParamSpec, TypeVar
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import errors
 
 P = ParamSpec("P")
@@ -163,6 +164,27 @@ class Maintenance:
             {"metadata": {"annotations": dict(change)}},
         )
         self.read()
+
+
+def wait_for_holders(
+    leases: lease.Leases, seconds: float, pause: float = 2.0
+) -> Iterator[list[str]]:
+    """Wait until no operation is under way; yield the releases at each look.
+
+    It waits at least as long as a conductor trusts what it has read: until
+    then a conductor may not know of the freeze.
+
+    :param seconds: time limit
+    :param pause: seconds between two looks
+    """
+    began = time.monotonic()
+    while True:
+        working = leases.holders()
+        yield working
+        passed = time.monotonic() - began
+        if passed >= seconds or (not working and passed > AGE):
+            return
+        time.sleep(pause)
 
 
 class Downtime:

@@ -147,12 +147,9 @@ def raise_for(
     advice = ""
     if status in (requests.codes.unauthorized, requests.codes.forbidden):
         advice = "; check the kubeconfig's user and its permissions"
-    raise _exception_class(status)(
+    exception = _EXCEPTIONS.get(status, errors.ManagementError)
+    if status >= 500:
+        exception = errors.ManagementUnreachable
+    raise exception(
         f"{server} refused {request} ({status}){advice}. {message}"
     )
-
-
-def _exception_class(status: int) -> type[errors.ManagementError]:
-    if status >= 500:
-        return errors.ManagementUnreachable
-    return _EXCEPTIONS.get(status, errors.ManagementError)

@@ -210,9 +210,9 @@ class FakeManagement:
         return {kind: versions for kind, versions in found.items() if versions}
 
     def identity(self) -> str:
-        """As the real one."""
-        found = self.get(kinds.NAMESPACE, "", "kube-system")
-        return str(found["metadata"]["uid"]) if found else ""
+        """Return the UID of its kube-system."""
+        namespace = self.server.get(kinds.NAMESPACE, "", "kube-system")
+        return str(namespace["metadata"]["uid"]) if namespace else ""
 
     def create(self, kind: kinds.Kind, obj: client.Object) -> client.Object:
         """As the real one."""

@@ -9,6 +9,7 @@ import subprocess
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import connection
+from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.functional import base
 from magnum_capi_helm.tests.functional import programs
@@ -53,6 +54,6 @@ class ElsewhereCase(base.LabCase):
 
     def _answers(self, other: client.Client) -> bool:
         try:
-            return bool(other.identity())
+            return bool(maintenance.Maintenance(other).read().identity)
         except errors.ManagementError:
             return False

@@ -115,7 +115,7 @@ class CommandsTest(command_case.CommandCase):
             made = runtime.get(name)
             self.assertIs(made, runtime.get(name))
             error = self.assertRaises(
-                errors.NotConfigured, made.management.identity
+                errors.NotConfigured, made.maintenance.read
             )
             self.assertEqual(
                 f"no kubeconfig at /kube/{name}: set "

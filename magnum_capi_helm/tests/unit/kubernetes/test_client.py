@@ -147,12 +147,3 @@ class GetTest(base.BaseTestCase):
             "https://management.example.org",
             str(error),
         )
-
-    def test_identity_is_the_uid_of_kube_system(self) -> None:
-        management, transport = api.over(
-            api.Answer(200, {"metadata": {"uid": "u-1"}})
-        )
-        self.assertEqual("u-1", management.identity())
-        self.assertEqual(
-            [("GET", "v1 namespaces/kube-system")], transport.asked
-        )

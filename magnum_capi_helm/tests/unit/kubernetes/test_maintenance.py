@@ -16,6 +16,7 @@ from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.unit.kubernetes import api
 
 
 def namespace(**annotations: str) -> client.Object:
@@ -70,6 +71,15 @@ class AnchorTest(base.BaseTestCase):
         self.management = management.FakeManagement(api_server.ApiServer())
         self.maintenance = maintenance.Maintenance(
             cast("client.Client", self.management), "east", lambda: self.now
+        )
+
+    def test_identity_is_the_uid_of_kube_system(self) -> None:
+        real, transport = api.over(
+            api.Answer(200, {"metadata": {"uid": "u-1"}})
+        )
+        self.assertEqual("u-1", maintenance.Maintenance(real).read().identity)
+        self.assertEqual(
+            [("GET", "v1 namespaces/kube-system")], transport.asked
         )
 
     def test_what_was_read_serves_for_five_seconds(self) -> None:

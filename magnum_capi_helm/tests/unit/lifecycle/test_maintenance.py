@@ -13,7 +13,6 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
-from magnum_capi_helm.management_clusters import maintenance
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import freezing
@@ -259,11 +258,11 @@ class AtWorkTest(freezing.FrozenTestCase):
     def test_who_holds_a_lease_and_lives(self) -> None:
         self.complete()
         rt = runtime.get()
-        self.assertEqual([], maintenance.holders(rt))
+        self.assertEqual([], rt.leases.holders())
         with self.busy():
-            self.assertEqual([base.RELEASE], maintenance.holders(rt))
+            self.assertEqual([base.RELEASE], rt.leases.holders())
             self.plane.clock.advance(lease.DURATION + 1)
-            self.assertEqual([], maintenance.holders(rt))
+            self.assertEqual([], rt.leases.holders())
 
     def test_leases_of_others_are_not_asked(self) -> None:
         self.server.create(
@@ -272,4 +271,4 @@ class AtWorkTest(freezing.FrozenTestCase):
         spec = {"holderIdentity": "leader", "renewTime": "now"}
         meta = {"name": "leader", "namespace": "elsewhere"}
         self.server.create(kinds.LEASE, {"metadata": meta, "spec": spec})
-        self.assertEqual([], maintenance.holders(runtime.get()))
+        self.assertEqual([], runtime.get().leases.holders())

@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Accept another management cluster; wait for operations before a freeze.
+"""Accept the management cluster of a cluster, or that a cluster is gone.
 
 After a restore, a rebuild or a move, the driver sees another identity than
 the recorded one, or nothing of a cluster that was there, and concludes
 nothing. The operator's ``accept`` compares the management clusters with the
 records and writes what is true now.
-
-A frozen management cluster begins nothing: no request, Lease or helm.
-Operations that are under way finish, and :func:`holders` lists them. Polls go
-on reading and show the reason for waiting; the time does not count against an
-operation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
-import time
 from typing import Any
 
 from oslo_log import log
@@ -27,11 +21,9 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
@@ -179,35 +171,3 @@ def _listed(names: Mapping[str, object] | Sequence[str]) -> str:
     listed = ", ".join(filter(None, names))
     noun = "management cluster" if len(names) == 1 else "management clusters"
     return f"the {noun} {listed}".rstrip()
-
-
-def holders(rt: runtime.Runtime) -> list[str]:
-    """Return the releases whose Lease a living process holds.
-
-    It takes some seconds until the Lease of a dead process shows as free.
-
-    :raises ManagementError: the Leases could not be read
-    """
-    every = rt.management.list(kinds.LEASE, None, location.CLUSTER_UUID)
-    return sorted(view.name_of(each) for each in every if rt.leases.held(each))
-
-
-def wait_for_holders(
-    rt: runtime.Runtime, seconds: float, pause: float = 2.0
-) -> Iterator[list[str]]:
-    """Wait until no operation is under way; yield the releases at each look.
-
-    It waits at least as long as a conductor trusts what it has read: until
-    then a conductor may not know of the freeze.
-
-    :param seconds: time limit
-    :param pause: seconds between two looks
-    """
-    began = time.monotonic()
-    while True:
-        working = holders(rt)
-        yield working
-        passed = time.monotonic() - began
-        if passed >= seconds or (not working and passed > maintenance.AGE):
-            return
-        time.sleep(pause)

@@ -54,16 +54,15 @@ def new_item(
     :param desired: the desired state in ``stored``
     :raises CapiHelmError: the group is refused
     """
-    cluster, release = operation.cluster, operation.release
+    cluster = operation.cluster
     session = sessions.user_session(operation.context)
     cloud = catalogue.Cloud(session)
     requested_labels.check_unknown_of_group(cluster, nodegroup)
-    cluster_labels = requested_labels.living_labels(cluster, desired.labels)
-    group = groups.resolve(cluster, nodegroup, cloud, release, cluster_labels)
-    _check_name(operation, nodegroup, stored)
     outline = resolve_cluster.outline(
-        cluster, cluster_labels, desired.chart, release
+        cluster, desired.chart, operation.release, desired.labels
     )
+    group = groups.resolve(cluster, nodegroup, cloud, outline)
+    _check_name(operation, nodegroup, stored)
     values.check_group(
         resolve_cluster.living(cluster, outline, desired.values), group
     )
@@ -167,12 +166,11 @@ def change(
         return {}
     item = _item(cluster, old, stored, desired)
     pending = stored.requests.change_of(before)
-    cluster_labels = requested_labels.living_labels(cluster, desired.labels)
-    group = _changed_group(
-        cluster, cluster_labels, new, after, before, {**item, **pending}
-    )
     outline = resolve_cluster.outline(
-        cluster, cluster_labels, desired.chart, release
+        cluster, desired.chart, release, desired.labels
+    )
+    group = _changed_group(
+        cluster, outline.labels, new, after, before, {**item, **pending}
     )
     made = values.node_group(outline, group)
     changed = dict(pending)

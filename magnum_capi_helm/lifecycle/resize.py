@@ -245,12 +245,9 @@ def _check_quota(
 def _resolved(
     operation: operations.Operation, nodegroup: Any, cloud: catalogue.Cloud
 ) -> tuple[cluster_spec.Cluster, cluster_spec.NodeGroup]:
-    cluster, release = operation.cluster, operation.release
-    labels = requested_labels.living_labels(cluster)
-    group = groups.resolve(cluster, nodegroup, cloud, release, labels)
-    outline = resolve_cluster.outline(
-        cluster, labels, requested_labels.configured_chart(), release
-    )
+    cluster, chart = operation.cluster, requested_labels.configured_chart()
+    outline = resolve_cluster.outline(cluster, chart, operation.release)
+    group = groups.resolve(cluster, nodegroup, cloud, outline)
     if group.role == "master":
         outline = dataclasses.replace(outline, control_plane=group)
     return outline, group

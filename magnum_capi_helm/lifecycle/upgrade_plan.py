@@ -242,14 +242,10 @@ def plan_nodegroup(
     """
     before, release = current.desired, current.row.stack_id
     change = _change_nodegroup(current, nodegroup)
-    labels = requested_labels.living_labels(change.row)
-    outline = resolve_cluster.outline(
-        change.row, labels, before.chart, release
-    )
+    outline = resolve_cluster.outline(change.row, before.chart, release)
+    [row] = change.row.nodegroups
+    group = groups.resolve(change.row, row, cloud, outline)
     outline = resolve_cluster.living(change.row, outline, before.values)
-    group = groups.resolve(
-        change.row, change.row.nodegroups[0], cloud, release, labels
-    )
     cluster = _with_lasting_names(
         current, dataclasses.replace(outline, node_groups=(group,))
     )

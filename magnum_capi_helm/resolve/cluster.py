@@ -51,6 +51,7 @@ def look_up(
     release: str,
 ) -> cluster_spec.Cluster:
     """Look up the references of a cluster whose labels are resolved."""
+    outlined = _outline(cluster, cluster_labels, chart, release)
     nodegroups = list(cluster.nodegroups)
     # Glance, Nova, Neutron and Cinder: four services at the same time.
     with timing.Threads(2) as pool:
@@ -58,12 +59,12 @@ def look_up(
         classes = pool.submit(storage_classes, cloud, cluster_labels)
         cloud.prefetch({each.image_id for each in nodegroups})
         rows = [
-            groups.resolve(cluster, each, cloud, release, cluster_labels)
+            groups.resolve(cluster, each, cloud, outlined)
             for each in nodegroups
         ]
     control_plane, workers = groups.by_role(rows)
     return dataclasses.replace(
-        outline(cluster, cluster_labels, chart, release),
+        outlined,
         identity_url=cloud.cluster_identity_url(),
         control_plane=control_plane,
         node_groups=workers,
@@ -81,14 +82,26 @@ _NOT_LOOKED_UP = cluster_spec.NodeGroup(
 
 def outline(
     cluster: Any,
+    chart: cluster_spec.Chart,
+    release: str,
+    own: Mapping[str, str] | None = None,
+) -> cluster_spec.Cluster:
+    """Return an existing cluster without the parts that OpenStack looks up.
+
+    This is enough for the values of one more group.
+
+    :param own: as for :func:`requested_labels.living_labels`
+    """
+    cluster_labels = requested_labels.living_labels(cluster, own)
+    return _outline(cluster, cluster_labels, chart, release)
+
+
+def _outline(
+    cluster: Any,
     cluster_labels: labels.Values,
     chart: cluster_spec.Chart,
     release: str,
 ) -> cluster_spec.Cluster:
-    """Return the cluster without the parts that OpenStack has to look up.
-
-    This is enough for the values of one more group.
-    """
     template = cluster.cluster_template
     return cluster_spec.Cluster(
         release=release,

@@ -47,13 +47,12 @@ def resolve(
     cluster: Any,
     row: Any,
     cloud: catalogue.Cloud,
-    release: str,
-    asked: labels.Values,
+    outlined: cluster_spec.Cluster,
 ) -> cluster_spec.NodeGroup:
     """Return one nodegroup, with every reference looked up.
 
     :param row: Magnum's row of the group
-    :param asked: the labels of the cluster
+    :param outlined: the cluster, of which release and labels are used
     :raises InvalidInput: the user can correct it
     """
     if not row.flavor_id:
@@ -61,7 +60,9 @@ def resolve(
             "a nodegroup has no flavor; give one to the cluster or its "
             f"template. It is {errors.shown(row.name)}"
         )
-    group_labels = requested_labels.nodegroup_labels(cluster, asked, row)
+    group_labels = requested_labels.nodegroup_labels(
+        cluster, outlined.labels, row
+    )
     with errors.in_field("image_id"):
         glance_image = cloud.image(row.image_id)
     image = _image(row, glance_image, group_labels)
@@ -74,7 +75,7 @@ def resolve(
     boot_disk = _boot_disk(group_labels)
     _check_root_disk(flavor, image, boot_disk)
     return cluster_spec.NodeGroup(
-        name=names.node_group(row.name, release),
+        name=names.node_group(row.name, outlined.release),
         flavor=flavor.name,
         count=row.node_count,
         image=image,

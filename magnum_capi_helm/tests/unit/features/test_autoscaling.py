@@ -60,8 +60,9 @@ def resolved(
         cluster,
         row,
         cast("catalogue.Cloud", known),
-        "demo-1",
-        requested_labels.cluster_labels(cluster),
+        dataclasses.replace(
+            specs.cluster(), labels=requested_labels.cluster_labels(cluster)
+        ),
     )
 
 

@@ -12,14 +12,23 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
+from magnum_capi_helm.tests.unit.features import specs
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 UBUNTU = cluster_spec.Image(
     "i-1", "ubuntu-1.34", "1.34.2", "ubuntu", min_disk=10
 )
+
+
+def outlined(asked: labels.Values) -> cluster_spec.Cluster:
+    """A cluster with these labels, before its groups are looked up."""
+    return dataclasses.replace(
+        specs.cluster(), release=base.RELEASE, labels=asked
+    )
 
 
 class GroupsTestCase(base.FlowTestCase):
@@ -56,7 +65,7 @@ class GroupsTestCase(base.FlowTestCase):
         group = self.nodegroup(row, **{"name": "more", **fields})
         found = cast("catalogue.Cloud", self.known)
         asked = requested_labels.cluster_labels(row)
-        return groups.resolve(row, group, found, base.RELEASE, asked)
+        return groups.resolve(row, group, found, outlined(asked))
 
     def refused(
         self, cluster: dict[str, Any] | None = None, **fields: Any
@@ -197,7 +206,7 @@ class NodesTest(GroupsTestCase):
         cluster = self.saved(uuid=str(uuid.uuid4()))
         found = cast("catalogue.Cloud", self.known)
         asked = requested_labels.cluster_labels(cluster)
-        return groups.resolve(cluster, row, found, base.RELEASE, asked)
+        return groups.resolve(cluster, row, found, outlined(asked))
 
     def test_the_fields_of_the_group_beat_its_labels(self) -> None:
         found = self.nodes(

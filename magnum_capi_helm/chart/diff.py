@@ -102,30 +102,21 @@ def _change(
     key: tuple[str, str], old: Object | None, new: Object | None
 ) -> Change | None:
     kind, name = key
+    if old is None:
+        return Change(kind, name, "added")
     if new is None:
         # A machine template that is in use is kept when its release drops
         # it; the group that drops it says whether machines go.
-        return Change(kind, name, "removed", replaced=_gone(old))
-    if old is None:
-        return Change(kind, name, "added")
+        gone = _count(old) if kind == _DEPLOYMENT else 0
+        return Change(kind, name, "removed", replaced=gone)
     paths = tuple(_paths(old, new))
     if not paths:
         return None
-    return Change(kind, name, "changed", paths, _replaced(old, new))
-
-
-def _gone(old: Object | None) -> int:
-    if old is None or old["kind"] != _DEPLOYMENT:
-        return 0
-    return _count(old)
-
-
-def _replaced(old: Object, new: Object) -> int:
-    made_from = _MADE_FROM.get(str(new["kind"]))
-    if made_from is None or made_from(old) == made_from(new):
-        return 0
+    made_from = _MADE_FROM.get(kind)
+    same = made_from is None or made_from(old) == made_from(new)
     # Machines that are there before and after; others are not replaced.
-    return min(_count(old), _count(new))
+    replaced = 0 if same else min(_count(old), _count(new))
+    return Change(kind, name, "changed", paths, replaced)
 
 
 def _count(item: Object) -> int:

@@ -19,7 +19,6 @@ import dataclasses
 from typing import Any
 
 from magnum_capi_helm.features import api_server
-from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
@@ -142,7 +141,7 @@ def living(
     for ranges in (networking.PODS, networking.SERVICES):
         blocks = topic.value_at(old, ranges.becomes[0]) or ranges.default
         lasting[ranges.name] = tuple(blocks)
-    for optional in (load_balancing.PROVIDER, networking.FIXED_SUBNET_CIDR):
+    for optional in (api_server.LB_PROVIDER, networking.FIXED_SUBNET_CIDR):
         if value := topic.value_at(old, optional.becomes[0]):
             lasting[optional.name] = value
     lasting[api_server.FLOATING_IP.name] = api.floating_ip

@@ -109,7 +109,6 @@ def _setup(cluster: cluster_spec.Cluster, nodes: topic.Nodes) -> topic.Values:
     joined = {
         "files": [item for part in parts for item in part.files],
         "preKubeadmCommands": [item for part in parts for item in part.before],
-        "postKubeadmCommands": [item for part in parts for item in part.after],
     }
     return {key: items for key, items in joined.items() if items}
 

@@ -16,7 +16,6 @@ from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import egress
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import healing
-from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import monitoring
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import nodes
@@ -37,7 +36,7 @@ TOPICS: tuple[topic.Topic, ...] = (
     networking.TOPIC,
     egress.TOPIC,
     api_server.TOPIC,
-    load_balancing.TOPIC,
+    api_server.LOAD_BALANCERS,
     admission.TOPIC,
     audit.TOPIC,
     arguments.TOPIC,

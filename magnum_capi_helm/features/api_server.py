@@ -1,18 +1,84 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The way to the Kubernetes API: load balancer, addresses, certificate."""
+"""Load balancers; the Kubernetes API: its addresses and certificate."""
 
 from __future__ import annotations
 
 from oslo_config import types
 
-from magnum_capi_helm.features import load_balancing
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
+
+_SECTION = "addons.openstack.cloudConfig.LoadBalancer"
+_OVN = "ovn"
+#: The one algorithm of Octavia's OVN driver, that its amphora driver lacks.
+_OVN_ALGORITHM = "SOURCE_IP_PORT"
+_AMPHORA = ("amphora", "amphorav2", "octavia")
+
+LB_PROVIDER = labels.Label(
+    name="octavia_provider",
+    type=types.String(regex=r"\A[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z"),
+    default="amphora",
+    allowed="the name of an Octavia provider, such as amphora or ovn",
+    help="Octavia provider of all load balancers of the cluster. Charts "
+    "before 0.24.0 open no node ports for ovn, which load balancers of "
+    "Services then need: open them in a security group.",
+    becomes=(
+        "apiServer.loadBalancerProvider",
+        f"{_SECTION}.lb-provider",
+    ),
+)
+LB_ALGORITHM = label_types.choice(
+    "octavia_lb_algorithm",
+    ("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
+    help="Octavia algorithm. Empty: SOURCE_IP_PORT for the provider ovn, "
+    "which knows no other, else ROUND_ROBIN.",
+    becomes=(f"{_SECTION}.lb-method",),
+)
+LB_HEALTH_CHECK = labels.Switch(
+    name="octavia_lb_healthcheck",
+    default=True,
+    help="Create a health monitor for each load balancer of a Service.",
+    becomes=(f"{_SECTION}.create-monitor",),
+)
+
+
+def _check_load_balancers(cluster: cluster_spec.Cluster) -> None:
+    provider = cluster.labels[LB_PROVIDER]
+    algorithm = cluster.labels[LB_ALGORITHM]
+    beside = f"with {LB_PROVIDER.name}={provider}"
+    if provider == _OVN and algorithm not in ("", _OVN_ALGORITHM):
+        raise cluster.labels.refused(
+            LB_ALGORITHM, f"{_OVN_ALGORITHM} or nothing {beside}"
+        )
+    if provider in _AMPHORA and algorithm == _OVN_ALGORITHM:
+        raise cluster.labels.refused(
+            LB_ALGORITHM,
+            f"ROUND_ROBIN, LEAST_CONNECTIONS or SOURCE_IP {beside}",
+        )
+
+
+def _load_balancer_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    provider = cluster.labels[LB_PROVIDER]
+    natural = _OVN_ALGORITHM if provider == _OVN else "ROUND_ROBIN"
+    return {
+        f"{_SECTION}.lb-provider": provider,
+        f"{_SECTION}.lb-method": cluster.labels[LB_ALGORITHM] or natural,
+        f"{_SECTION}.create-monitor": cluster.labels[LB_HEALTH_CHECK],
+    }
+
+
+LOAD_BALANCERS = topic.Topic(
+    name="Load balancers",
+    labels=(LB_PROVIDER, LB_ALGORITHM, LB_HEALTH_CHECK),
+    leaves=_load_balancer_leaves,
+    check=_check_load_balancers,
+)
+
 
 _KUBEADM = "controlPlane.kubeadmConfigSpec"
 _BIND_PORT = "localAPIEndpoint.bindPort"
@@ -134,7 +200,7 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
         "apiServer.enableLoadBalancer": api.load_balancer,
         # Even without it: for ovn the chart opens the workers' node ports,
         # which load balancers of Services need.
-        "apiServer.loadBalancerProvider": settings[load_balancing.PROVIDER],
+        "apiServer.loadBalancerProvider": settings[LB_PROVIDER],
         "apiServer.associateFloatingIP": api.floating_ip,
         # Charts up to 0.23.0 read this spelling, later ones the declared one.
         "apiServer.allowedCidrs": settings[ALLOWED_CIDRS],

@@ -97,14 +97,6 @@ _KUBELET_ARGUMENTS = {
 }
 
 
-def _owned_reason(owned: Mapping[str, str], name: str) -> str | None:
-    """Why the argument can't be given; None: it can."""
-    for form, why in owned.items():
-        if re.fullmatch(form, name):
-            return why
-    return None
-
-
 _DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+")
 _SWITCHES = {"true": True, "false": False}
 
@@ -333,8 +325,9 @@ def _check_arguments(settings: labels.Values, label: Arguments) -> None:
             raise settings.refused(
                 label, f"{name} a value of only {label_types.HARMLESS}"
             )
-        if reason := _owned_reason(_OWNED[label], name):
-            raise settings.refused(label, f"it without {name}: {reason}")
+        for form, reason in _OWNED[label].items():
+            if re.fullmatch(form, name):
+                raise settings.refused(label, f"it without {name}: {reason}")
 
 
 def _check_tls(settings: labels.Values, label: Arguments) -> None:

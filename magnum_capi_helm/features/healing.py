@@ -68,25 +68,21 @@ UNHEALTHY_TIMEOUT: labels.Label[str | None] = labels.Label(
 )
 
 
-def _timeouts(settings: labels.Values) -> topic.Values:
-    wanted: topic.Values = {}
-    if startup := settings[STARTUP_TIMEOUT]:
-        wanted["nodeStartupTimeout"] = startup
-    if unhealthy := settings[UNHEALTHY_TIMEOUT]:
-        # The whole list: helm would replace the chart's by a part of it.
-        wanted["unhealthyConditions"] = [
-            {"type": "Ready", "status": status, "timeout": unhealthy}
-            for status in ("Unknown", "False")
-        ]
-    return wanted
-
-
-def _workers(settings: labels.Values) -> topic.Values:
+def _spec(settings: labels.Values, *, workers: bool) -> topic.Values:
     """Return the spec of a health check, or {} for the chart's."""
-    wanted = _timeouts(settings)
-    if settings[MAX_UNHEALTHY]:
-        wanted["maxUnhealthy"] = settings[MAX_UNHEALTHY]
-    return wanted
+    unhealthy = settings[UNHEALTHY_TIMEOUT]
+    # The whole list: helm would replace the chart's by a part of it.
+    conditions = [
+        {"type": "Ready", "status": status, "timeout": unhealthy}
+        for status in ("Unknown", "False")
+    ]
+    return topic.nest(
+        {
+            "nodeStartupTimeout": settings[STARTUP_TIMEOUT],
+            "unhealthyConditions": conditions if unhealthy else (),
+            "maxUnhealthy": settings[MAX_UNHEALTHY] if workers else None,
+        }
+    )
 
 
 def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
@@ -94,8 +90,8 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     # Workers' at the defaults: the chart loses a false in a single group.
     return {
         **dict.fromkeys(ENABLED.becomes, settings[ENABLED]),
-        _CONTROL_PLANE_SPEC: _timeouts(settings),
-        _SPEC: _workers(settings),
+        _CONTROL_PLANE_SPEC: _spec(settings, workers=False),
+        _SPEC: _spec(settings, workers=True),
     }
 
 
@@ -103,8 +99,8 @@ def _group_leaves(
     cluster: cluster_spec.Cluster, group: cluster_spec.NodeGroup
 ) -> topic.Leaves:
     """Return the health check of a group that differs from the cluster's."""
-    wanted = _workers(group.labels)
-    same = wanted == _workers(cluster.labels)
+    wanted = _spec(group.labels, workers=True)
+    same = wanted == _spec(cluster.labels, workers=True)
     return {"healthCheck.spec": {} if same else wanted}
 
 

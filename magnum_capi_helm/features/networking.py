@@ -174,16 +174,6 @@ def _check_room(cluster: cluster_spec.Cluster) -> None:
         )
 
 
-def _check_ranges(cluster: cluster_spec.Cluster) -> None:
-    """Refuse ranges that no cluster works with.
-
-    :raises InvalidInput: naming the labels or fields and their ranges
-    """
-    _check_families(cluster)
-    _check_overlap(cluster)
-    _check_room(cluster)
-
-
 DOMAIN = labels.Label(
     name="dns_cluster_domain",
     type=label_types.DOMAIN,
@@ -280,7 +270,13 @@ def _check_name_servers(cluster: cluster_spec.Cluster) -> None:
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
-    _check_ranges(cluster)
+    """Refuse ranges that no cluster works with.
+
+    :raises InvalidInput: naming the labels or fields and their ranges
+    """
+    _check_families(cluster)
+    _check_overlap(cluster)
+    _check_room(cluster)
     _check_ports(cluster)
     _check_name_servers(cluster)
 

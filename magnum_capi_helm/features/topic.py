@@ -118,12 +118,10 @@ class Setup:
 
     :param files: ``files`` of a KubeadmConfigSpec
     :param before: ``preKubeadmCommands``
-    :param after: ``postKubeadmCommands``
     """
 
     files: tuple[Values, ...] = ()
     before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
 
 
 def machine_file(path: str, content: str, permissions: str) -> Values:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from oslotest import base
 
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.features import load_balancing
+from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
@@ -233,7 +233,7 @@ class LoadBalancersTest(base.BaseTestCase):
             config = {"cloudConfig": {"LoadBalancer": section}}
             self.assertEqual(
                 {"addons": {"openstack": config}},
-                load_balancing.TOPIC.cluster(specs.cluster(given)),
+                api_server.LOAD_BALANCERS.cluster(specs.cluster(given)),
             )
 
     def test_algorithms_that_the_provider_lacks_are_refused(self) -> None:
@@ -247,7 +247,7 @@ class LoadBalancersTest(base.BaseTestCase):
         ):
             error = self.assertRaises(
                 errors.LabelError,
-                load_balancing.TOPIC.check,
+                api_server.LOAD_BALANCERS.check,
                 specs.cluster(
                     {
                         "octavia_provider": provider,
@@ -264,6 +264,6 @@ class LoadBalancersTest(base.BaseTestCase):
     def test_other_providers_say_themselves_what_they_know(self) -> None:
         given = {"octavia_lb_algorithm": "SOURCE_IP_PORT"}
         for provider in ("ovn", "f5"):
-            load_balancing.TOPIC.check(
+            api_server.LOAD_BALANCERS.check(
                 specs.cluster({**given, "octavia_provider": provider})
             )

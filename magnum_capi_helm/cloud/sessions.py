@@ -66,21 +66,27 @@ def service_session() -> Any:
     return _session(_service_auth())
 
 
-def credential_session(
-    credential_id: str, secret: str, timeout: float | None = None
+def log_in(
+    login: credential_secret.Login, timeout: float | None = None
 ) -> Any:
-    """Return a keystoneauth session with a cluster's own credential.
+    """Log in; return a keystoneauth session, or None if Keystone refuses.
 
     :param timeout: seconds for one request; None: as configured
+    :raises CloudError: Keystone says neither yes nor no
     """
     session = _session(
         v3.ApplicationCredential(
             auth_url=identity_url(),
-            application_credential_id=credential_id,
-            application_credential_secret=secret,
+            application_credential_id=login.id,
+            application_credential_secret=login.secret,
         )
     )
     session.timeout = timeout or session.timeout
+    with asking("Keystone"):
+        try:
+            session.get_token()
+        except (ka_exceptions.Unauthorized, ka_exceptions.NotFound):
+            return None
     return session
 
 
@@ -102,10 +108,7 @@ def cluster_session(
         login = credential_secret.login(secret)
     except errors.ManagementError:
         return None
-    if login is None:
-        return None
-    session = credential_session(login.id, login.secret, timeout)
-    return session if accepted(session) else None
+    return log_in(login, timeout) if login else None
 
 
 def operator_access(cloud: str | None, project_id: str) -> Any:
@@ -146,22 +149,6 @@ def project(session: Any) -> str:
     """
     with asking("Keystone"):
         return str(session.get_project_id())
-
-
-def accepted(session: Any) -> bool:
-    """Return whether Keystone lets the session in.
-
-    :raises CloudError: it says neither yes nor no
-    """
-    try:
-        with asking("Keystone"):
-            session.get_token()
-    except errors.CloudError as error:
-        refusals = (ka_exceptions.Unauthorized, ka_exceptions.NotFound)
-        if isinstance(error.__cause__, refusals):
-            return False
-        raise
-    return True
 
 
 def _service_auth(**instead: str | None) -> Any:

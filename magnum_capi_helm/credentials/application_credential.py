@@ -238,11 +238,8 @@ def prove(login: credential_secret.Login, project_id: str) -> None:
 
     :raises CloudError: Keystone does not accept it
     """
-    session = sessions.credential_session(login.id, login.secret)
-    if (
-        not sessions.accepted(session)
-        or sessions.project(session) != project_id
-    ):
+    session = sessions.log_in(login)
+    if session is None or sessions.project(session) != project_id:
         raise errors.CloudError(
             "Keystone does not accept the application credential that it has "
             "just made: the cluster keeps the one that it has"

@@ -189,8 +189,7 @@ def problem(
     if not ask_keystone:
         return ""
     try:
-        session = sessions.credential_session(login.id, login.secret, _TIMEOUT)
-        return "" if sessions.accepted(session) else _REFUSED
+        return "" if sessions.log_in(login, _TIMEOUT) else _REFUSED
     except errors.CloudError:
         return None
 

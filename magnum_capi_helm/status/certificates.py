@@ -65,9 +65,7 @@ def expires_within(expires: float | None, days: int, now: float) -> bool:
 
 def renewed_by_cluster_api(control_plane: view.Object | None) -> bool:
     """Return whether Cluster API was told to renew them by itself."""
-    spec = view.spec_of(control_plane)
-    before = (spec.get("rollout") or {}).get("before")
-    policy = before or spec.get("rolloutBefore") or {}
+    policy = _rollout(control_plane, "before") or {}
     return bool(policy.get("certificatesExpiryDays"))
 
 
@@ -76,9 +74,14 @@ def renewal_time(control_plane: view.Object | None) -> float:
 
     Seconds since 1970. A time that is still to come is planned for later.
     """
+    return view.timestamp(_rollout(control_plane, "after"))
+
+
+def _rollout(control_plane: view.Object | None, key: str) -> Any:
+    """Return ``rollout.KEY`` of v1beta2, or ``rolloutKEY`` of v1beta1."""
     spec = view.spec_of(control_plane)
-    after = (spec.get("rollout") or {}).get("after")
-    return view.timestamp(after or spec.get("rolloutAfter"))
+    rollout = spec.get("rollout") or {}
+    return rollout.get(key) or spec.get(f"rollout{key.title()}")
 
 
 def outdated(objects: view.View, clock: view.Clock) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import json
 import math
+from typing import NamedTuple
 
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.status import certificates
@@ -30,13 +31,12 @@ _HANDLED = "addons.stackhpc.com/last-handled-configuration"
 _TO_NOTICE = 5.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Expected:
+class Expected(NamedTuple):
     """The state that a release should have.
 
-    :param rows: Magnum's rows
-    :param required: conditions that the control plane must have true
-    :param addons: names of the addon objects in the manifest
+    :ivar rows: Magnum's rows
+    :ivar required: conditions that the control plane must have true
+    :ivar addons: names of the addon objects in the manifest
     """
 
     rows: requested_groups.Rows

@@ -14,7 +14,7 @@ Sources: Cluster API 1.8 to 1.14, and its provider for OpenStack (CAPO) 0.10 to
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-import dataclasses
+from typing import NamedTuple
 
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.status import conditions
@@ -232,14 +232,13 @@ def first_error(
     return f"{owner}: machine {name}: {reason}{more}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Waiting:
+class Waiting(NamedTuple):
     """The objects that a deletion waits for, and the reasons.
 
     A deletion makes progress when ``left`` changes. ``why`` also changes
     without progress.
 
-    :param left: in words; the same text for the same objects, without "; "
+    :ivar left: in words; the same text for the same objects, without "; "
     """
 
     left: str

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import dataclasses
 import math
 import re
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from magnum_capi_helm.model import names
 
@@ -85,13 +85,12 @@ class Revision:
         return self.status == "failed" and not self.repaired
 
 
-@dataclasses.dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """The answer of Nova about one server.
 
-    :param message: Nova's ``fault.message``; empty: the server has no fault
-    :param since: time of the fault, seconds since 1970; 0: unknown
-    :param unread: why Nova did not answer; empty: it did
+    :ivar message: Nova's ``fault.message``; empty: the server has no fault
+    :ivar since: time of the fault, seconds since 1970; 0: unknown
+    :ivar unread: why Nova did not answer; empty: it did
     """
 
     message: str = ""

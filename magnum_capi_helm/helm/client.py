@@ -13,6 +13,9 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import yaml
+
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 
 if TYPE_CHECKING:
@@ -163,8 +166,8 @@ class Helm:
         *,
         live: bool = False,
         hooks: bool = False,
-    ) -> str:
-        """Return the YAML that the chart makes of values; write nothing.
+    ) -> tuple[dict[str, Any], ...]:
+        """Return the objects that the chart makes of values; write nothing.
 
         :param chart: path of a chart on this host
         :param live: as an upgrade: the chart's ``lookup`` reads live objects
@@ -177,7 +180,15 @@ class Helm:
         command.append("--skip-tests" if hooks else "--no-hooks")
         stdin = json.dumps(values).encode()
         run = self._command.run(command, stdin)
-        return self._answer("template", run).decode()
+        text = self._answer("template", run).decode()
+        try:
+            return encoding.objects(text)
+        except yaml.YAMLError as error:
+            # Not chained: its text quotes the manifest, which has secrets.
+            raise errors.HelmError(
+                f"helm template: {chart} makes no YAML "
+                f"({type(error).__name__})"
+            ) from None
 
     def package(self, source: str, directory: str) -> None:
         """Package a chart's directory as ``<name>-<version>.tgz``."""

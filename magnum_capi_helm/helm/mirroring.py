@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 import dataclasses
+import functools
 import pathlib
 import re
 import shutil
@@ -96,7 +97,13 @@ def contents(
     objects = [
         each
         for network in _NETWORKS
-        for each in _rendered(helm, chart, _sample(package, values, network))
+        for each in helm.render(
+            _NAME,
+            _NAME,
+            chart,
+            _sample(package, values, network),
+            hooks=True,
+        )
     ]
     addons = [*_released(objects)]
     if everything:
@@ -142,11 +149,14 @@ def images_of(
 
     :raises HelmError: its chart can't be rendered
     """
+    render = functools.partial(
+        helm.render, addon.release, addon.namespace, str(chart), hooks=True
+    )
     try:
-        objects = _rendered(helm, str(chart), addon.values, addon)
+        objects = render(addon.values)
     except errors.HelmError:
         # The chart may refuse the samples of values that clusters fill in.
-        objects = _rendered(helm, str(chart), {}, addon)
+        objects = render({})
     return frozenset(find(objects))
 
 
@@ -174,29 +184,6 @@ def _sample(
     base = {**_SAMPLE, "kubernetesVersion": f"{kubernetes}.0"}
     own = packages.merged(base, values, keep_nulls=True)
     return packages.merged(own, {"addons": {"cni": {"type": network}}})
-
-
-def _rendered(
-    helm: client.Helm,
-    chart: str,
-    values: Mapping[str, Any],
-    addon: Addon | None = None,
-) -> list[dict[str, Any]]:
-    text = helm.render(
-        addon.release if addon else _NAME,
-        addon.namespace if addon else _NAME,
-        chart,
-        values,
-        hooks=True,
-    )
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        found = list(yaml.load_all(text, Loader=loader))
-    except yaml.YAMLError as why:
-        raise errors.HelmError(
-            f"helm template: {chart} makes no YAML ({type(why).__name__})"
-        ) from why
-    return [each for each in found if isinstance(each, dict)]
 
 
 def _released(objects: Iterable[Mapping[str, Any]]) -> Iterator[Addon]:

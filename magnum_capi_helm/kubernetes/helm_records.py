@@ -137,7 +137,7 @@ def opened(record: client.Object) -> Release:
             chart_version=str(metadata["version"]),
             values=body.get("config") or {},
             manifest=manifest,
-            objects=_objects(manifest),
+            objects=encoding.objects(manifest),
             record=record,
         )
     except (*encoding.DAMAGED, yaml.YAMLError) as error:
@@ -225,12 +225,6 @@ def _unpack(record: client.Object) -> dict[str, Any]:
 
 def _pack(body: dict[str, Any]) -> str:
     return base64.b64encode(encoding.pack(body).encode()).decode()
-
-
-def _objects(manifest: str) -> tuple[dict[str, Any], ...]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    documents = yaml.load_all(manifest, Loader=loader)
-    return tuple(each for each in documents if isinstance(each, dict))
 
 
 class MissingError(errors.ManagementError):

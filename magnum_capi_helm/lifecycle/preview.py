@@ -32,7 +32,6 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import stored_state
-from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import offline
 from magnum_capi_helm.resolve import operator_files
@@ -170,14 +169,13 @@ def rendered(
     :param live: ask the management cluster, as an upgrade would
     :raises HelmError: the chart does not accept the values
     """
-    text = rt.helm.render(
+    return rt.helm.render(
         preview.release,
         preview.namespace,
         rt.charts.ensure(preview.chart),
         preview.values,
         live=live,
     )
-    return template_guard.parse_manifest(text)
 
 
 def changes(rt: runtime.Runtime, preview: Preview) -> tuple[diff.Change, ...]:

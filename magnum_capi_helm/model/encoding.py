@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Secrets and their encodings: JSON in base64, and PEM certificates."""
+"""Secrets and encodings: JSON in base64, YAML objects, certificates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import json
 import re
 from typing import Any
 import zlib
+
+import yaml
 
 #: Exceptions that damaged content, or content of another shape, may raise.
 DAMAGED: tuple[type[Exception], ...] = (
@@ -80,6 +82,16 @@ def secret(
         "data": dict(data),
         **more,
     }
+
+
+def objects(text: str) -> tuple[dict[str, Any], ...]:
+    """Return the Kubernetes objects of a YAML text.
+
+    :raises yaml.YAMLError: it is no YAML; the error quotes the text
+    """
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    documents = yaml.load_all(text, Loader=loader)
+    return tuple(each for each in documents if isinstance(each, dict))
 
 
 _BEGIN = "-----BEGIN CERTIFICATE-----"

@@ -25,7 +25,6 @@ import time
 from typing import Any, TypeAlias
 
 from oslo_log import log
-import yaml
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import diff
@@ -55,13 +54,6 @@ _RECENT = 60.0
 _DIGITS = 12
 
 
-def parse_manifest(text: str) -> tuple[Object, ...]:
-    """Return the objects of a manifest."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    documents = yaml.load_all(text, Loader=loader)
-    return tuple(each for each in documents if isinstance(each, dict))
-
-
 def render(
     rt: runtime.Runtime, scope: location.Scope, desired: DesiredState
 ) -> tuple[Object, ...]:
@@ -69,14 +61,13 @@ def render(
 
     :raises HelmError: the chart does not accept the values
     """
-    text = rt.helm.render(
+    return rt.helm.render(
         scope[1],
         scope[0],
         rt.charts.ensure(desired.chart),
         values.stamped(desired.values, desired.fingerprint),
         live=True,
     )
-    return parse_manifest(text)
 
 
 def deployed(

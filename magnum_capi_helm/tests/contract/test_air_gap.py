@@ -105,8 +105,7 @@ class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignor
         )
         made = packages.merged(values.build(cluster), switched_on)
         made = overlays.with_repository(made, self.package.values, REPOSITORY)
-        text = self.helm.render("r", "n", str(self.chart), made, hooks=True)
-        return rendering.load(text)
+        return [*self.helm.render("r", "n", str(self.chart), made, hooks=True)]
 
     def foreign(self, objects: list[Any]) -> dict[str, list[str]]:
         """Names of objects that name other hosts, and these."""
@@ -143,8 +142,8 @@ class AirGapTest(testscenarios.WithScenarios, base.BaseTestCase):  # type: ignor
     def test_without_the_mirrors_there_are_many(self) -> None:
         cluster = specs.cluster()
         made = packages.merged(values.build(cluster), EVERYTHING)
-        text = self.helm.render("r", "n", str(self.chart), made)
-        found = {each for item in rendering.load(text) for each in hosts(item)}
+        objects = self.helm.render("r", "n", str(self.chart), made)
+        found = {each for item in objects for each in hosts(item)}
         for host in (
             "github.com",
             "helm.ngc.nvidia.com",

@@ -133,7 +133,7 @@ class MirrorTest(base.BaseTestCase):
     def test_a_packaged_directory_renders_as_the_directory_does(self) -> None:
         values = rendering.load_values("rich")
         plain, packed = (
-            rendering.load(self.helm.render("rel", "n", chart, values))
+            self.helm.render("rel", "n", chart, values)
             for chart in (str(rendering.CHART), self.chart())
         )
         self.assertEqual(plain, packed)
@@ -144,6 +144,6 @@ class MirrorTest(base.BaseTestCase):
         defaults = packages.read(chart).values
         whole = packages.merged(defaults, values, keep_nulls=True)
         self.assertEqual(
-            rendering.load(self.helm.render("rel", "n", chart, values)),
-            rendering.load(self.helm.render("rel", "n", chart, whole)),
+            self.helm.render("rel", "n", chart, values),
+            self.helm.render("rel", "n", chart, whole),
         )

@@ -316,7 +316,7 @@ class FakeHelm(FakeRepository):
         *,
         live: bool = False,
         hooks: bool = False,
-    ) -> str:
+    ) -> tuple[dict[str, Any], ...]:
         """As the real one; the chart of an addon is one Pod."""
         if live and not self._client.answers:
             raise errors.HelmUnreachable(
@@ -325,13 +325,13 @@ class FakeHelm(FakeRepository):
         if "openstack-cluster" not in chart:
             name = pathlib.Path(chart).stem
             pod = {"kind": "Pod", "spec": {"image": f"reg.test/{name}"}}
-            return json.dumps(pod)
+            return (pod,)
         self.renders += 1
         if self.refused:
             raise errors.HelmError(f"helm template: {self.refused}")
         build = {**_build(chart), **self.otherwise}
         made = fake_chart.render(release, namespace, dict(values), build)
-        return records.SEPARATOR.join(map(json.dumps, made))
+        return tuple(json.loads(json.dumps(made)))
 
     def _outcome(self) -> Outcome:
         return self.outcomes.pop(0) if self.outcomes else Outcome.DONE

@@ -144,9 +144,9 @@ class PullTest(program.HelmTestCase):
 
 
 class RenderTest(program.HelmTestCase):
-    def _render(self, **how: bool) -> tuple[str, str]:
-        """What it gives, and the command line."""
-        self.answers("kind: Größe")
+    def _render(self, **how: bool) -> tuple[object, str]:
+        """Return the objects and the command line."""
+        self.answers("kind: Größe\n---\n# empty\n---\nkind: Pod")
         found = self.helm().render(
             "r", "n", "/store/c.tgz", program.VALUES, **how
         )
@@ -154,7 +154,7 @@ class RenderTest(program.HelmTestCase):
 
     def test_a_manifest_is_made_without_a_cluster(self) -> None:
         found, argv = self._render()
-        self.assertEqual("kind: Größe", found)
+        self.assertEqual(({"kind": "Größe"}, {"kind": "Pod"}), found)
         self.assertEqual(
             "template r /store/c.tgz --namespace n --values - --no-hooks "
             "--kubeconfig /etc/kube",
@@ -181,6 +181,16 @@ class RenderTest(program.HelmTestCase):
             errors.HelmError, self.helm().render, "r", "n", "c", {}
         )
         self.assertEqual("helm template: (c/a.yaml:1:2): no image", str(error))
+
+    def test_a_chart_that_makes_no_yaml_is_refused_without_its_text(
+        self,
+    ) -> None:
+        self.answers("password: {hunter2")
+        error = self.assertRaises(
+            errors.HelmError, self.helm().render, "r", "n", "c", {}
+        )
+        self.assertIn("c makes no YAML", str(error))
+        self.assertNotIn("hunter2", str(error))
 
 
 class RepositoryTest(program.HelmTestCase):

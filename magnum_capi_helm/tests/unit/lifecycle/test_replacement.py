@@ -23,9 +23,9 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import stored_state
-from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import records
 from magnum_capi_helm.tests.unit.credentials import rotating
@@ -499,7 +499,7 @@ class LegacyTest(test_legacy.LegacyTestCase):
         assert found is not None
         text = records.SEPARATOR.join(
             json.dumps(each, sort_keys=True, indent=3)
-            for each in reversed(template_guard.parse_manifest(found.manifest))
+            for each in reversed(encoding.objects(found.manifest))
         )
         helm_records.rewrite(record[0], found, text, "")  # type: ignore[arg-type]
         self.resize(3)

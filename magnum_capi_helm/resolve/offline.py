@@ -10,81 +10,79 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import types
-from typing import Any
+from typing import Any, TypeAlias
 import uuid
 
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import operator_files
 
-#: Field -> the value that Magnum's API takes if none is given.
-_TEMPLATE: dict[str, Any] = {
-    "name": "template",
-    "image_id": None,
-    "flavor_id": None,
-    "master_flavor_id": None,
-    "keypair_id": None,
-    "labels": {},
-    "network_driver": None,
-    "volume_driver": None,
-    "external_network_id": None,
-    "fixed_network": None,
-    "fixed_subnet": None,
-    "dns_nameserver": None,
-    "docker_volume_size": None,
-    "http_proxy": None,
-    "https_proxy": None,
-    "no_proxy": None,
-    "insecure_registry": None,
-    "apiserver_port": None,
-    "floating_ip_enabled": True,
-    "master_lb_enabled": False,
+#: A type in YAML, and the same in words.
+_Kind: TypeAlias = tuple[type, str]
+#: Field -> its kind, and the value that Magnum's API takes if none is given.
+_Fields: TypeAlias = Mapping[str, tuple[_Kind, Any]]
+
+_TEXT: _Kind = (str, "text, in quotes if YAML takes it for something else")
+_NUMBER: _Kind = (int, "a whole number")
+_BOOLEAN: _Kind = (bool, "true or false")
+_MAPPING: _Kind = (dict, "a mapping of names to values")
+_TAINTS: _Kind = (list, "a list of mappings with key, value and effect")
+
+_TEMPLATE: _Fields = {
+    "name": (_TEXT, "template"),
+    "image_id": (_TEXT, None),
+    "flavor_id": (_TEXT, None),
+    "master_flavor_id": (_TEXT, None),
+    "keypair_id": (_TEXT, None),
+    "labels": (_MAPPING, {}),
+    "network_driver": (_TEXT, None),
+    "volume_driver": (_TEXT, None),
+    "external_network_id": (_TEXT, None),
+    "fixed_network": (_TEXT, None),
+    "fixed_subnet": (_TEXT, None),
+    "dns_nameserver": (_TEXT, None),
+    "docker_volume_size": (_NUMBER, None),
+    "http_proxy": (_TEXT, None),
+    "https_proxy": (_TEXT, None),
+    "no_proxy": (_TEXT, None),
+    "insecure_registry": (_TEXT, None),
+    "apiserver_port": (_NUMBER, None),
+    "floating_ip_enabled": (_BOOLEAN, True),
+    "master_lb_enabled": (_BOOLEAN, False),
 }
-_CLUSTER: dict[str, Any] = {
-    "name": "cluster",
-    "labels": {},
-    "keypair": None,
-    "master_count": 1,
-    "node_count": 1,
-    "flavor_id": None,
-    "master_flavor_id": None,
-    "docker_volume_size": None,
-    "fixed_network": None,
-    "fixed_subnet": None,
-    "floating_ip_enabled": None,
-    "master_lb_enabled": None,
+_CLUSTER: _Fields = {
+    "name": (_TEXT, "cluster"),
+    "labels": (_MAPPING, {}),
+    "keypair": (_TEXT, None),
+    "master_count": (_NUMBER, 1),
+    "node_count": (_NUMBER, 1),
+    "flavor_id": (_TEXT, None),
+    "master_flavor_id": (_TEXT, None),
+    "docker_volume_size": (_NUMBER, None),
+    "fixed_network": (_TEXT, None),
+    "fixed_subnet": (_TEXT, None),
+    "floating_ip_enabled": (_BOOLEAN, None),
+    "master_lb_enabled": (_BOOLEAN, None),
 }
-_NODEGROUP: dict[str, Any] = {
-    "name": None,
-    "role": "worker",
-    "node_count": 1,
-    "min_node_count": 0,
-    "max_node_count": None,
-    "flavor_id": None,
-    "image_id": None,
-    "docker_volume_size": None,
-    "labels": None,
-    "node_labels": {},
-    "node_taints": [],
+_NODEGROUP: _Fields = {
+    "name": (_TEXT, None),
+    "role": (_TEXT, "worker"),
+    "node_count": (_NUMBER, 1),
+    "min_node_count": (_NUMBER, 0),
+    "max_node_count": (_NUMBER, None),
+    "flavor_id": (_TEXT, None),
+    "image_id": (_TEXT, None),
+    "docker_volume_size": (_NUMBER, None),
+    "labels": (_MAPPING, None),
+    "node_labels": (_MAPPING, {}),
+    "node_taints": (_TAINTS, []),
 }
-_BOOLEAN = (bool, "true or false")
-_MAPPING = (dict, "a mapping of names to values")
-_NUMBER = (int, "a whole number")
-_TEXT = (str, "text, in quotes if YAML takes it for something else")
-#: Field -> its type in YAML, and the same in words; the others are text.
-_KINDS: dict[str, tuple[type, str]] = {
-    "apiserver_port": _NUMBER,
-    "cluster": (dict, "a mapping with the fields of a cluster"),
-    "docker_volume_size": _NUMBER,
-    "floating_ip_enabled": _BOOLEAN,
-    "labels": _MAPPING,
-    "master_count": _NUMBER,
-    "master_lb_enabled": _BOOLEAN,
-    "max_node_count": _NUMBER,
-    "min_node_count": _NUMBER,
-    "node_count": _NUMBER,
-    "node_labels": _MAPPING,
-    "node_taints": (list, "a list of mappings with key, value and effect"),
-    "nodegroups": (list, "a list of mappings with the fields of a nodegroup"),
+_FILE: _Fields = {
+    **_TEMPLATE,
+    "cluster": ((dict, "a mapping with the fields of a cluster"), {}),
+    "nodegroups": (
+        (list, "a list of mappings with the fields of a nodegroup"),
+        [],
+    ),
 }
 #: The namespace in which names of sketches become UUIDs.
 _SPACE = uuid.UUID("6a0f2f1e-6d5a-4f5b-9d3a-0c6a3f1f7d52")
@@ -101,20 +99,14 @@ def read(path: str, project_id: str) -> Any:
         raise errors.InvalidInput(
             f"{path}: give the fields of a cluster template"
         )
-    for name in ("cluster", "nodegroups"):
-        _check(f"{path}: ", name, content.get(name))
-    wanted = content.pop("cluster", None) or {}
-    groups = content.pop("nodegroups", None) or []
-    template = types.SimpleNamespace(
-        **_filled(f"{path}: ", _TEMPLATE, content)
-    )
+    template = types.SimpleNamespace(**_filled(f"{path}: ", _FILE, content))
     return cluster(
         template,
-        _filled(f"{path}: cluster: ", _CLUSTER, wanted),
+        _filled(f"{path}: cluster: ", _CLUSTER, template.cluster),
         project_id,
         [
             _filled(f"{path}: nodegroup {number}: ", _NODEGROUP, each)
-            for number, each in enumerate(groups, 1)
+            for number, each in enumerate(template.nodegroups, 1)
         ],
     )
 
@@ -130,7 +122,7 @@ def cluster(
     :param wanted: the fields of the cluster; None where nothing is given
     :param groups: nodegroups beside the two default ones
     """
-    fields = {**_CLUSTER, **wanted}
+    fields = {**_defaults(_CLUSTER), **wanted}
     for name, value in fields.items():
         if value is None and name in _TEMPLATE:
             fields[name] = getattr(template, name)
@@ -151,7 +143,7 @@ def cluster(
         _group(
             row,
             {
-                **_NODEGROUP,
+                **_defaults(_NODEGROUP),
                 "name": f"default-{role}",
                 "role": role,
                 "node_count": count,
@@ -182,20 +174,27 @@ def _group(row: Any, fields: dict[str, Any], is_default: bool = False) -> Any:
     return group
 
 
-def _filled(
-    where: str, fields: Mapping[str, Any], given: Any
-) -> dict[str, Any]:
+def _defaults(fields: _Fields) -> dict[str, Any]:
+    return {name: default for name, (_, default) in fields.items()}
+
+
+def _filled(where: str, fields: _Fields, values: Any) -> dict[str, Any]:
+    """Return values that a file has, and defaults of the other fields.
+
+    :raises InvalidInput: a field is unknown, or its value of another type
+    """
     hint = f"known are {', '.join(sorted(fields))}"
-    if not isinstance(given, dict):
+    if not isinstance(values, dict):
         raise errors.InvalidInput(
-            f"{where}{errors.shown(given)} has no fields; {hint}"
+            f"{where}{errors.shown(values)} has no fields; {hint}"
         )
-    if strange := sorted(map(str, set(given) - set(fields))):
+    if strange := sorted(values.keys() - fields.keys()):
         raise errors.InvalidInput(f"{where}unknown field {strange[0]}; {hint}")
-    for name, value in given.items():
-        _check(where, name, value)
-    filled = dict(fields)
-    filled.update({k: v for k, v in given.items() if v is not None})
+    filled = _defaults(fields)
+    for name, value in values.items():
+        if value is not None:
+            _check(where, name, fields[name][0], value)
+            filled[name] = value
     if filled["name"] is None:
         raise errors.InvalidInput(f"{where}it has no name: give one")
     for name in ("labels", "node_labels"):
@@ -205,16 +204,16 @@ def _filled(
     return filled
 
 
-def _check(where: str, name: str, value: object) -> None:
-    """Refuse a value of another type than its field; None is not given."""
-    kind, allowed = _KINDS.get(name, _TEXT)
+def _check(where: str, name: str, kind: _Kind, value: object) -> None:
+    """Refuse a value of another type than its field."""
+    expected, allowed = kind
     # In Python, true is a number as well.
-    fits = isinstance(value, kind) and (
-        isinstance(value, bool) == (kind is bool)
+    fits = isinstance(value, expected) and (
+        isinstance(value, bool) == (expected is bool)
     )
-    if name == "node_taints" and isinstance(value, list):
+    if kind is _TAINTS and isinstance(value, list):
         fits = all(isinstance(each, dict) for each in value)
-    if value is not None and not fits:
+    if not fits:
         raise errors.InvalidInput(
             f"{where}{name}={errors.shown(value)} is not allowed: give "
             f"{allowed}"

@@ -218,15 +218,19 @@ Job: TypeAlias = Callable[[], Outcome]
 
 @dataclasses.dataclass
 class _JobState:
-    """When the job of a release is due.
+    """The job of a release.
 
     :param state: the job is due at once when this changes
+    :param due: when it is due, in monotonic seconds; infinity while it runs
     :param requested: when a poll last requested it
+    :param job: the newest one, if it is due: an older one has older facts
     """
 
+    release: str
     state: Hashable
     due: float
     requested: float
+    job: Job | None = None
     pending: bool = False
     problem: str = ""
 
@@ -269,7 +273,6 @@ class BackgroundJobs:
         self._start = start
         self._lock = threading.Lock()
         self._states: dict[Scope, _JobState] = {}
-        self._due_jobs: dict[Scope, Job] = {}
         self._running = False
         self._next_sweep = 0.0
         #: Pauses of the server that all jobs need.
@@ -289,15 +292,14 @@ class BackgroundJobs:
             job_state = self._states.get(scope)
             if job_state is None:
                 due = moment + self.spread() * self._FIRST
-                job_state = _JobState(state, due, moment)
+                job_state = _JobState(scope[1], state, due, moment)
                 self._states[scope] = job_state
             job_state.requested = moment
             if now or job_state.state != state:
                 job_state.state, job_state.due = state, moment
             if moment >= job_state.due:
-                # The newest job of a release: an older one has older facts.
-                self._due_jobs[scope] = job
-            if self._running or not self._due_jobs:
+                job_state.job = job
+            if self._running or job_state.job is None:
                 return
             self._running = True
         try:
@@ -311,7 +313,6 @@ class BackgroundJobs:
         """Drop a release that is gone."""
         with self._lock:
             self._states.pop(scope, None)
-            self._due_jobs.pop(scope, None)
 
     def pending(self) -> int | None:
         """Return how many releases have work left; None: none was read."""
@@ -336,43 +337,38 @@ class BackgroundJobs:
         """Run the jobs that are due until none is left."""
         try:
             while (taken := self._take()) is not None:
-                scope, job = taken
-                self._reschedule(scope, self._run(scope, job))
+                job_state, job = taken
+                outcome = self._run(job_state.release, job)
+                with self._lock:
+                    if outcome.pending is not None:
+                        job_state.pending = outcome.pending
+                    # Unless a poll made it due again meanwhile.
+                    if job_state.due == math.inf:
+                        job_state.due = self._clock() + outcome.again
         except BaseException:
             # The process ends, or a test says so.
             self._running = False
             raise
 
-    def _take(self) -> tuple[Scope, Job] | None:
+    def _take(self) -> tuple[_JobState, Job] | None:
+        """Return a job that is due, to be run now."""
         with self._lock:
-            if not self._due_jobs:
-                self._running = False
-                return None
-            scope = next(iter(self._due_jobs))
-            if job_state := self._states.get(scope):
-                job_state.due = math.inf
-            return scope, self._due_jobs.pop(scope)
+            for job_state in self._states.values():
+                if (job := job_state.job) is not None:
+                    job_state.job, job_state.due = None, math.inf
+                    return job_state, job
+            self._running = False
+            return None
 
-    def _run(self, scope: Scope, job: Job) -> Outcome:
+    def _run(self, release: str, job: Job) -> Outcome:
         """Run a job; an error of any kind delays no other job."""
         try:
             return job()
         except Exception as error:
             # The text of an unexpected error may quote a secret.
             why = type(error).__name__
-        LOG.error("The delivery of %s broke off: %s", scope[1], why)
+        LOG.error("The delivery of %s broke off: %s", release, why)
         return Outcome(self._AFTER_ERROR, pending=True)
-
-    def _reschedule(self, scope: Scope, outcome: Outcome) -> None:
-        with self._lock:
-            job_state = self._states.get(scope)
-            if job_state is None:
-                return
-            if outcome.pending is not None:
-                job_state.pending = outcome.pending
-            # Unless a poll made it due again meanwhile.
-            if job_state.due == math.inf:
-                job_state.due = self._clock() + outcome.again
 
     def _drop_old(self, now: float) -> None:
         if now < self._next_sweep:

@@ -250,7 +250,4 @@ def verified_on_error(rt: runtime.Runtime, cluster: Any) -> Iterator[None]:
 
 
 def _master(nodegroups: Sequence[Any]) -> Any | None:
-    for each in nodegroups:
-        if each.role == "master":
-            return each
-    return None
+    return next((e for e in nodegroups if e.role == "master"), None)

@@ -131,7 +131,9 @@ def ranked(
             request.label,
             " or ".join(names) or _NAMELESS,
         )
-    refusals = {each.name: _refusal(each, request) for each in configured}
+    refusals = {
+        each.name: next(_refusals(each, request), "") for each in configured
+    }
     if not all(refusals.values()):
         return tuple(
             sorted(
@@ -148,14 +150,10 @@ def ranked(
     )
 
 
-def _refusal(settings: config.ManagementCluster, request: Request) -> str:
-    """Return why a management cluster does not take a cluster, or ""."""
-    return next(_refusals(settings, request), "")
-
-
 def _refusals(
     settings: config.ManagementCluster, request: Request
 ) -> Iterator[str]:
+    """Yield the reasons why a management cluster does not take a cluster."""
     # A tenant reads these: they name no other tenant.
     if request.label not in ("", settings.name):
         yield f"is not {request.label}, which the template asks for"

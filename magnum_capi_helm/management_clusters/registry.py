@@ -105,38 +105,32 @@ def ask(
     :returns: by name, the answer or the error
     """
     cache = runtime.cache()
-    answers: dict[str, T | errors.CapiHelmError] = {}
-    for name in asked:
-        if error := cache.last_error(name):
-            answers[name] = error
+    answers: dict[str, T | errors.CapiHelmError] = {
+        name: error for name in asked if (error := cache.last_error(name))
+    }
     left = [name for name in asked if name not in answers]
     if not left:
         return answers
+
+    def put(name: str) -> T | errors.CapiHelmError:
+        try:
+            return question(runtime.get(name))
+        except errors.CapiHelmError as error:
+            return error
+
     pool = futures.ThreadPoolExecutor(len(left))
-
-    def put(name: str) -> T:
-        return question(runtime.get(name))
-
     calls = {name: pool.submit(put, name) for name in left}
     futures.wait(calls.values(), timeout=_TIMEOUT)
     # Calls that are still running are left alone.
     pool.shutdown(wait=False)
     for name, call in calls.items():
-        answers[name] = answer = _answer(name, call)
+        late = errors.ManagementUnreachable(
+            f"the management cluster {name} does not answer in time"
+        )
+        answers[name] = answer = call.result() if call.done() else late
         if isinstance(answer, errors.ManagementUnreachable):
             cache.record_error(name, answer)
     return answers
-
-
-def _answer(name: str, call: futures.Future[T]) -> T | errors.CapiHelmError:
-    if not call.done():
-        return errors.ManagementUnreachable(
-            f"the management cluster {name} does not answer in time"
-        )
-    try:
-        return call.result()
-    except errors.CapiHelmError as error:
-        return error
 
 
 def _find(cluster: Any) -> tuple[str, identity.Record]:

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the health poll says of a cluster's credential."""
+"""Checks of a cluster's credential: health, hand-over and deletions."""
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.credentials import cloud_secret
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.credentials import rotating
 from magnum_capi_helm.tests.unit.lifecycle import base
+from magnum_capi_helm.tests.unit.lifecycle import deleting
 
 
-class DeadTest(rotating.RotationTestCase):
+class HealthTest(rotating.RotationTestCase):
     """What the health poll says of the credential."""
 
     def reason(self) -> str | None:
@@ -67,3 +73,275 @@ class DeadTest(rotating.RotationTestCase):
         conf.CONF.set_override("app_cred_check_interval", 0, "capi_helm")
         self.openstack.credentials.clear()
         self.assertIsNone(self.reason())
+
+
+class HandOverTest(rotating.RotationTestCase):
+    """When the old one may go: once the cluster's pods use the new one."""
+
+    def settled(self) -> bool:
+        """Whether the old one is deleted, a minute later."""
+        self.plane.clock.advance(60)
+        self.health_poll()
+        return self.first not in self.owners()
+
+    def addon(self, name: str = "cloud-config", **fields: Any) -> None:
+        kind = (
+            kinds.MANIFESTS if name == "cloud-config" else kinds.HELM_RELEASE
+        )
+        key = (kind, base.NAMESPACE, f"{base.RELEASE}-{name}")
+        if self.server.get(*key) is None:
+            meta = {"name": key[2], "namespace": key[1]}
+            self.server.create(kind, {"metadata": meta, "spec": {}})
+        self.server.patch(*key, fields)
+
+    def test_not_before_its_copy_in_the_cluster_is_deployed_again(
+        self,
+    ) -> None:
+        self.addon(status={"phase": "Upgrading"})
+        self.rotate()
+        self.assertFalse(self.settled())
+        self.addon(status={"phase": "Deployed"})
+        self.assertTrue(self.settled())
+
+    def test_not_while_the_copy_is_of_the_old_data(self) -> None:
+        key = f"{base.CREDENTIALS}.secret.addons.stackhpc.com/checksum"
+        self.addon(
+            status={"phase": "Deployed"},
+            metadata={"annotations": {key: "of the old data"}},
+        )
+        self.rotate()
+        self.assertFalse(self.settled())
+        noted = cloud_secret.checksum(self.secret()["data"])
+        self.addon(metadata={"annotations": {key: noted}})
+        self.assertTrue(self.settled())
+
+    def test_the_reloader_needs_a_while(self) -> None:
+        self.addon("reloader")
+        conf.CONF.set_override("app_cred_grace", 3600, "capi_helm")
+        self.rotate()
+        self.assertFalse(self.settled())
+        conf.CONF.set_override("app_cred_grace", 0, "capi_helm")
+        self.assertTrue(self.settled())
+
+    def test_without_a_reloader_people_need_longer(self) -> None:
+        conf.CONF.set_override(
+            "app_cred_grace_without_reloader", 3600, "capi_helm"
+        )
+        self.rotate()
+        self.assertFalse(self.settled())
+
+    def test_what_keystone_refuses_is_logged_and_tried_again(self) -> None:
+        self.openstack.refusals["DELETE"] = 403
+        self.rotate()
+        self.assertFalse(self.settled())
+        self.assertIn("role admin", self.log.output)
+        self.openstack.refusals.clear()
+        self.assertTrue(self.settled())
+
+    def test_another_conductor_s_lease_is_respected(self) -> None:
+        self.rotate()
+        with self.busy():
+            self.assertFalse(self.settled())
+        self.assertTrue(self.settled())
+
+
+WAITING = "3 machines still to be deleted: "
+REPLACE = (
+    f"magnum-capi-helm cluster credentials {base.UUID} --service-user --apply"
+)
+#: All that Keystone is asked of the project and of the owner.
+PEOPLE = re.compile(f"{openstack.IDENTITY}/(projects|users)/[^/]+$")
+
+
+class DeletionLoginTestCase(deleting.DeletionTestCase):
+    """A cluster that is being deleted; no machine goes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.complete()
+        self.first = dict(self.openstack.credentials)
+        self.delete()
+
+    def reason(self, seconds: float = 61) -> str:
+        """What ``status_reason`` says when nothing moved for so long."""
+        self.poll()
+        self.plane.clock.advance(seconds)
+        self.poll()
+        return str(self.row().status_reason)
+
+    def asked(self) -> int:
+        """How many requests Keystone and the rest of OpenStack got."""
+        return int(self.openstack.mocker.call_count)
+
+
+class RefusedTest(DeletionLoginTestCase):
+    def test_who_or_what_is_gone_and_the_next_step(self) -> None:
+        """Each with what it takes to bring it about, and to undo it."""
+        deleted, disabled = self.openstack.deleted, self.openstack.disabled
+        for things, id_, phrases in (
+            (
+                deleted,
+                openstack.PROJECT,
+                (
+                    f"project {openstack.PROJECT} is deleted",
+                    "cluster whose project is gone",
+                    f"magnum-capi-helm describe {base.UUID}",
+                ),
+            ),
+            (
+                disabled,
+                openstack.PROJECT,
+                (
+                    f"project {openstack.PROJECT} is disabled",
+                    f"openstack project set --enable {openstack.PROJECT}",
+                ),
+            ),
+            (
+                deleted,
+                openstack.USER,
+                (f"user {openstack.USER} is deleted", REPLACE),
+            ),
+            (
+                disabled,
+                openstack.USER,
+                (f"user {openstack.USER} is disabled", REPLACE),
+            ),
+        ):
+            things.add(id_)
+            found = self.reason(301)
+            self.assertTrue(found.startswith(WAITING), found)
+            for phrase in phrases:
+                self.assertIn(phrase, found)
+            things.clear()
+            self.plane.clock.advance(301)
+
+    def test_a_credential_that_was_deleted(self) -> None:
+        self.openstack.credentials.clear()
+        found = self.reason()
+        self.assertIn(
+            "Keystone refuses the cluster's application credential", found
+        )
+        self.assertIn(REPLACE, found)
+        self.assertNotIn(openstack.SECRET, found)
+
+    def test_a_secret_that_is_gone(self) -> None:
+        self.server.delete(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
+        self.poll()
+        found = str(self.row().status_reason)
+        self.assertIn(f"the Secret {base.CREDENTIALS}", found)
+        self.assertIn(REPLACE, found)
+
+    def test_a_project_that_is_gone_and_its_secret_too(self) -> None:
+        self.server.delete(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
+        self.openstack.deleted.add(openstack.PROJECT)
+        self.poll()
+        self.assertIn("is deleted", str(self.row().status_reason))
+
+    def test_a_service_user_that_may_not_read_people(self) -> None:
+        self.openstack.credentials.clear()
+        self.openstack.mocker.get(PEOPLE, status_code=403, json={})
+        found = self.reason()
+        self.assertIn("Keystone refuses the cluster's", found)
+        self.assertNotIn("is deleted", found)
+
+    def test_it_is_told_of_the_network_too(self) -> None:
+        self.openstack.credentials.clear()
+        self.capi.drain()
+        found = self.reason()
+        self.assertTrue(found.startswith("network still to be deleted"), found)
+        self.assertIn(REPLACE, found)
+
+    def test_it_is_in_the_reason_of_a_failed_deletion(self) -> None:
+        self.openstack.deleted.add(openstack.USER)
+        self.reason()
+        mark = {lease.DELETE_MARK: "2026-01-01T00:00:00.000000Z"}
+        self.server.patch(
+            kinds.LEASE,
+            base.NAMESPACE,
+            base.RELEASE,
+            {"metadata": {"annotations": mark}},
+        )
+        self.poll()
+        for _ in range(3):
+            self.assertEqual("DELETE_FAILED", self.row().status)
+            self.assertIn(REPLACE, self.row().status_reason)
+            self.plane.clock.advance(301)
+            self.health_poll()
+
+    def test_without_a_project_the_rest_goes_when_the_objects_do(
+        self,
+    ) -> None:
+        """As an operator makes them go, who takes their finalizers off."""
+        self.openstack.deleted.add(openstack.PROJECT)
+        self.reason()
+        self.capi.drain()
+        self.assertTrue(
+            self.reason().startswith("network still to be deleted")
+        )
+        self.finish()
+        self.assertEqual({}, self.remains())
+        self.assertEqual({}, self.openstack.credentials)
+
+    def test_a_new_credential_ends_it_with_the_next_poll(self) -> None:
+        self.openstack.credentials.clear()
+        self.assertIn(REPLACE, self.reason())
+        self.openstack.credentials.update(self.first)
+        annotations = {"metadata": {"annotations": {"changed": "yes"}}}
+        self.server.patch(
+            kinds.SECRET, base.NAMESPACE, base.CREDENTIALS, annotations
+        )
+        self.poll()
+        self.assertNotIn(REPLACE, str(self.row().status_reason))
+
+
+class NothingToTellTest(DeletionLoginTestCase):
+    def test_of_a_credential_that_works(self) -> None:
+        self.assertRegex(self.reason(), f"^{WAITING}[^;]*$")
+
+    def test_of_a_keystone_that_does_not_answer(self) -> None:
+        self.openstack.deleted.add(openstack.PROJECT)
+        self.openstack.stop(openstack.IDENTITY)
+        self.assertRegex(self.reason(), f"^{WAITING}[^;]*$")
+
+    def test_of_a_project_where_keystone_does_not_say(self) -> None:
+        self.openstack.credentials.clear()
+        self.openstack.mocker.get(PEOPLE, status_code=503, json={})
+        self.assertNotIn("is deleted", self.reason())
+
+
+class RequestsTest(DeletionLoginTestCase):
+    """How often Keystone is asked."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.openstack.credentials.clear()
+
+    def test_never_while_the_deletion_moves(self) -> None:
+        self.poll()
+        before = self.asked()
+        for name in self.server.names(kinds.MACHINE):
+            self.plane.clock.advance(50)
+            self.poll()
+            self.server.delete(kinds.MACHINE, base.NAMESPACE, name)
+        self.assertEqual(before, self.asked())
+
+    def test_once_in_five_minutes_while_it_does_not(self) -> None:
+        self.assertIn(REPLACE, self.reason())
+        before = self.asked()
+        for _ in range(10):
+            self.plane.clock.advance(10)
+            self.poll()
+            self.assertIn(REPLACE, str(self.row().status_reason))
+        self.assertEqual(before, self.asked())
+        self.plane.clock.advance(301)
+        self.poll()
+        self.assertLess(before, self.asked())
+
+    def test_at_once_where_the_health_poll_has_found_it_refused(
+        self,
+    ) -> None:
+        row = self.row()
+        row.health_status_reason = {"credential": "Keystone refuses"}
+        row.save()
+        self.poll()
+        self.assertIn(REPLACE, str(self.row().status_reason))

@@ -105,9 +105,9 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_delete_leaves_none_of_any_user",
     ),
     "B11 controllers keep a credential that is gone": (
-        f"{_CREDENTIALS}.test_validity_cleanup.HandOverTest."
+        f"{_CREDENTIALS}.test_validity.HandOverTest."
         "test_not_before_its_copy_in_the_cluster_is_deployed_again",
-        f"{_CREDENTIALS}.test_validity_cleanup.HandOverTest."
+        f"{_CREDENTIALS}.test_validity.HandOverTest."
         "test_without_a_reloader_people_need_longer",
     ),
     "B11 a credential has the role admin": (

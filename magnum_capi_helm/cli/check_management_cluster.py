@@ -30,8 +30,8 @@ from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
-from magnum_capi_helm.operations import api_migration
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import helm_run
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import requested_labels
 
 #: Seconds by which two clocks may differ. A certificate is not valid before
@@ -394,14 +394,14 @@ def _outlook(
     if not revisions:
         # helm has nothing to read.
         return api_versions.Outlook(api_versions.UNAFFECTED)
-    deployed = api_migration.last_deployed(revisions).version
+    deployed = helm_run.last_deployed(revisions).version
     release = helm_records.read(rt.management, *scope, deployed)
     apis = manifests.apis(release.manifest) if release else frozenset()
     served = _served(rt, apis, target)
     if line.status.startswith("DELETE_"):
         return api_versions.forecast(apis, served, None)
     made = {each.group: each.version for each in apis}
-    desired = stored_state.read(rt, scope).desired
+    desired = releases.read_stored(rt, scope).desired
     version = desired.chart.version if desired else ""
     if release and version and version != release.chart_version:
         made = api_versions.made_by(version)
@@ -418,7 +418,7 @@ def _served(
     A group that the target does not name stays as it is.
     """
     if target is None:
-        return api_migration.served(rt, apis)
+        return helm_run.served(rt, apis)
     return {
         (each.group, each.kind): target.get(each.group, {each.version})
         for each in apis

@@ -50,7 +50,7 @@ class Rollback(base.Lister):
         row = base.find_cluster(parsed_args.cluster)
         operation = base.operation(row)
         rt = operation.runtime
-        planned = preview.of_desired_state(row, rollback.plan(rt, row))
+        planned = preview.of_desired_state(row, rollback.plan(operation))
         changes = preview.changes(rt, planned)
         text = "nothing was written: --apply goes back"
         if parsed_args.apply:

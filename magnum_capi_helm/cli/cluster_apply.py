@@ -128,6 +128,7 @@ class Apply(batch.Batch):
         from magnum_capi_helm.database import rows
         from magnum_capi_helm.lifecycle import rollout
         from magnum_capi_helm.management_clusters import registry
+        from magnum_capi_helm.operations import release as releases
 
         order = rollout.Order(
             chart=parsed_args.chart_version,
@@ -143,7 +144,8 @@ class Apply(batch.Batch):
         def unfinished() -> str:
             return rollout.pending(rows.everywhere(), row)
 
-        plan = rollout.plan(registry.find_runtime(row), row, order)
+        release = releases.Release(row, registry.find_runtime(row))
+        plan = rollout.plan(release, order)
         if plan.going_on:
             return batch.Change(
                 "has it, and is not complete yet", unfinished=unfinished

@@ -35,7 +35,7 @@ from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import placement
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
 #: Owners of credentials that are no user's ID, for the column of ``--user``.
@@ -246,7 +246,7 @@ def _newest(records: Iterable[client.Object]) -> view.Revision | None:
 def _desired_chart(rt: runtime.Runtime, scope: comparison.Scope) -> str:
     """Return the chart version in the desired state; empty: not known."""
     try:
-        desired = stored_state.read(rt, scope).desired
+        desired = releases.read_stored(rt, scope).desired
     except errors.CapiHelmError as error:
         if error.retriable:
             raise

@@ -44,7 +44,7 @@ from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.status import view
 
@@ -351,7 +351,7 @@ def outdated_nodes(
 
     :param cas: the result of :func:`configured_cas`
     """
-    wanted = stored_state.read_or_adopt(rt, scope).desired
+    wanted = releases.read_or_adopt(rt, scope).desired
     if wanted is None:
         return ""
     missing = (configured_cas() if cas is None else cas) - set(

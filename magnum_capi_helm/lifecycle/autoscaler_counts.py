@@ -25,7 +25,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import nodegroup as nodegroup_status
 from magnum_capi_helm.status import view
@@ -129,7 +129,7 @@ def _stamp(
     """
     rt, scope = operation.runtime, operation.scope
     new = rows_now.counted(chosen).fingerprint()
-    desired = stored_state.read(rt, scope).desired
+    desired = releases.read_stored(rt, scope).desired
     if desired is not None and desired.fingerprint != new:
         if desired.fingerprint != rows_now.fingerprint():
             return False

@@ -49,7 +49,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import timing
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import quota
@@ -89,7 +89,7 @@ def create(operation: operations.Operation) -> None:
         with (
             # The status says so, and it goes on in its turn.
             contextlib.suppress(errors.NoTurn),
-            operation.queued(operations.Operation.apply),
+            operation.queued(operations.Operation.lock_and_apply),
             operation.lock(new=True) as locked,
         ):
             done = _claim(locked, plan) and _make(locked, plan)
@@ -159,8 +159,7 @@ def _claim(locked: operations.Locked, plan: _Plan) -> bool:
     Then the Lease goes, too: a deletion without ``stack_id`` asks no
     management cluster.
     """
-    operation = locked.operation
-    cluster, release = operation.cluster, operation.release
+    cluster, release = locked.operation.cluster, locked.release
     if locked.deleting:
         LOG.info("cluster %s was deleted before it was made", cluster.uuid)
         locked.hold.orphaned = True
@@ -183,7 +182,7 @@ def _make(locked: operations.Locked, plan: _Plan) -> bool:
         resumable = True
         if locked.reread() is None:
             raise errors.CapiHelmError("the cluster was deleted")
-        locked.apply(stored_state.StoredState(desired))
+        locked.apply(releases.StoredState(desired))
         return True
     except errors.LeaseLost as error:
         LOG.warning("Creating cluster %s: %s", operation.cluster.uuid, error)

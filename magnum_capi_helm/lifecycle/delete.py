@@ -41,8 +41,7 @@ from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import timing
-from magnum_capi_helm.operations import api_migration
-from magnum_capi_helm.operations import lease_waits
+from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
@@ -160,9 +159,8 @@ def _guarded(operation: operations.Operation) -> Iterator[None]:
 @contextlib.contextmanager
 def _hold_lease(operation: operations.Operation) -> Iterator[lease.Hold]:
     """Hold the Lease; create it if only other objects are left."""
-    rt, scope = operation.runtime, operation.scope
-    new = rt.leases.read(*scope) is None
-    with lease_waits.hold(rt, scope, operation.object_labels, new=new) as hold:
+    new = operation.runtime.leases.read(*operation.scope) is None
+    with operation.hold_lease(new=new) as hold:
         yield hold
 
 
@@ -203,7 +201,7 @@ def _uninstall(operation: operations.Operation) -> None:
         return
     with rt.turns.turn():
         leftovers.instruct_janitor(operation)
-        api_migration.uninstall(rt, scope, operation.object_labels)
+        helm_run.uninstall(operation)
 
 
 def _remove(operation: operations.Operation) -> machine_status.Waiting | None:

@@ -24,7 +24,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import quota
@@ -46,7 +46,7 @@ _NOT_LOOKED_UP = cluster_spec.Image("", "", "", "ubuntu")
 def new_item(
     operation: operations.Operation,
     nodegroup: Any,
-    stored: stored_state.StoredState,
+    stored: releases.StoredState,
     desired: desired_state.DesiredState,
 ) -> topic.Values:
     """Return the item of ``nodeGroups`` for a new group.
@@ -80,7 +80,7 @@ def new_item(
 def _check_replacement(
     operation: operations.Operation,
     nodegroup: Any,
-    stored: stored_state.StoredState,
+    stored: releases.StoredState,
     item: topic.Values,
 ) -> None:
     """Refuse a group if machines of another one would be replaced for it."""
@@ -103,7 +103,7 @@ def _accepted(
 def _check_name(
     operation: operations.Operation,
     nodegroup: Any,
-    stored: stored_state.StoredState,
+    stored: releases.StoredState,
 ) -> None:
     """Refuse a group that would take over another one's machines.
 
@@ -150,7 +150,7 @@ def change(
     cluster: Any,
     new: Any,
     old: Any,
-    stored: stored_state.StoredState,
+    stored: releases.StoredState,
     desired: desired_state.DesiredState,
 ) -> topic.Values:
     """Return the keys of a group's item that change; None removes a key.
@@ -187,7 +187,7 @@ def change(
 def _item(
     cluster: Any,
     nodegroup: Any,
-    stored: stored_state.StoredState,
+    stored: releases.StoredState,
     desired: desired_state.DesiredState,
 ) -> topic.Values:
     """Return the group's item of ``nodeGroups``; without one, {}."""

@@ -34,7 +34,7 @@ from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import cluster as cluster_status
 
 LOG = log.getLogger(__name__)
@@ -138,7 +138,7 @@ def _deleting(operation: operations.Operation) -> bool:
 
 def _base(
     operation: operations.Operation,
-) -> tuple[stored_state.StoredState, desired_state.DesiredState]:
+) -> tuple[releases.StoredState, desired_state.DesiredState]:
     """Return the stored state that a request changes.
 
     :raises CapiHelmError: there is no release, or not where it was made
@@ -146,7 +146,7 @@ def _base(
     operation.check_release()
     stored = operation.stored()
     if stored.desired is None:
-        raise stored_state.InterruptedCreateError
+        raise releases.InterruptedCreateError
     return stored, stored.desired
 
 
@@ -247,7 +247,9 @@ def remove_deleted(
         if nodegroup.uuid in gone:
             nodegroup.destroy()
             LOG.info("nodegroup %s is deleted", nodegroup.uuid)
-    requests = stored_state.read(operation.runtime, operation.scope).requests
+    requests = releases.read_stored(
+        operation.runtime, operation.scope
+    ).requests
     if keys := requests.keys_of(gone):
         operation.patch_stored(dict.fromkeys(keys))
     return frozenset(gone)

@@ -26,8 +26,8 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair
-from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import progress
 from magnum_capi_helm.status import view
@@ -236,7 +236,7 @@ def judge(
         expected,
         cluster_status.verdict(objects, expected, now=time.time()),
         snapshot.version,
-        stored_state.read(runtime, scope).desired if read_all else None,
+        releases.read_stored(runtime, scope).desired if read_all else None,
     )
     if state.is_behind and (reason := runtime.withheld.get(scope)):
         verdict = dataclasses.replace(state.verdict, reason=reason)

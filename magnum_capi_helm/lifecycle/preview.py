@@ -23,7 +23,6 @@ from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
@@ -31,7 +30,7 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import offline
 from magnum_capi_helm.resolve import operator_files
@@ -96,11 +95,10 @@ def of_cluster(rt: runtime.Runtime, row: Any) -> Preview:
         raise errors.InvalidInput(
             f"cluster {row.name} has no release: nothing was made for it"
         )
-    scope = location.scope_of(row)
-    revisions = helm_records.revisions(rt.management, *scope)
+    release = releases.Release(row, rt)
+    revisions = release.revisions()
     rows_now, _ = rows.read(row)
-    stored = stored_state.read_or_adopt(rt, scope, revisions)
-    planned = stored_state.planned(row, rows_now, revisions, stored)
+    planned = release.stored(revisions).planned(row, rows_now, revisions)
     return of_desired_state(row, planned)
 
 
@@ -126,12 +124,11 @@ def upgraded(
     if template:
         session = sessions.service_session()
         planned = upgrade_plan.plan_cluster(
-            release_change.read(rt, row),
+            release_change.read(releases.Release(row, rt)),
             find_template(template),
             catalogue.Cloud(session),
         )
-        live = release_change.openstack_cluster(rt, row)
-        now = of_desired_state(row, planned.desired(rt, live))
+        now = of_desired_state(row, planned.desired())
     if version:
         chart = dataclasses.replace(now.chart, version=version)
         now = dataclasses.replace(now, chart=chart)

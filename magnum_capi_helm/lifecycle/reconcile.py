@@ -31,8 +31,8 @@ from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair
-from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.status import progress
 from magnum_capi_helm.status import view
 
@@ -236,7 +236,7 @@ def _change_release(
             # Until the next look: another program may change them back for
             # ever.
             runtime.backoff.record_failure(scope)
-            repair.repair(runtime, scope)
+            repair.repair(locked)
     except errors.NoTurn:
         # Nothing was tried.
         raise
@@ -246,7 +246,7 @@ def _change_release(
         if error.retriable:
             raise
         if rows.failed(state.row.status) and isinstance(
-            error, stored_state.InterruptedCreateError
+            error, releases.InterruptedCreateError
         ):
             # The reason of the first failure says more.
             return ""

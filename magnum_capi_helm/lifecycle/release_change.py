@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 import dataclasses
+import functools
 import time
 from typing import Any
 
@@ -33,8 +34,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import stored_state
-from magnum_capi_helm.operations import template_guard
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
 #: Seconds that helm needs at least; with fewer it is left to the polls.
@@ -52,11 +52,23 @@ class Current:
         machines
     """
 
-    row: Any
+    release: releases.Release
     nodegroups: list[Any]
     rows: requested_groups.Rows
     desired: desired_state.DesiredState
     autoscaled: Mapping[str, int]
+
+    @property
+    def row(self) -> Any:
+        """Magnum's row of the cluster."""
+        return self.release.cluster
+
+    @functools.cached_property
+    def openstack_cluster(self) -> Any:
+        """The live OpenStackCluster, or None."""
+        return self.release.runtime.management.get(
+            kinds.OPENSTACK_CLUSTER, *self.release.scope
+        )
 
     @property
     def existing(self) -> list[Any]:
@@ -75,24 +87,23 @@ def items_by_name(values: topic.Values) -> dict[str, topic.Values]:
     return {str(each["name"]): each for each in values.get("nodeGroups") or []}
 
 
-def read(rt: runtime.Runtime, row: Any) -> Current:
+def read(release: releases.Release) -> Current:
     """Read a cluster before its change.
 
-    :param row: settled, if it is read under the Lease
+    :param release: with a settled row, if it is read under the Lease
     :raises NotSupported: helm has not installed the release yet
     """
-    scope = location.scope_of(row)
+    row = release.cluster
     rows_now, nodegroups = rows.read(row)
-    revisions = helm_records.revisions(rt.management, *scope)
+    revisions = release.revisions()
     if not revisions:
         raise errors.NotSupported(
             "the cluster has no release on the management cluster yet: wait "
             "until it is complete"
         )
-    stored = stored_state.read_or_adopt(rt, scope, revisions)
-    desired = stored_state.planned(row, rows_now, revisions, stored)
+    desired = release.stored(revisions).planned(row, rows_now, revisions)
     named = rows_now.known_as(set(items_by_name(desired.values)))
-    live = rt.snapshots.read(scope).decode()
+    live = release.runtime.snapshots.read(release.scope).decode()
     owned = live.autoscaled()
     autoscaled = {
         each.uuid: int(
@@ -101,12 +112,7 @@ def read(rt: runtime.Runtime, row: Any) -> Current:
         for each in named.workers
         if each.chart_name in owned
     }
-    return Current(row, nodegroups, named, desired, autoscaled)
-
-
-def openstack_cluster(rt: runtime.Runtime, row: Any) -> Any:
-    """Return the OpenStackCluster of a cluster, or None."""
-    return rt.management.get(kinds.OPENSTACK_CLUSTER, *location.scope_of(row))
+    return Current(release, nodegroups, named, desired, autoscaled)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,21 +123,19 @@ class Comparison:
     """
 
     changes: tuple[diff.Change, ...]
-    objects: tuple[template_guard.Object, ...]
+    objects: tuple[releases.Object, ...]
 
 
 def compare(
-    rt: runtime.Runtime,
-    scope: location.Scope,
-    desired: desired_state.DesiredState,
+    release: releases.Release, desired: desired_state.DesiredState
 ) -> Comparison:
     """Compare the installed objects with those of a desired state.
 
     :raises NotSupported: no revision was deployed
     :raises HelmError: the chart does not accept the values
     """
-    before = installed(rt, scope)
-    after = template_guard.render(rt, scope, desired)
+    before = installed(release.runtime, release.scope)
+    after = release.render(desired)
     changes = diff.changes(before, after)
     touched = {
         (each.kind, each.name) for each in changes if each.what != "removed"
@@ -146,13 +150,13 @@ def compare(
 
 def installed(
     rt: runtime.Runtime, scope: location.Scope
-) -> tuple[template_guard.Object, ...]:
+) -> tuple[releases.Object, ...]:
     """Return the objects of the newest revision that helm deployed.
 
     :raises NotSupported: there is none
     """
     revisions = helm_records.revisions(rt.management, *scope)
-    deployed = template_guard.deployed(rt, scope, revisions)
+    deployed = releases.deployed(rt, scope, revisions)
     if deployed is None:
         raise errors.NotSupported(
             f"release {scope[1]} was never deployed: there is nothing to "
@@ -162,9 +166,8 @@ def installed(
 
 
 def dry_run(
-    rt: runtime.Runtime,
-    scope: location.Scope,
-    objects: Iterable[template_guard.Object],
+    release: releases.Release,
+    objects: Iterable[releases.Object],
     source: str,
 ) -> None:
     """Let the webhooks of the management cluster see some objects.
@@ -174,13 +177,14 @@ def dry_run(
     :raises CapiHelmError: the webhooks don't answer, or the driver may not
         ask them
     """
+    management, namespace = release.runtime.management, release.namespace
     for obj in objects:
         kind = kinds.rendered(obj)
         if kind is None:
             continue
-        meta = {**obj["metadata"], "namespace": scope[0]}
+        meta = {**obj["metadata"], "namespace": namespace}
         try:
-            rt.management.apply(kind, {**obj, "metadata": meta}, dry_run=True)
+            management.apply(kind, {**obj, "metadata": meta}, dry_run=True)
         except errors.ManagementError as error:
             if error.retriable or responses.is_about_the_user(error):
                 raise
@@ -198,14 +202,13 @@ def accept(
     """
     row, status = locked.row, locked.row.status
     status_writer.save_updating(row)
-    operation = locked.operation
     try:
-        operation.store(desired)
+        locked.store(desired)
     except errors.CapiHelmError as error:
         if not error.retriable:
             row.status = status
             row.save()
-            operation.resume_late_requests(row)
+            locked.resume_late_requests(row)
         # Otherwise it may have been stored: the polls find out.
         raise
 

@@ -18,19 +18,17 @@ import dataclasses
 import time
 from typing import Any
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
 _STATUSES = (rows.Status.UPDATE_FAILED, rows.Status.UPDATE_IN_PROGRESS)
@@ -42,30 +40,30 @@ def rollback(operation: operations.Operation) -> str:
     :returns: why the polls have to go on; empty: helm is done
     :raises CapiHelmError: it was refused, and nothing was written
     """
-    rt = operation.runtime
-    with operation.lock(wait=rt.command_lease_wait) as locked:
+    with operation.lock(wait=operation.runtime.command_lease_wait) as locked:
         locked.check_living()
         _check_status(locked.row)
         locked.settle()
-        release_change.accept(locked, plan(rt, locked.row))
+        release_change.accept(locked, plan(locked))
         return release_change.finish(locked)
 
 
-def plan(rt: runtime.Runtime, row: Any) -> desired_state.DesiredState:
+def plan(release: releases.Release) -> desired_state.DesiredState:
     """Return the desired state without the last upgrade.
 
-    :param row: settled, if it is read under the Lease
+    :param release: with a settled row, if it is read under the Lease
     :raises NotSupported: there is no way back
     """
+    row = release.cluster
     _check_status(row)
-    desired = stored_state.read(rt, location.scope_of(row)).desired
+    desired = releases.read_stored(release.runtime, release.scope).desired
     if desired is None or desired.before is None:
         raise errors.NotSupported(
             f"cluster {row.name} was not upgraded since it was last complete "
             "or rolled back: there is nothing to go back to"
         )
-    current = release_change.read(rt, row)
-    _check_control_plane(rt, row, desired, desired.before)
+    current = release_change.read(release)
+    _check_control_plane(release, desired, desired.before)
     return _without_upgrade(current, desired.before)
 
 
@@ -118,8 +116,7 @@ def _without_upgrade(
 
 
 def _check_control_plane(
-    rt: runtime.Runtime,
-    row: Any,
+    release: releases.Release,
     desired: desired_state.DesiredState,
     before: desired_state.Before,
 ) -> None:
@@ -129,9 +126,9 @@ def _check_control_plane(
     first, second = versions.number(old), versions.number(new)
     if first is None or second is None or second <= first:
         return
-    namespace, release = location.scope_of(row)
-    selector = f"{view.CLUSTER_NAME_LABEL}={release}"
-    for each in rt.management.list(kinds.MACHINE, namespace, selector):
+    management = release.runtime.management
+    selector = f"{view.CLUSTER_NAME_LABEL}={release.release}"
+    for each in management.list(kinds.MACHINE, release.namespace, selector):
         version = versions.number(str(view.spec_of(each).get("version")))
         if (
             view.CONTROL_PLANE_LABEL in view.labels_of(each)

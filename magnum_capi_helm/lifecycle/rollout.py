@@ -21,7 +21,6 @@ import time
 from typing import Any
 
 from magnum_capi_helm import features
-from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.chart import immutable_fields
 from magnum_capi_helm.chart import upgrade_rules
@@ -30,8 +29,6 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
-from magnum_capi_helm.kubernetes import helm_records
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
@@ -39,6 +36,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import template_guard
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.resolve import requested_labels
@@ -77,26 +75,26 @@ class Plan:
     going_on: bool = False
 
 
-def plan(rt: runtime.Runtime, row: Any, order: Order) -> Plan:
+def plan(release: releases.Release, order: Order) -> Plan:
     """Plan an order for one cluster; write nothing.
 
-    :param row: read just now
+    :param release: with a row that was read just now
     :raises CapiHelmError: it can't be done, or not now
     """
+    row = release.cluster
     _check_status(row)
-    current = release_change.read(rt, row)
+    current = release_change.read(release)
     version = current.desired.chart.version
-    scope = location.scope_of(row)
-    with rt.turns.turn(_PATIENCE):
-        desired = _desired(rt, current, order)
+    with release.runtime.turns.turn(_PATIENCE):
+        desired = _desired(current, order)
         if rows.in_progress(row.status):
             if desired is not None:
                 raise _not_complete(row)
             return Plan(version, going_on=True)
         if desired is None:
             return Plan(version)
-        comparison = release_change.compare(rt, scope, desired)
-    _check_machines(scope[1], comparison.changes, order)
+        comparison = release_change.compare(release, desired)
+    _check_machines(release.release, comparison.changes, order)
     return Plan(version, desired, comparison.changes)
 
 
@@ -107,7 +105,7 @@ def apply(operation: operations.Operation, order: Order) -> str:
     :raises CapiHelmError: it was refused, or could not be stored; then at
         most the status was written, which the polls correct
     """
-    rt, scope = operation.runtime, operation.scope
+    rt = operation.runtime
     with (
         # Before the Lease: no operation waits for helm with a Lease.
         rt.turns.turn(_PATIENCE),
@@ -118,14 +116,13 @@ def apply(operation: operations.Operation, order: Order) -> str:
         if rows.in_progress(locked.row.status):
             raise _not_complete(locked.row)
         locked.settle()
-        current = release_change.read(rt, locked.row)
-        desired = _desired(rt, current, order)
+        desired = _desired(release_change.read(locked), order)
         if desired is None:
             return ""
-        comparison = release_change.compare(rt, scope, desired)
-        _check_machines(scope[1], comparison.changes, order)
+        comparison = release_change.compare(locked, desired)
+        _check_machines(locked.release, comparison.changes, order)
         release_change.dry_run(
-            rt, scope, comparison.objects, "what is rolled out"
+            locked, comparison.objects, "what is rolled out"
         )
         release_change.accept(locked, desired)
         return release_change.finish(locked)
@@ -181,7 +178,7 @@ def _check_machines(
 
 
 def _desired(
-    rt: runtime.Runtime, current: release_change.Current, order: Order
+    current: release_change.Current, order: Order
 ) -> desired_state.DesiredState | None:
     """Return the desired state of an order; None: the cluster has it.
 
@@ -195,12 +192,13 @@ def _desired(
     new = _with_overlays(current) if order.files else before.values
     if chart != before.chart:
         _check_chart(current, chart)
-        new = operator_files.mirrored(rt, chart, new)
+        new = operator_files.mirrored(current.release.runtime, chart, new)
     if (chart, new) != (before.chart, before.values):
-        live = release_change.openstack_cluster(rt, current.row)
-        new = immutable_fields.keep(new, before.values, chart.version, live)
+        new = immutable_fields.keep(
+            new, before.values, chart.version, current.openstack_cluster
+        )
     same = (chart, new) == (before.chart, before.values)
-    if same and not (order.chart and _is_rebuilt(rt, current)):
+    if same and not (order.chart and _is_rebuilt(current)):
         return None
     _check_encryption(before.values, new)
     # No row changes, so a rollback has none to put back.
@@ -224,12 +222,13 @@ def _chart(old: cluster_spec.Chart, version: str) -> cluster_spec.Chart:
     return dataclasses.replace(old, version=version)
 
 
-def _is_rebuilt(rt: runtime.Runtime, current: release_change.Current) -> bool:
+def _is_rebuilt(current: release_change.Current) -> bool:
     """Return whether the chart of that version makes other machines now."""
-    scope = location.scope_of(current.row)
-    revisions = helm_records.revisions(rt.management, *scope)
+    release = current.release
     return bool(
-        template_guard.replaced_groups(rt, scope, current.desired, revisions)
+        template_guard.replaced_groups(
+            release, current.desired, release.revisions()
+        )
     )
 
 

@@ -128,9 +128,8 @@ def _check_idle(locked: operations.Locked) -> None:
 def _plan(
     locked: operations.Locked, template: Any, batch: int | None, nodegroup: Any
 ) -> upgrade_plan.Plan:
-    current = release_change.read(locked.operation.runtime, locked.row)
-    session = sessions.user_session(locked.operation.context)
-    cloud = catalogue.Cloud(session)
+    current = release_change.read(locked)
+    cloud = catalogue.Cloud(sessions.user_session(locked.context))
     if nodegroup is None or nodegroup.is_default:
         return upgrade_plan.plan_cluster(current, template, cloud, batch)
     for each in current.existing:
@@ -146,17 +145,15 @@ def _checked(
     locked: operations.Locked, plan: upgrade_plan.Plan
 ) -> desired_state.DesiredState:
     """Return the new desired state, after all that could refuse it."""
-    operation, rt = locked.operation, locked.operation.runtime
-    scope, labels = operation.scope, operation.object_labels
-    live = release_change.openstack_cluster(rt, locked.row)
-    draft = plan.desired(rt, live)
+    rt, scope, labels = locked.runtime, locked.scope, locked.object_labels
+    draft = plan.desired()
     if plan.whole:
         before = plan.current.desired.values
         upgrade_rules.check_encryption(before, draft.values)
     if etcd.needs_key(draft.values):
         encryption_key.ensure(rt.management, *scope, labels)
-    comparison = release_change.compare(rt, scope, draft)
-    release_change.dry_run(rt, scope, comparison.objects, "the template")
+    comparison = release_change.compare(locked, draft)
+    release_change.dry_run(locked, comparison.objects, "the template")
     policies = plan.missing_server_groups()
     if not policies:
         return draft
@@ -164,7 +161,7 @@ def _checked(
         rt.management,
         scope,
         labels,
-        sessions.user_session(operation.context),
+        sessions.user_session(locked.context),
         policies,
     )
     return dataclasses.replace(

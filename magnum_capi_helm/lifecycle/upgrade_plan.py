@@ -23,7 +23,6 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm import features
-from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import immutable_fields
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
@@ -114,16 +113,13 @@ class Plan:
             tuple(each for each in remade if not each.server_group_id)
         )
 
-    def desired(
-        self, rt: runtime.Runtime, live: Mapping[str, Any] | None
-    ) -> desired_state.DesiredState:
+    def desired(self) -> desired_state.DesiredState:
         """Return the new desired state.
 
-        :param live: the OpenStackCluster
         :raises InvalidInput: the new template does not fit the cluster
         """
         before = self.current.desired
-        new = self._values(rt, live)
+        new = self._values()
         new["nodeGroups"] = self._node_groups(new)
         moves = self._moves(new)
         return desired_state.DesiredState(
@@ -138,9 +134,7 @@ class Plan:
             ),
         )
 
-    def _values(
-        self, rt: runtime.Runtime, live: Mapping[str, Any] | None
-    ) -> topic.Values:
+    def _values(self) -> topic.Values:
         old = self.current.desired.values
         if not self.whole:
             new = copy.deepcopy(old)
@@ -150,8 +144,11 @@ class Plan:
             ]
             return new
         new = operator_files.complete(
-            rt, self.cluster, values.build(self.cluster)
+            self.current.release.runtime,
+            self.cluster,
+            values.build(self.cluster),
         )
+        live = self.current.openstack_cluster
         return immutable_fields.keep(
             new, old, self.cluster.chart.version, live
         )

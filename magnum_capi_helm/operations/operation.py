@@ -18,7 +18,7 @@ flow gets it instead of clients, names and labels::
     with operation.lock() as locked:   # the Lease, and the row read again
         locked.check_living()          # for requests that are answered
         locked.settle()                # rows get what was accepted
-        operation.store(desired)       # before helm runs
+        locked.store(desired)          # before helm runs
         locked.apply()                 # the release gets what the rows want
         locked.save_complete(...)      # or save_failed(...)
 
@@ -29,40 +29,38 @@ through, or the conductor died, the polls call it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import dataclasses
+import time
 from typing import Any
 
 from oslo_log import log
 
 from magnum_capi_helm import runtime as runtimes
-from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import lease
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import audit
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.model import timing
-from magnum_capi_helm.operations import api_migration
-from magnum_capi_helm.operations import lease_waits
+from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import pending_requests
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair
-from magnum_capi_helm.operations import stored_state
 from magnum_capi_helm.operations import template_guard
-from magnum_capi_helm.operations import unfinished_revision
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+
+#: Seconds between two tries to take the Lease.
+_PAUSE = 0.5
 
 NO_RELEASE = (
     "the cluster has no release on the management cluster: delete it and "
@@ -83,14 +81,12 @@ class Observed:
     view: view.View
 
 
-class Operation:
+class Operation(releases.Release):
     """One operation on one cluster.
 
     :param context: Magnum's, of the user or of its periodic task
     :param cluster: Magnum's row, as old as the call
-    :param runtime: clients of the management cluster; None: they are looked
-        up when they are first needed, and the management cluster then has
-        to be the recorded one
+    :param runtime: as for :class:`releases.Release`
     """
 
     def __init__(
@@ -99,42 +95,8 @@ class Operation:
         cluster: Any,
         runtime: runtimes.Runtime | None = None,
     ) -> None:
+        super().__init__(cluster, runtime)
         self.context = context
-        self.cluster = cluster
-        self._runtime = runtime
-
-    @property
-    def runtime(self) -> runtimes.Runtime:
-        """The clients of the management cluster.
-
-        :raises CapiHelmError: it does not answer, or is not the recorded one
-        """
-        if self._runtime is None:
-            self._runtime = registry.verified_runtime(self.cluster)
-        return self._runtime
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the cluster's project."""
-        return location.namespace(self.cluster.project_id)
-
-    @property
-    def release(self) -> str:
-        """The name of the helm release, which a new cluster will get."""
-        cluster = self.cluster
-        return str(
-            cluster.stack_id or names.release(cluster.name, cluster.uuid)
-        )
-
-    @property
-    def scope(self) -> location.Scope:
-        """Namespace and release."""
-        return self.namespace, self.release
-
-    @property
-    def object_labels(self) -> dict[str, str]:
-        """Labels of the objects that the driver writes for the cluster."""
-        return location.object_labels(self.cluster, self.release)
 
     # Refusals, before the first write
 
@@ -164,7 +126,7 @@ class Operation:
     def check_replacement(
         self,
         rows_then: requested_groups.Rows,
-        stored_then: stored_state.StoredState | None = None,
+        stored_then: releases.StoredState | None = None,
         *,
         always: bool = False,
     ) -> None:
@@ -181,19 +143,12 @@ class Operation:
         """
         problem = ""
         try:
-            rt = self.runtime
-            revisions = helm_records.revisions(rt.management, *self.scope)
-            stored = stored_state.read_or_adopt(
-                rt, self.scope, revisions, stored_then
-            )
-            planned = stored_state.planned(
-                self.cluster, rows_then, revisions, stored
-            )
-            if always or stored_state.differs(stored, planned):
-                with rt.turns.turn():
-                    template_guard.check_request(
-                        rt, self.scope, planned, revisions
-                    )
+            revisions = self.revisions()
+            stored = self.stored(revisions, stored_then)
+            planned = stored.planned(self.cluster, rows_then, revisions)
+            if always or stored.differs(planned):
+                with self.runtime.turns.turn():
+                    template_guard.check_request(self, planned, revisions)
         except errors.WouldReplace:
             raise
         except errors.CapiHelmError as error:
@@ -205,7 +160,7 @@ class Operation:
                 problem,
             )
 
-    # Reading and writing without the Lease
+    # Without the Lease
 
     def observe(self, *, addons: bool = True) -> Observed:
         """Read rows and live objects together.
@@ -219,30 +174,6 @@ class Operation:
         rows_now, nodegroups = rows.read(self.cluster)
         return Observed(
             nodegroups, rows_now.known_as(objects.group_names()), objects
-        )
-
-    def stored(self) -> stored_state.StoredState:
-        """Read the stored state; of a cluster of 1.4.0, that of its release.
-
-        :raises CapiHelmError: it can't be read
-        """
-        return stored_state.read_or_adopt(self.runtime, self.scope)
-
-    def patch_stored(self, change: Mapping[str, str | None]) -> None:
-        """Set keys beside the desired state, or remove them (None)."""
-        stored_state.patch(
-            self.runtime, self.scope, self.object_labels, change
-        )
-
-    def store(
-        self, desired: desired_state.DesiredState
-    ) -> desired_state.DesiredState:
-        """Store a desired state, before helm runs; only under the Lease.
-
-        :returns: the state as it is stored
-        """
-        return stored_state.write(
-            self.runtime, self.scope, self.object_labels, desired
         )
 
     def start_update(self, nodegroup: Any | None = None) -> None:
@@ -262,7 +193,8 @@ class Operation:
 
         :raises ManagementError: the Lease can't be read
         """
-        return lease_waits.is_marked(self.runtime, self.scope)
+        lease_now = self.runtime.leases.read(*self.scope)
+        return lease.marked_deleted_at(lease_now) is not None
 
     def resume_late_requests(self, row: Any) -> None:
         """Let polls look at a cluster that is deleted or has group changes.
@@ -304,7 +236,7 @@ class Operation:
                 work(self)
             LOG.info("%s release %s: %s", done, self.release, measured)
 
-    def apply(self) -> None:
+    def lock_and_apply(self) -> None:
         """Take the Lease, and make the release match the rows.
 
         :raises CapiHelmError: as :meth:`Locked.apply`
@@ -339,40 +271,64 @@ class Operation:
             raise errors.NoTurn(before)
 
     @contextlib.contextmanager
-    def lock(
+    def hold_lease(
         self, *, wait: float = 0.0, new: bool = False
-    ) -> Iterator[Locked]:
-        """Hold the Lease, and read the row again under it.
+    ) -> Iterator[lease.Hold]:
+        """Hold the Lease.
 
         :param wait: seconds to wait while another holder has it
         :param new: expect that there is no Lease yet
         :raises LeaseHeld: another operation works on the cluster
         :raises Frozen: the management cluster is frozen
         """
-        with lease_waits.hold(
-            self.runtime, self.scope, self.object_labels, wait=wait, new=new
-        ) as hold:
+        leases, labels = self.runtime.leases, self.object_labels
+        deadline = time.monotonic() + wait
+        with contextlib.ExitStack() as stack:
+            while True:
+                try:
+                    hold = stack.enter_context(
+                        leases.hold(*self.scope, labels, new=new)
+                    )
+                    break
+                except errors.LeaseHeld:
+                    if time.monotonic() >= deadline:
+                        raise
+                time.sleep(_PAUSE)
+            yield hold
+
+    @contextlib.contextmanager
+    def lock(
+        self, *, wait: float = 0.0, new: bool = False
+    ) -> Iterator[Locked]:
+        """Hold the Lease, and read the row again under it.
+
+        The parameters and errors are those of :meth:`hold_lease`.
+        """
+        with self.hold_lease(wait=wait, new=new) as hold:
             yield Locked(self, hold)
 
 
-class Locked:
-    """A cluster whose Lease this process holds.
+class Locked(Operation):
+    """An operation that holds the Lease.
 
+    :ivar operation: the operation without the Lease, with the caller's row
     :ivar row: Magnum's row, read under the Lease; None: it is gone
+    :ivar cluster: the same, or the caller's row of a cluster that is gone
     """
 
-    def __init__(
-        self, operation: Operation, hold: lease.Hold, row: Any = None
-    ) -> None:
+    def __init__(self, operation: Operation, hold: lease.Hold) -> None:
+        super().__init__(
+            operation.context, operation.cluster, operation.runtime
+        )
         self.operation = operation
         self.hold = hold
-        self.row = row or self.reread()
+        self.row = self.reread()
 
     def reread(self) -> Any:
         """Read the row again; without one the Lease goes at the end."""
-        operation = self.operation
-        self.row = rows.fresh(operation.context, operation.cluster)
+        self.row = rows.fresh(self.context, self.cluster)
         self.hold.orphaned = self.row is None
+        self.cluster = self.row or self.cluster
         return self.row
 
     @property
@@ -395,11 +351,11 @@ class Locked:
 
     def settle(self) -> None:
         """Bring the rows in line with requests that were accepted."""
-        pending_requests.settle(self.operation.runtime, self.row)
+        pending_requests.settle(self)
 
     def apply(
         self,
-        stored: stored_state.StoredState | None = None,
+        stored: releases.StoredState | None = None,
         *,
         changes_only: bool = False,
         within: float | None = None,
@@ -421,92 +377,66 @@ class Locked:
         """
         if self.deleting:
             return False
-        with self.operation.runtime.turns.turn():
+        with self.runtime.turns.turn():
             return self._apply(stored, changes_only, within)
 
     def _apply(
         self,
-        stored: stored_state.StoredState | None,
+        stored: releases.StoredState | None,
         changes_only: bool,
         within: float | None,
     ) -> bool:
-        rt, scope = self.operation.runtime, self.operation.scope
-        nodegroups = rows.all_groups(self.row)
+        nodegroups = rows.all_groups(self.cluster)
         listed, stored = self._read(nodegroups, stored)
-        stored = pending_requests.settle(rt, self.row, nodegroups, stored)
-        revisions = unfinished_revision.give_up_dead(rt, scope, listed)
-        rows_now = rows.wants(self.row, nodegroups)
-        planned = stored_state.planned(self.row, rows_now, revisions, stored)
-        if changes_only and not stored_state.differs(stored, planned):
+        stored = pending_requests.settle(self, nodegroups, stored)
+        revisions = helm_run.give_up_dead(self, listed)
+        rows_now = rows.wants(self.cluster, nodegroups)
+        planned = stored.planned(self.cluster, rows_now, revisions)
+        if changes_only and not stored.differs(planned):
             return False
-        template_guard.check_apply(rt, scope, planned, revisions)
+        template_guard.check_apply(self, planned, revisions)
         changed = planned is not stored.desired
         if changed:
-            self._store_planned(planned, rows_now, stored.requests)
-        migrated = self._run_helm(planned, revisions, within)
+            self.store(planned)
+            self._forget_applied(planned, rows_now, stored.requests)
+        migrated = helm_run.upgrade(self, planned, revisions, within)
         # Asked for once more, or after a failure: helm alone does not look.
         # Nor does it see that two versions of an API spell a field in two
         # ways.
         if revisions and (not changed or migrated or repair.needed(revisions)):
-            repair.repair(rt, scope)
+            repair.repair(self)
         return True
 
     def _read(
-        self,
-        nodegroups: Sequence[Any],
-        stored: stored_state.StoredState | None,
-    ) -> tuple[stored_state.Revisions, stored_state.StoredState]:
+        self, nodegroups: Sequence[Any], stored: releases.StoredState | None
+    ) -> tuple[releases.Revisions, releases.StoredState]:
         """Read revisions and stored state of the right management cluster."""
-        rt, scope = self.operation.runtime, self.operation.scope
+        rt = self.runtime
         with timing.Threads(2) as pool:
-            listing = pool.submit(
-                helm_records.revisions, rt.management, *scope
+            listing = pool.submit(self.revisions)
+            reading = stored or pool.submit(
+                releases.read_stored, rt, self.scope
             )
-            reading = stored or pool.submit(stored_state.read, rt, scope)
             # Before any absence is believed.
             identity.check(rt, nodegroups)
         revisions = listing.result()
-        if not isinstance(reading, stored_state.StoredState):
+        if not isinstance(reading, releases.StoredState):
             reading = reading.result()
-        return revisions, stored_state.read_or_adopt(
-            rt, scope, revisions, reading
-        )
+        return revisions, self.stored(revisions, reading)
 
-    def _store_planned(
+    def _forget_applied(
         self,
         planned: desired_state.DesiredState,
         rows_now: requested_groups.Rows,
         requests: desired_state.PendingRequests,
     ) -> None:
-        """Store a planned state, and remove the requests that it contains."""
-        self.operation.store(planned)
-        if not requests.keys:
-            return
-        alive = rows.all_groups(self.row)
-        if keys := pending_requests.applied_keys(
-            alive, rows_now, planned, requests
-        ):
-            self.operation.patch_stored(dict.fromkeys(keys))
-
-    def _run_helm(
-        self,
-        planned: desired_state.DesiredState,
-        revisions: stored_state.Revisions,
-        within: float | None,
-    ) -> bool:
-        """Run helm; return whether API versions in its record were changed."""
-        operation = self.operation
-        rt, scope = operation.runtime, operation.scope
-        chart = rt.charts.ensure(planned.chart)
-        stamped = values.stamped(planned.values, planned.fingerprint)
-        with unfinished_revision.remember_interrupted(
-            rt, scope, revisions, planned.fingerprint
-        ):
-            seconds, migrated = api_migration.upgrade(
-                rt, scope, operation.object_labels, chart, stamped, within
+        """Remove the stored requests that a stored state contains."""
+        if requests.keys and (
+            keys := pending_requests.applied_keys(
+                rows.all_groups(self.cluster), rows_now, planned, requests
             )
-        LOG.info("release %s in %s: helm %.3f s", scope[1], scope[0], seconds)
-        return migrated
+        ):
+            self.patch_stored(dict.fromkeys(keys))
 
     # The end of an operation
 
@@ -544,9 +474,14 @@ class Locked:
         :raises ManagementError: the Lease can't be read; the operation goes
             on, so that the next poll asks again
         """
-        return lease_waits.confirm_end(
-            self.operation.runtime, self.operation.scope, self.row
-        )
+        try:
+            deleted = self.deletion_requested()
+        except errors.CapiHelmError:
+            status_writer.save_unfinished(self.row)
+            raise
+        if deleted:
+            status_writer.save_deleting(self.row)
+        return not deleted
 
 
 def _unfinished(row: Any, nodegroup: Any) -> bool:

@@ -17,15 +17,13 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 
 LOG = log.getLogger(__name__)
 
@@ -43,11 +41,10 @@ _NOTHING_KNOWN = (
 
 
 def settle(
-    rt: runtime.Runtime,
-    cluster: Any,
+    release: releases.Release,
     nodegroups: Sequence[Any] | None = None,
-    stored: stored_state.StoredState | None = None,
-) -> stored_state.StoredState:
+    stored: releases.StoredState | None = None,
+) -> releases.StoredState:
     """Write into the rows what accepted requests decided.
 
     An accepted upgrade changes template, images and flavors. A new nodegroup
@@ -55,21 +52,25 @@ def settle(
     deleted, whatever was written since; one without any values can't be made
     any more, and must not keep the others from being made.
 
-    :param cluster: the row, read under the Lease
+    :param release: with the row of the cluster, read under the Lease
     :param nodegroups: its groups, if they were read already
     :param stored: read after the rows
     :returns: the stored state without what the rows have now
     """
-    scope = location.scope_of(cluster)
+    cluster = release.cluster
     if nodegroups is None:
         nodegroups = rows.all_groups(cluster)
-    stored = stored or stored_state.read(rt, scope)
-    if stored.desired is not None and stored.desired.moves is not None:
-        stored = _apply_moves(rt, cluster, nodegroups, stored)
+    stored = stored or releases.read_stored(release.runtime, release.scope)
+    desired = stored.desired
+    if desired is not None and desired.moves is not None:
+        _save_moves(cluster, nodegroups, desired.moves)
+        release.patch_stored({desired_state.MOVES: None})
+        desired = dataclasses.replace(desired, moves=None)
+        stored = dataclasses.replace(stored, desired=desired)
     extra = [each for each in nodegroups if not each.is_default]
     if not extra:
         return stored
-    stored = stored_state.read_or_adopt(rt, scope, stored=stored)
+    stored = release.stored(stored=stored)
     if stored.desired is not None:
         _settle_groups(cluster, nodegroups, extra, stored)
     return stored
@@ -79,7 +80,7 @@ def _settle_groups(
     cluster: Any,
     nodegroups: Sequence[Any],
     extra: Sequence[Any],
-    stored: stored_state.StoredState,
+    stored: releases.StoredState,
 ) -> None:
     named = rows.wants(cluster, nodegroups).known_as(stored.groups)
     made = {
@@ -114,27 +115,10 @@ def _settle_without_values(nodegroup: Any) -> None:
         status_writer.save_refused(nodegroup, reason)
 
 
-def _apply_moves(
-    rt: runtime.Runtime,
-    cluster: Any,
-    nodegroups: Sequence[Any],
-    stored: stored_state.StoredState,
-) -> stored_state.StoredState:
-    """Write the changes of an accepted upgrade into the rows."""
-    desired = stored.desired
-    if desired is None or desired.moves is None:
-        return stored
-    _save_moves(cluster, nodegroups, desired.moves)
-    scope = location.scope_of(cluster)
-    labels = location.object_labels(cluster, scope[1])
-    stored_state.patch(rt, scope, labels, {desired_state.MOVES: None})
-    done = dataclasses.replace(desired, moves=None)
-    return dataclasses.replace(stored, desired=done)
-
-
 def _save_moves(
     cluster: Any, nodegroups: Sequence[Any], moves: desired_state.Moves
 ) -> None:
+    """Write the changes of an accepted upgrade into the rows."""
     for each in nodegroups:
         fields = moves.groups.get(each.uuid)
         if fields is None or rows.leaving(each):
@@ -168,8 +152,6 @@ def applied_keys(
         its request is stored
     :param desired: with all requests applied
     """
-    if not requests.keys:
-        return frozenset()
     alive = {each.uuid for each in nodegroups}
     gone = requests.keys_of(set(requests.keys.values()) - alive)
     existing = values.group_names(desired.values)

@@ -9,13 +9,13 @@ version; only differences are written (``drift``). Only under the Lease.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+import contextlib
 import dataclasses
 from typing import TypeAlias
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
@@ -23,6 +23,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -80,7 +81,7 @@ def stray_addons(
     )
 
 
-def repair(rt: runtime.Runtime, scope: location.Scope) -> None:
+def repair(release: releases.Release) -> None:
     """Make live objects equal to the manifest of the newest revision.
 
     It does nothing if that revision is not deployed, or names other versions
@@ -89,68 +90,64 @@ def repair(rt: runtime.Runtime, scope: location.Scope) -> None:
 
     :raises CapiHelmError: it could not be done; to be tried again
     """
-    revisions = helm_records.revisions(rt.management, *scope)
+    revisions = release.revisions()
     newest = revisions[-1] if revisions else None
     if newest is None or newest.status != "deployed":
         return
-    record = helm_records.read(rt.management, *scope, newest.version)
-    cluster = rt.management.get(kinds.CLUSTER, *scope)
+    management, scope = release.runtime.management, release.scope
+    record = release.record(newest.version)
+    cluster = management.get(kinds.CLUSTER, *scope)
     if record is None or record.rewritten:
         return
     if cluster is None or view.deleting(cluster):
         return
-    _repair(rt, scope, record)
-    for each in revisions:
-        if each.harmful:
-            helm_records.mark_repaired(rt.management, *scope, each.version)
-
-
-def _repair(
-    rt: runtime.Runtime, scope: location.Scope, release: helm_records.Release
-) -> None:
     # Optional: an old manifest may have versions that are served no more.
     manifest = {
         (dataclasses.replace(kind, optional=True), view.name_of(each)): each
-        for each in release.objects
+        for each in record.objects
         if (kind := kinds.rendered(each)) is not None
     }
-    _restore(rt, scope, manifest)
-    _remove_strays(rt, scope, manifest)
+    _restore(management, scope, manifest)
+    _remove_strays(management, scope, manifest)
+    for each in revisions:
+        if each.harmful:
+            helm_records.mark_repaired(management, *scope, each.version)
 
 
 def _restore(
-    rt: runtime.Runtime, scope: location.Scope, manifest: _Manifest
+    management: client.Client, scope: location.Scope, manifest: _Manifest
 ) -> None:
     """Create missing objects, and patch those that differ."""
     missing = []
     changes = []
     for (kind, name), obj in manifest.items():
-        live = rt.management.get(kind, scope[0], name)
+        live = management.get(kind, scope[0], name)
         if live is None:
-            missing.append((kind, obj))
+            missing.append((kind, name, _made_by_helm(scope, obj)))
         elif not view.deleting(live) and (
             change := diff.find_drift(obj, live)
         ):
             changes.append((kind, name, change))
     # Templates before those that refer to them.
     missing.sort(key=lambda each: each[0].name not in _KEPT)
-    for kind, obj in missing:
-        _create(rt, scope, kind, obj)
+    for kind, name, obj in missing:
+        LOG.warning("Making %s %s anew", kind.name, name)
+        with _refusals_logged(kind, name):
+            management.create(kind, obj)
     for kind, name, change in changes:
-        _patch(rt, scope, kind, name, change)
+        # Paths and no values: those may be secrets.
+        paths = ", ".join(diff.drift_paths(change))
+        LOG.warning("Putting %s of %s %s right", paths, kind.name, name)
+        with _refusals_logged(kind, name):
+            management.patch(kind, scope[0], name, change)
 
 
-def _create(
-    rt: runtime.Runtime,
-    scope: location.Scope,
-    kind: kinds.Kind,
-    obj: client.Object,
-) -> None:
-    """Create an object as helm does, so that it goes with the release."""
+def _made_by_helm(scope: location.Scope, obj: client.Object) -> client.Object:
+    """Return an object as helm makes it: it goes with the release."""
     namespace, release = scope
     metadata = obj["metadata"]
     owner = {_RELEASE_NAME: release, _RELEASE_NAMESPACE: namespace}
-    made = {
+    return {
         **obj,
         "metadata": {
             **metadata,
@@ -159,40 +156,24 @@ def _create(
             "annotations": {**(metadata.get("annotations") or {}), **owner},
         },
     }
-    what = f"{kind.name} {metadata['name']}"
-    LOG.warning("Making %s anew", what)
-    _try(what, rt.management.create, kind, made)
 
 
-def _patch(
-    rt: runtime.Runtime,
-    scope: location.Scope,
-    kind: kinds.Kind,
-    name: str,
-    change: client.Object,
-) -> None:
-    # Paths and no values: those may be secrets.
-    paths = ", ".join(diff.drift_paths(change))
-    what = f"{kind.name} {name}"
-    LOG.warning("Putting %s of %s right", paths, what)
-    _try(what, rt.management.patch, kind, scope[0], name, change)
-
-
-def _try(what: str, write: Callable[..., object], *args: object) -> None:
-    """Write an object; a webhook that refuses it will refuse it again."""
+@contextlib.contextmanager
+def _refusals_logged(kind: kinds.Kind, name: str) -> Iterator[None]:
+    """Go on after a refused write: a webhook will refuse it again."""
     refused = ""
     try:
-        write(*args)
+        yield
     except errors.ManagementError as error:
         if error.retriable:
             raise
         refused = str(error)
     if refused:
-        LOG.warning("%s stays as it is: %s", what, refused)
+        LOG.warning("%s %s stays as it is: %s", kind.name, name, refused)
 
 
 def _remove_strays(
-    rt: runtime.Runtime, scope: location.Scope, manifest: _Manifest
+    management: client.Client, scope: location.Scope, manifest: _Manifest
 ) -> None:
     """Remove objects of a failed revision, or that helm could not delete.
 
@@ -203,17 +184,15 @@ def _remove_strays(
     rendered = {(kind.name, name) for kind, name in manifest}
     looked_at = {kind.name: kind for kind in _GROUPS_AND_ADDONS}
     looked_at |= {kind.name: kind for kind, _ in manifest}
+    ours = f"{view.CHART_CLUSTER_LABEL}={release}"
     for kind in looked_at.values():
         if kind.name in _KEPT or kind.name == kinds.CLUSTER.name:
             continue
-        ours = f"{view.CHART_CLUSTER_LABEL}={release}"
-        for live in rt.management.list(
-            kind, namespace, ours, metadata_only=True
-        ):
+        for live in management.list(kind, namespace, ours, metadata_only=True):
             name = view.name_of(live)
             if (kind.name, name) not in rendered and _of_helm(live, scope):
                 LOG.warning("Removing %s %s", kind.name, name)
-                rt.management.delete(kind, namespace, name)
+                management.delete(kind, namespace, name)
 
 
 def _of_helm(live: client.Object, scope: location.Scope) -> bool:

@@ -26,21 +26,18 @@ from typing import Any, TypeAlias
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import diff
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.helm import charts
-from magnum_capi_helm.kubernetes import helm_records
-from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
 
 DesiredState: TypeAlias = desired_state.DesiredState
-Object: TypeAlias = dict[str, Any]
 
 #: Settings of a node group that change no machine.
 _COUNTS = frozenset(
@@ -54,43 +51,8 @@ _RECENT = 60.0
 _DIGITS = 12
 
 
-def render(
-    rt: runtime.Runtime, scope: location.Scope, desired: DesiredState
-) -> tuple[Object, ...]:
-    """Return the objects that helm would apply.
-
-    :raises HelmError: the chart does not accept the values
-    """
-    return rt.helm.render(
-        scope[1],
-        scope[0],
-        rt.charts.ensure(desired.chart),
-        values.stamped(desired.values, desired.fingerprint),
-        live=True,
-    )
-
-
-def deployed(
-    rt: runtime.Runtime,
-    scope: location.Scope,
-    revisions: Iterable[view.Revision],
-) -> helm_records.Release | None:
-    """Return the newest revision that helm deployed; None: there is none.
-
-    :param revisions: of the release, the newest last
-    :raises HelmError: its record can't be read
-    """
-    for revision in reversed(tuple(revisions)):
-        if revision.status == "deployed":
-            record = helm_records.read(rt.management, *scope, revision.version)
-            if record is not None:
-                return record
-    return None
-
-
 def check_request(
-    rt: runtime.Runtime,
-    scope: location.Scope,
+    release: releases.Release,
     desired: DesiredState,
     revisions: Sequence[view.Revision],
 ) -> None:
@@ -99,14 +61,13 @@ def check_request(
     :raises WouldReplace: it does
     :raises HelmError: the chart does not accept the values
     """
-    _check(rt, scope, desired, revisions)
-    inputs = _inputs(rt, desired, revisions)
-    rt.compared[scope] = (time.monotonic(), inputs)
+    _check(release, desired, revisions)
+    inputs = _inputs(release, desired, revisions)
+    release.runtime.compared[release.scope] = (time.monotonic(), inputs)
 
 
 def check_apply(
-    rt: runtime.Runtime,
-    scope: location.Scope,
+    release: releases.Release,
     desired: DesiredState,
     revisions: Sequence[view.Revision],
 ) -> None:
@@ -121,11 +82,12 @@ def check_apply(
 
     :raises WouldReplace: it does
     """
+    rt, scope = release.runtime, release.scope
     since, inputs = rt.compared.pop(scope, (0.0, None))
     recent = time.monotonic() - since < _RECENT
-    if not recent or inputs != _inputs(rt, desired, revisions):
+    if not recent or inputs != _inputs(release, desired, revisions):
         try:
-            _check(rt, scope, desired, revisions)
+            _check(release, desired, revisions)
         except errors.WouldReplace as error:
             if rt.withheld.get(scope) != str(error):
                 LOG.warning("Release %s is left as it is: %s", scope[1], error)
@@ -143,19 +105,16 @@ def check_apply(
 
 
 def _check(
-    rt: runtime.Runtime,
-    scope: location.Scope,
+    release: releases.Release,
     desired: DesiredState,
     revisions: Iterable[view.Revision],
 ) -> None:
-    groups = replaced_groups(rt, scope, desired, revisions)
-    if groups:
-        raise errors.WouldReplace(_refusal(rt, desired, groups))
+    if groups := replaced_groups(release, desired, revisions):
+        raise errors.WouldReplace(_refusal(release, desired, groups))
 
 
 def replaced_groups(
-    rt: runtime.Runtime,
-    scope: location.Scope,
+    release: releases.Release,
     desired: DesiredState,
     revisions: Iterable[view.Revision],
 ) -> list[str]:
@@ -165,27 +124,27 @@ def replaced_groups(
         if no revision is deployed, or an upgrade is still to be applied
     :raises HelmError: the chart does not accept the values
     """
-    before = deployed(rt, scope, revisions)
+    before = releases.deployed(release.runtime, release.scope, revisions)
     if before is None or (
         values.upgrades(before.values) != values.upgrades(desired.values)
     ):
         return []
     old, new = _settings(before.values), _settings(desired.values)
     asked = {
-        names.machine_deployment(scope[1], name)
+        names.machine_deployment(release.release, name)
         for name, settings in old.items()
         if settings != new.get(name)
     }
-    after = render(rt, scope, desired)
+    after = release.render(desired)
     return [
-        each.removeprefix(f"{scope[1]}-")
+        each.removeprefix(f"{release.release}-")
         for each in diff.remade(before.objects, after)
         if each not in asked
     ]
 
 
 def _inputs(
-    rt: runtime.Runtime,
+    release: releases.Release,
     desired: DesiredState,
     revisions: Iterable[view.Revision],
 ) -> tuple[object, ...]:
@@ -193,7 +152,7 @@ def _inputs(
     versions = [
         each.version for each in revisions if each.status == "deployed"
     ]
-    digest = rt.charts.digest(desired.chart)
+    digest = release.runtime.charts.digest(desired.chart)
     return versions, digest, desired.fingerprint, desired.values
 
 
@@ -208,7 +167,7 @@ def _settings(chart_values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refusal(
-    rt: runtime.Runtime, desired: DesiredState, groups: Sequence[str]
+    release: releases.Release, desired: DesiredState, groups: Sequence[str]
 ) -> str:
     version = desired.chart.version
     chart = f"{charts.name_of(desired.chart)} {version}"
@@ -216,8 +175,8 @@ def _refusal(
         "the change would replace machines that it is not meant to replace "
         f"({', '.join(groups)}), so nothing is changed. Chart {chart} now "
         "renders their templates differently from when it was last applied"
-        f"{_explanation(rt, desired, chart)}. The operator can put the former "
-        "build back into the chart store, or replace the machines: "
+        f"{_explanation(release, desired, chart)}. The operator can put the "
+        "former build back into the chart store, or replace the machines: "
         f"`magnum-capi-helm cluster apply --chart-version {version} "
         "--allow-replacement` names them, and replaces them with --apply; an "
         "upgrade of the cluster replaces them, too"
@@ -225,10 +184,10 @@ def _refusal(
 
 
 def _explanation(
-    rt: runtime.Runtime, desired: DesiredState, chart: str
+    release: releases.Release, desired: DesiredState, chart: str
 ) -> str:
     """Return what the digest of the chart explains; empty: nothing."""
-    stored = rt.charts.digest(desired.chart)
+    stored = release.runtime.charts.digest(desired.chart)
     if not stored or not desired.digest or stored == desired.digest:
         return ""
     return (

@@ -21,7 +21,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation as operations
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.status import view
 
 
@@ -113,13 +113,13 @@ def free(rt: runtime.Runtime, row: Any, lock: Lock, *, force: bool) -> None:
         raise errors.LeaseHeld(lock.refusal)
     # Before the Lease is taken away: its holder would lose it.
     rt.maintenance.check()
-    current = operations.Operation(None, row, rt)
-    scope = current.scope
+    release = releases.Release(row, rt)
+    scope = release.scope
     if force and lock.holder:
         take_away(rt, scope)
     # A dead holder's is taken over, and given back at the end.
-    with rt.leases.hold(*scope, current.object_labels):
-        revisions = helm_records.revisions(rt.management, *scope)
+    with rt.leases.hold(*scope, release.object_labels):
+        revisions = release.revisions()
         newest = revisions[-1] if revisions else None
         if newest and newest == lock.pending:
             helm_records.give_up(rt.management, *scope, newest.version)

@@ -19,7 +19,7 @@ from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
@@ -60,7 +60,9 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
 
     def look(self, **fields: Any) -> rollout.Plan:
         """What there is to do."""
-        return rollout.plan(runtime.get(), self.row(), self.order(**fields))
+        return rollout.plan(
+            releases.Release(self.row(), runtime.get()), self.order(**fields)
+        )
 
     def roll_out(self, **fields: Any) -> str:
         """Do it; what is left to the polls."""
@@ -91,7 +93,7 @@ class RolloutTestCase(upgrading.UpgradeTestCase):
     def kept(self) -> desired_state.DesiredState:
         """What is wanted of the release."""
         scope = (base.NAMESPACE, base.RELEASE)
-        found = stored_state.read(runtime.get(), scope).desired
+        found = releases.read_stored(runtime.get(), scope).desired
         assert found is not None
         return found
 

@@ -12,7 +12,7 @@ import fixtures
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import encryption_key
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = f"{base.RELEASE}-etcd-key"
@@ -43,7 +43,7 @@ class EncryptionKeyTest(base.FlowTestCase):
         refused = errors.ManagementError("no room")
         self.useFixture(
             fixtures.MockPatchObject(
-                stored_state, "write", side_effect=refused
+                releases.Release, "store", side_effect=refused
             )
         )
         self.create(ON)

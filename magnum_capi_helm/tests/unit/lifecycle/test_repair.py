@@ -11,6 +11,7 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import view
 from magnum_capi_helm.tests.fakes import helm
@@ -165,8 +166,7 @@ class RepairTest(RepairTestCase):
     def test_without_the_cluster_object_nothing_is_made(self) -> None:
         self.server.release(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
         self.server.delete(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
-        scope = (base.NAMESPACE, base.RELEASE)
-        repair.repair(self.plane.runtime(), scope)
+        repair.repair(releases.Release(self.row(), self.plane.runtime()))
         self.assertEqual([], self.server.names(kinds.CONTROL_PLANE))
 
 

@@ -23,9 +23,8 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import desired_state
-from magnum_capi_helm.model import encoding
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.operations import stored_state
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.fakes import records
 from magnum_capi_helm.tests.unit.credentials import rotating
@@ -441,7 +440,7 @@ class DigestTest(base.FlowTestCase):
     def kept(self) -> desired_state.DesiredState:
         """What is wanted of the release."""
         scope = (base.NAMESPACE, base.RELEASE)
-        found = stored_state.read(runtime.get(), scope).desired
+        found = releases.read_stored(runtime.get(), scope).desired
         assert found is not None
         return found
 
@@ -499,7 +498,7 @@ class LegacyTest(test_legacy.LegacyTestCase):
         assert found is not None
         text = records.SEPARATOR.join(
             json.dumps(each, sort_keys=True, indent=3)
-            for each in reversed(encoding.objects(found.manifest))
+            for each in reversed(found.objects)
         )
         helm_records.rewrite(record[0], found, text, "")  # type: ignore[arg-type]
         self.resize(3)

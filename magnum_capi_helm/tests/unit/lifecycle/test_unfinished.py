@@ -10,11 +10,11 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm import schedules
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import client
-from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import unfinished_revision
+from magnum_capi_helm.operations import helm_run
+from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.tests.fakes import records
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -57,10 +57,11 @@ class UnfinishedTest(base.FlowTestCase):
 
     def patience(self, rt: runtime.Runtime) -> float:
         """For how many seconds the newest revision is left to somebody."""
-        found = helm_records.revisions(rt.management, *SCOPE)
+        release = releases.Release(self.row(), rt)
+        revisions = release.revisions()
         for seconds in range(0, 1000, 10):
             try:
-                unfinished_revision.give_up_dead(rt, SCOPE, found)
+                helm_run.give_up_dead(release, revisions)
             except errors.HelmBusy:
                 self.plane.clock.advance(10)
                 continue

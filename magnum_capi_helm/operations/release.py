@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The release of a cluster, and the state that is stored beside it.
+
+A Secret has the desired state, which is written under the Lease alone.
+Requests about single nodegroups add keys of their own without the Lease; the
+next holder of the Lease takes them from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import dataclasses
+import time
+from typing import Any
+
+from magnum_capi_helm import runtime as runtimes
+from magnum_capi_helm.chart import values
+from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import helm_records
+from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.management_clusters import registry
+from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import encoding
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
+from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.resolve import requested_labels
+from magnum_capi_helm.status import view
+
+Revisions = tuple[view.Revision, ...]
+Object = dict[str, Any]
+
+#: In these alone an absent release is installed. A cluster that was complete
+#: has machines somewhere.
+_CREATING = (rows.Status.CREATE_IN_PROGRESS, rows.Status.CREATE_FAILED)
+
+
+class InterruptedCreateError(errors.CapiHelmError):
+    """Only the user can finish this create: it has no credential."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the conductor stopped before the cluster's credential was made: "
+            "delete the cluster and create it again"
+        )
+
+
+class ReleaseGoneError(errors.CapiHelmError):
+    """The helm release of a cluster that was complete is not there."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredState:
+    """The contents of the Secret.
+
+    :param desired: the desired state; None: it was not written yet
+    :param requests: pending requests about nodegroups
+    """
+
+    desired: desired_state.DesiredState | None = None
+    requests: desired_state.PendingRequests = dataclasses.field(
+        default_factory=desired_state.PendingRequests
+    )
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The chart's names of the node groups in the desired state."""
+        return values.group_names(self.desired.values if self.desired else {})
+
+    def planned(
+        self,
+        cluster: Any,
+        rows_now: requested_groups.Rows,
+        revisions: Revisions,
+    ) -> desired_state.DesiredState:
+        """Return the desired state that the rows ask for.
+
+        The stored one, if its fingerprint is that of the rows. The Secret has
+        to be read after the rows: a request stores what its row needs before
+        it writes the row.
+
+        :raises ReleaseGoneError: the release was there once
+        :raises InterruptedCreateError: there is no desired state and no
+            release
+        """
+        if not revisions and cluster.status not in _CREATING:
+            raise ReleaseGoneError(
+                f"the helm release {cluster.stack_id} is not on the "
+                "management cluster: it is not installed anew, since its "
+                "machines would be replaced"
+            )
+        if self.desired is None:
+            raise InterruptedCreateError
+        fingerprint = rows_now.fingerprint()
+        if self.desired.fingerprint == fingerprint:
+            return self.desired
+        return dataclasses.replace(
+            self.desired,
+            values=values.with_groups(
+                self.desired.values,
+                rows_now.known_as(self.groups),
+                self.requests,
+            ),
+            fingerprint=fingerprint,
+            since=time.time(),
+        )
+
+    def differs(self, planned: desired_state.DesiredState) -> bool:
+        """Return whether helm has to run for a planned state.
+
+        A state adopted from 1.4.0 has no fingerprint: compare values.
+        """
+        if self.desired is None:
+            return True
+        if not self.desired.fingerprint:
+            return self.desired.values != planned.values
+        return self.desired.fingerprint != planned.fingerprint
+
+
+def read_stored(rt: runtimes.Runtime, scope: location.Scope) -> StoredState:
+    """Read the Secret of a release."""
+    secret = rt.management.get(
+        kinds.SECRET, scope[0], names.desired_state(scope[1])
+    )
+    data = (secret or {}).get("data") or {}
+    return StoredState(
+        desired=desired_state.from_secret(data)
+        if desired_state.is_stored(data)
+        else None,
+        requests=desired_state.pending_requests(data),
+    )
+
+
+def read_or_adopt(
+    rt: runtimes.Runtime,
+    scope: location.Scope,
+    revisions: Revisions | None = None,
+    stored: StoredState | None = None,
+) -> StoredState:
+    """Read the Secret; of a cluster of 1.4.0, the state of its release.
+
+    :param revisions: of the release, if they were read already
+    :param stored: the contents, if they were read already
+    :raises CapiHelmError: it can't be read
+    """
+    stored = stored or read_stored(rt, scope)
+    if stored.desired is not None:
+        return stored
+    if revisions is None:
+        revisions = helm_records.revisions(rt.management, *scope)
+    record = deployed(rt, scope, revisions)
+    if record is None:
+        return stored
+    chart = dataclasses.replace(
+        requested_labels.configured_chart(), version=record.chart_version
+    )
+    adopted = desired_state.DesiredState(chart, record.values, "", time.time())
+    return dataclasses.replace(stored, desired=adopted)
+
+
+def deployed(
+    rt: runtimes.Runtime,
+    scope: location.Scope,
+    revisions: Iterable[view.Revision],
+) -> helm_records.Release | None:
+    """Return the newest revision that helm deployed; None: there is none.
+
+    :param revisions: the newest last
+    :raises HelmError: its record can't be read
+    """
+    for revision in reversed(tuple(revisions)):
+        if revision.status == "deployed":
+            record = helm_records.read(rt.management, *scope, revision.version)
+            if record is not None:
+                return record
+    return None
+
+
+class Release:
+    """The release of one cluster.
+
+    :param cluster: Magnum's row
+    :param runtime: clients of the management cluster; None: they are looked
+        up when they are first needed, and the management cluster then has
+        to be the recorded one
+    """
+
+    def __init__(
+        self, cluster: Any, runtime: runtimes.Runtime | None = None
+    ) -> None:
+        self.cluster = cluster
+        self._runtime = runtime
+
+    @property
+    def runtime(self) -> runtimes.Runtime:
+        """The clients of the management cluster.
+
+        :raises CapiHelmError: it does not answer, or is not the recorded one
+        """
+        if self._runtime is None:
+            self._runtime = registry.verified_runtime(self.cluster)
+        return self._runtime
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the cluster's project."""
+        return location.namespace(self.cluster.project_id)
+
+    @property
+    def release(self) -> str:
+        """The name of the helm release, which a new cluster will get."""
+        cluster = self.cluster
+        return str(
+            cluster.stack_id or names.release(cluster.name, cluster.uuid)
+        )
+
+    @property
+    def scope(self) -> location.Scope:
+        """Namespace and release."""
+        return self.namespace, self.release
+
+    @property
+    def object_labels(self) -> dict[str, str]:
+        """Labels of the objects that the driver writes for the cluster."""
+        return location.object_labels(self.cluster, self.release)
+
+    # helm's records
+
+    def revisions(self) -> Revisions:
+        """Return the revisions, the newest last."""
+        return helm_records.revisions(self.runtime.management, *self.scope)
+
+    def record(self, version: int) -> helm_records.Release | None:
+        """Return a revision with its content, or None when it is gone.
+
+        :raises HelmError: the record can't be read
+        """
+        return helm_records.read(self.runtime.management, *self.scope, version)
+
+    def render(
+        self, desired: desired_state.DesiredState
+    ) -> tuple[Object, ...]:
+        """Return the objects that helm would apply.
+
+        :raises HelmError: the chart does not accept the values
+        """
+        rt = self.runtime
+        return rt.helm.render(
+            self.release,
+            self.namespace,
+            rt.charts.ensure(desired.chart),
+            values.stamped(desired.values, desired.fingerprint),
+            live=True,
+        )
+
+    # The Secret
+
+    def stored(
+        self,
+        revisions: Revisions | None = None,
+        stored: StoredState | None = None,
+    ) -> StoredState:
+        """Do the same as :func:`read_or_adopt`."""
+        return read_or_adopt(self.runtime, self.scope, revisions, stored)
+
+    def store(
+        self, desired: desired_state.DesiredState
+    ) -> desired_state.DesiredState:
+        """Store a desired state, before helm runs; only under the Lease.
+
+        One without the digest of its chart gets that of the stored chart.
+        Later writes keep it: it is that of the build that machines were made
+        from.
+
+        :returns: the state as it is stored
+        """
+        rt = self.runtime
+        digest = desired.digest or rt.charts.digest(desired.chart)
+        desired = dataclasses.replace(desired, digest=digest)
+        rt.management.apply(kinds.SECRET, self._secret(desired.to_secret()))
+        return desired
+
+    def patch_stored(self, change: Mapping[str, str | None]) -> None:
+        """Set keys beside the desired state, or remove them (None).
+
+        It is atomic and needs no Lease: no other key is touched.
+        """
+        management = self.runtime.management
+        name = names.desired_state(self.release)
+
+        def patched() -> bool:
+            return bool(
+                management.patch(
+                    kinds.SECRET, self.namespace, name, {"data": dict(change)}
+                )
+            )
+
+        new = {key: text for key, text in change.items() if text is not None}
+        if patched() or not new:
+            return
+        try:
+            management.create(kinds.SECRET, self._secret(new))
+        except errors.Conflict:
+            patched()
+
+    def _secret(self, data: Mapping[str, str]) -> Object:
+        name = names.desired_state(self.release)
+        return encoding.secret(self.namespace, name, self.object_labels, data)

@@ -11,7 +11,7 @@ the infrastructure template and the kubeadm configuration (Cluster API book,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 import dataclasses
 import re
 from typing import Any
@@ -42,10 +42,10 @@ _VOLATILE = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """One object that is not the same afterwards.
+    """One object that changes.
 
     :param what: ``added``, ``removed`` or ``changed``
-    :param paths: what in it changed, dotted
+    :param paths: the dotted paths of the changes
     :param replaced: machines that Cluster API would replace; the wanted
         count of the group, at most
     """
@@ -127,16 +127,19 @@ def _count(item: Object) -> int:
 
 def _deployment_machine(item: Object) -> Any:
     template = item["spec"]["template"]["spec"]
-    made = {k: v for k, v in template.items() if k not in _IN_PLACE}
     bootstrap = template.get("bootstrap") or {}
     return {
-        **made,
+        **_without(template, _IN_PLACE),
         "bootstrap": {
             **bootstrap,
             "configRef": _referenced(bootstrap.get("configRef")),
         },
         "infrastructureRef": _referenced(template.get("infrastructureRef")),
     }
+
+
+def _without(fields: Object, keys: Collection[str]) -> dict[str, Any]:
+    return {key: fields[key] for key in fields if key not in keys}
 
 
 def _control_plane_machine(item: Object) -> Any:
@@ -170,7 +173,7 @@ _MADE_FROM: dict[str, Callable[[Object], Any]] = {
 
 
 def _paths(old: Any, new: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Dotted paths of what differs, as deep as dictionaries go."""
+    """Yield the dotted paths that differ, as deep as dictionaries go."""
     # A map that is not there is like an empty one.
     if isinstance(old, Mapping) and new is None:
         new = {}
@@ -189,8 +192,8 @@ _METADATA = ("annotations", "labels")
 
 #: What controllers write into a spec, by kind.
 _FOREIGN = {
-    "Cluster": frozenset({"controlPlaneEndpoint"}),
-    "OpenStackCluster": frozenset({"controlPlaneEndpoint"}),
+    "Cluster": ("controlPlaneEndpoint",),
+    "OpenStackCluster": ("controlPlaneEndpoint",),
 }
 
 #: Named by a hash of their content: they are there or not, and can't be
@@ -223,18 +226,9 @@ def find_drift(manifest: Object, live: Object) -> dict[str, Any]:
     kind = str(manifest["kind"])
     if not is_custom(manifest) or kind in _IMMUTABLE_KINDS:
         return {}
-    wanted = {
-        key: value
-        for key, value in manifest.items()
-        if key not in ("apiVersion", "kind", "metadata", "status")
-    }
-    foreign = _FOREIGN.get(kind, frozenset())
-    if foreign and "spec" in wanted:
-        wanted["spec"] = {
-            key: value
-            for key, value in wanted["spec"].items()
-            if key not in foreign
-        }
+    wanted = _without(manifest, ("apiVersion", "kind", "metadata", "status"))
+    if kind in _FOREIGN and "spec" in wanted:
+        wanted["spec"] = _without(wanted["spec"], _FOREIGN[kind])
     metadata = manifest.get("metadata") or {}
     wanted["metadata"] = {
         key: metadata[key] for key in _METADATA if metadata.get(key)

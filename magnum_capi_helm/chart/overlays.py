@@ -24,7 +24,7 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
 
-#: What becomes of one list when another one is laid on it.
+#: Returns a list of the values with the overlay's list.
 _Join = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
 _MACHINES = ("controlPlane", "nodeGroupDefaults")
@@ -88,7 +88,7 @@ def apply(
 ) -> topic.Values:
     """Return a copy of ``values`` with ``overlay`` on top.
 
-    :param origin: whose values they are, for the message
+    :param origin: the file or profile of the overlay, for the message
     :param again: the values may contain an earlier version of the overlay.
         Its settings that are missing now stay, because values do not tell
         their origin. Only missing files and commands are added; a file

@@ -45,7 +45,7 @@ def check_batch(size: object) -> None:
 
 
 def check_kubernetes(old: str, new: str, nodegroup: str = "") -> None:
-    """Refuse a step back, and one of more than a minor version.
+    """Refuse an older Kubernetes, and one that skips a minor version.
 
     :param old: empty: not known
     :param nodegroup: Magnum's name of the group whose versions they are;
@@ -74,7 +74,7 @@ def check_kubernetes(old: str, new: str, nodegroup: str = "") -> None:
 
 
 def check_kept(name: str, kubelet: str, control_plane: str) -> None:
-    """Refuse a control plane that a group which stays can't work with.
+    """Refuse a control plane that the kubelet of a kept group does not fit.
 
     :param name: Magnum's name of the group
     """
@@ -116,7 +116,7 @@ def check_pair(
     advice: str = "choose a template with another image, or with another "
     "label capi_helm_chart_version",
 ) -> None:
-    """Refuse a Kubernetes that a chart which is known was not made for.
+    """Refuse a Kubernetes version outside of those that the chart supports.
 
     :param advice: what to do about it
     """
@@ -134,7 +134,7 @@ def check_pair(
 
 
 def check_encryption(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Refuse what makes encrypted data in etcd unreadable.
+    """Refuse a change that makes encrypted data in etcd unreadable.
 
     :param old: values of the cluster so far
     :param new: those that it is to get

@@ -185,28 +185,17 @@ def with_groups(
         if name not in present and each.uuid in pending.items
     ]
     for item in items:
-        if item["name"] in requested:
-            _update(item, requested[item["name"]], pending)
+        if group := requested.get(item["name"]):
+            overlay(item, pending.change_of(group))
+            # A group that the autoscaler owns has none and keeps that.
+            if "machineCount" in item:
+                item["machineCount"] = group.count
     if items or "nodeGroups" in result:
         result["nodeGroups"] = items
     if rows.master is not None:
         own = result.setdefault("controlPlane", {})
         own["machineCount"] = rows.master.count
     return result
-
-
-def _update(
-    item: topic.Values,
-    group: requested_groups.Group,
-    pending: desired_state.PendingRequests,
-) -> None:
-    """Give an item of ``nodeGroups`` the settings and the count of a row.
-
-    A group that the autoscaler owns has no ``machineCount`` and keeps that.
-    """
-    overlay(item, pending.change_of(group))
-    if "machineCount" in item:
-        item["machineCount"] = group.count
 
 
 def overlay(target: topic.Values, change: Mapping[str, Any]) -> None:

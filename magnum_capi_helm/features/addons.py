@@ -187,7 +187,7 @@ def _hardware_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
 
 
 def _check_hardware(cluster: cluster_spec.Cluster) -> None:
-    """The chart installs the discovery wherever an operator is on."""
+    """Refuse an operator without the discovery, which the chart installs."""
     if cluster.labels[DISCOVERY]:
         return
     needed_by = [each.name for each in _OPERATORS if cluster.labels[each]]

@@ -145,7 +145,7 @@ LOG_LEVEL = labels.Label(
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
-    """Refuse addresses that nothing would have.
+    """Refuse addresses that no machine or load balancer would get.
 
     What Cluster API's OpenStack provider does without Octavia: one floating
     IP, tied to a control plane machine, or nothing at all
@@ -165,7 +165,7 @@ def _check(cluster: cluster_spec.Cluster) -> None:
 
 
 def _check_bare(cluster: cluster_spec.Cluster) -> None:
-    """The rules of an API without a load balancer."""
+    """Refuse settings that need a load balancer, where there is none."""
     settings, machines = cluster.labels, cluster.control_plane.count
     if settings[ALLOWED_CIDRS]:
         raise settings.refused(

@@ -103,7 +103,7 @@ _SWITCHES = {"true": True, "false": False}
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """A kind of values.
+    """A kind of values of kube-proxy's arguments.
 
     :param allowed: what is allowed, for the error message
     :param read: the value in the file; KeyError or ValueError: none

@@ -57,11 +57,10 @@ def _oidc(
     name: str, value: str, regex: str, allowed: str, text: str
 ) -> labels.Label[str]:
     """Declare a label that is sent only if it is given."""
-    return labels.Label(
-        name=name,
-        type=types.String(regex=regex),
-        default="",
-        allowed=allowed,
+    return label_types.text(
+        name,
+        allowed,
+        regex=regex,
         help=text,
         becomes=(f"oidc.{value}",),
         charts=_WITH_OIDC,

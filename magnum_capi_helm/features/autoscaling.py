@@ -8,8 +8,6 @@ its version and when it removes nodes, and none of its other arguments.
 
 from __future__ import annotations
 
-from oslo_config import types
-
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
@@ -64,11 +62,10 @@ MAXIMUM: labels.Label[int | None] = labels.Label(
     "groups have their own max_node_count.",
     becomes=("nodeGroups[].machineCountMax",),
 )
-TAG = labels.Label(
-    name="autoscaler_tag",
-    type=types.String(regex=r"\A([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?\Z"),
-    default="",
-    allowed="the tag of a cluster-autoscaler image",
+TAG = label_types.text(
+    "autoscaler_tag",
+    "the tag of a cluster-autoscaler image",
+    regex=r"\A([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?\Z",
     details="an example is v1.34.5",
     help="Version of the cluster autoscaler. Default: the one that fits the "
     "Kubernetes version of the control plane.",
@@ -157,7 +154,7 @@ def _group_leaves(
 
 
 def _check(cluster: cluster_spec.Cluster) -> None:
-    """A minimum of 0 that was asked for needs a chart that can do it.
+    """Refuse a minimum of 0 with a chart that does not scale to zero.
 
     Bounds and tag may wait for the autoscaler, as in Heat's templates.
     """

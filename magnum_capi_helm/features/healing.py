@@ -119,7 +119,7 @@ _MOST = 300
 
 
 class _Days(label_types.Integer):
-    """0, or as many as make sense."""
+    """A number of days from _FEWEST to _MOST, or 0."""
 
     def __call__(self, value: object) -> int:
         days = int(super().__call__(value))

@@ -8,8 +8,6 @@ the cluster.
 
 from __future__ import annotations
 
-from oslo_config import types
-
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
@@ -55,11 +53,10 @@ VOLUME_SIZE: labels.Label[int | None] = labels.Label(
     help="Size of the volume of Prometheus. Default: the chart's, 10 GiB.",
     becomes=(_VOLUME,),
 )
-STORAGE_CLASS = labels.Label(
-    name="monitoring_storage_class_name",
-    type=types.String(regex=r"\A([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?\Z"),
-    default="",
-    allowed="the name of a StorageClass; empty for the cluster's default",
+STORAGE_CLASS = label_types.text(
+    "monitoring_storage_class_name",
+    "the name of a StorageClass; empty for the cluster's default",
+    regex=r"\A([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?\Z",
     help="StorageClass of the volumes of Prometheus, Alertmanager and Loki.",
     becomes=(
         f"{_PROMETHEUS}.storageSpec.{_CLAIM}.storageClassName",

@@ -103,7 +103,7 @@ def _called(cluster: cluster_spec.Cluster, label: labels.Label[Any]) -> str:
 
 
 def _named_ranges(cluster: cluster_spec.Cluster) -> Iterator[tuple[str, str]]:
-    """Yield each range with what the user calls it."""
+    """Yield each range with the name of its label or field."""
     for label in (PODS, SERVICES):
         for each in cluster.labels[label]:
             yield _called(cluster, label), each

@@ -54,13 +54,10 @@ BOOT_VOLUME_ZONE = label_types.text(
     scope=labels.Scope.NODEGROUP,
     becomes=_root_volume("availabilityZone"),
 )
-KUBE_TAG = labels.Label(
-    name="kube_tag",
-    type=types.String(
-        regex=r"\A(v?1\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?)?\Z"
-    ),
-    default="",
-    allowed="a Kubernetes version",
+KUBE_TAG = label_types.text(
+    "kube_tag",
+    "a Kubernetes version",
+    regex=r"\A(v?1\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?)?\Z",
     details="an example is v1.34.2",
     help="Kubernetes version that the image is expected to have; needed "
     "where the image has no property kube_version.",

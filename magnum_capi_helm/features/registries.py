@@ -147,7 +147,7 @@ PREFIX = labels.Label(
 
 
 def addons_elsewhere(prefix: str) -> str:
-    """Return what is said of a prefix that no mirror stands beside.
+    """Return the warning for a prefix without mirrors.
 
     The Heat driver and magnum-cluster-api take the images of addons from the
     prefix, too.

@@ -179,20 +179,19 @@ MANILA = labels.Switch(
     "volumes that many pods write to.",
     becomes=(f"{_MANILA}.enabled",),
 )
-SHARE_TYPE = labels.Label(
-    name="manila_csi_share_type",
-    type=types.String(regex=TEXT),
-    default="",
-    allowed="the name of a Manila share type, without { and }",
+SHARE_TYPE = label_types.text(
+    "manila_csi_share_type",
+    "the name of a Manila share type, without { and }",
+    regex=TEXT,
     help="Share type of the StorageClass csi-manila; needed with "
     "manila_csi_enabled.",
     becomes=(f"{_PARAMETERS}.type",),
 )
-PROTOCOL = labels.Label(
-    name="manila_csi_protocol",
-    type=types.String(choices=[_NFS, _CEPHFS], ignore_case=True),
+PROTOCOL = label_types.choice(
+    "manila_csi_protocol",
+    (_NFS, _CEPHFS),
     default=_NFS,
-    allowed="nfs or cephfs",
+    ignore_case=True,
     help="Protocol of the shares of that type.",
     becomes=(
         f"{_MANILA}.defaultStorageClass.provisioner",
@@ -200,11 +199,10 @@ PROTOCOL = labels.Label(
         "addons.custom",
     ),
 )
-SHARE_NETWORK = labels.Label(
-    name="manila_csi_share_network_id",
-    type=types.String(regex=_UUID),
-    default="",
-    allowed="the UUID of a Manila share network",
+SHARE_NETWORK = label_types.text(
+    "manila_csi_share_network_id",
+    "the UUID of a Manila share network",
+    regex=_UUID,
     help="Share network of the shares; only for share types with "
     "driver_handles_share_servers.",
     becomes=(f"{_PARAMETERS}.shareNetworkID",),

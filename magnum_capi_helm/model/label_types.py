@@ -438,8 +438,17 @@ def choice(
     )
 
 
-def text(name: str, allowed: str, **more: Any) -> labels.Label[str]:
-    """Declare a label whose value is any text; empty: not given."""
+def text(
+    name: str, allowed: str, *, regex: str | None = None, **more: Any
+) -> labels.Label[str]:
+    """Declare a label whose value is text; empty: not given.
+
+    :param regex: matches the empty text, too; None: any text
+    """
     return labels.Label(
-        name=name, type=types.String(), default="", allowed=allowed, **more
+        name=name,
+        type=types.String(regex=regex),
+        default="",
+        allowed=allowed,
+        **more,
     )

@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Options: a configuration file of magnum-capi-helm 1.4.0 goes on working."""
+"""Options: those of 1.4.0 go on working, and values are derived."""
 
 from __future__ import annotations
 
+import os
+import pathlib
 import tempfile
 from typing import Any
+from unittest import mock
 
+import fixtures
 from oslo_config import cfg
+from oslo_config import fixture
 from oslotest import base
 
+from magnum_capi_helm import features
+from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.config import options
+from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import labels
 
 CHARTS = "https://azimuth-cloud.github.io/capi-helm-charts"
 
@@ -135,9 +145,9 @@ class _ConfTest(base.BaseTestCase):
         read = cfg.ConfigOpts()
         # Magnum's; the default of chart_store refers to it.
         read.register_opt(cfg.StrOpt("state_path", default="/var/lib/magnum"))
-        for group, options in conf.list_opts():
+        for group, declared in conf.list_opts():
             read.register_group(group)
-            read.register_opts(options, group=group)
+            read.register_opts(declared, group=group)
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write(text)
             file.flush()
@@ -211,17 +221,17 @@ class SampleTest(_ConfTest):
         self,
     ) -> None:
         lines = []
-        for group, options in conf.list_opts():
+        for group, declared in conf.list_opts():
             lines.append(f"[{group.name}]")
-            for opt in options:
+            for opt in declared:
                 if opt.default is not None:
                     shown = opt.type.format_defaults(opt.default)[0]
                     lines.append(f"{opt.name} = {shown}")
         told, silent = self._read("\n".join(lines)), self._read("")
-        for group, options in conf.list_opts():
+        for group, declared in conf.list_opts():
             self.assertEqual(
-                {opt.name: silent[group.name][opt.dest] for opt in options},
-                {opt.name: told[group.name][opt.dest] for opt in options},
+                {opt.name: silent[group.name][opt.dest] for opt in declared},
+                {opt.name: told[group.name][opt.dest] for opt in declared},
             )
 
     def test_each_option_has_a_help_text(self) -> None:
@@ -233,4 +243,219 @@ class SampleTest(_ConfTest):
                 for opt in options
                 if not opt.help
             ],
+        )
+
+
+class InterfaceTest(base.BaseTestCase):
+    def test_both_spellings_of_an_interface(self) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        for given in ("internal", "internalURL"):
+            config.config(group="capi_helm", app_cred_interface_type=given)
+            self.assertEqual("internal", conf.interface())
+
+
+class LabelDefaultsTest(base.BaseTestCase):
+    def test_every_cluster_label_is_an_option_and_no_other(self) -> None:
+        self.assertEqual(
+            {
+                label.name
+                for label in features.LABELS
+                if label.scope is not labels.Scope.TEMPLATE
+            },
+            set(conf.label_defaults()),
+        )
+
+    def test_the_operators_option_is_the_default_of_the_label(self) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        config.config(group="capi_helm_cluster_labels", octavia_provider="ovn")
+        self.assertEqual("ovn", conf.label_defaults()["octavia_provider"])
+
+
+class ChartStoreTest(base.BaseTestCase):
+    def test_only_the_operator_sets_it(self) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        self.assertFalse(conf.chart_store_is_set())
+        config.config(state_path="/var/lib/magnum")
+        self.assertFalse(conf.chart_store_is_set())
+        config.load_raw_values(
+            group="capi_helm", chart_store="/var/lib/charts"
+        )
+        self.assertTrue(conf.chart_store_is_set())
+
+    def test_a_conductor_that_can_write_nothing_else_uses_temporary_space(
+        self,
+    ) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        home = self.useFixture(fixtures.TempDir()).path
+        self.useFixture(fixtures.MonkeyPatch("tempfile.tempdir", home))
+        self.addCleanup(runtime.reset)
+        # No directory can be made below a file.
+        config.config(state_path=f"{__file__}/magnum")
+        self.assertEqual(
+            pathlib.Path(home, f"magnum-capi-helm-{os.geteuid()}"),
+            runtime.build().charts.place(),
+        )
+        store = f"{__file__}/charts"
+        config.load_raw_values(group="capi_helm", chart_store=store)
+        error = self.assertRaises(
+            errors.NotConfigured, runtime.build().charts.place
+        )
+        self.assertIn(f"the chart store {store} can't be written", str(error))
+
+
+class HelmProcessesTest(base.BaseTestCase):
+    """How many there are at once, on hosts and with workers of all kinds."""
+
+    def test_each_worker_has_its_share_of_the_processors(self) -> None:
+        for configured, processors, workers, expected in (
+            (0, 2, None, 2),
+            (0, 64, None, 2),
+            (0, 1, 1, 2),
+            (0, 8, 1, 8),
+            (0, 8, 2, 4),
+            (1, 8, 1, 1),
+            (20, 2, None, 20),
+        ):
+            config = self.useFixture(fixture.Config(conf.CONF))
+            config.config(group="capi_helm", max_helm_processes=configured)
+            config.config(group="conductor", workers=workers)
+            host = mock.patch.object(
+                os, "sched_getaffinity", return_value=range(processors)
+            )
+            with host:
+                self.assertEqual(expected, conf.helm_processes())
+
+
+class ManagementClustersTest(base.BaseTestCase):
+    def _found(
+        self, names: list[str], **groups: dict[str, Any]
+    ) -> tuple[options.ManagementCluster, ...]:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        config.config(group="capi_helm", management_clusters=names)
+        for name, chosen in groups.items():
+            group = f"capi_helm_management_{name}"
+            config.register_opts(
+                options.MANAGEMENT_CLUSTER_OPTIONS, group=group
+            )
+            config.config(group=group, **chosen)
+        return conf.management_clusters()
+
+    def test_without_a_list_there_is_one_without_a_name(self) -> None:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        config.config(group="capi_helm", kubeconfig_file="/etc/kube")
+        self.assertEqual(
+            (
+                options.ManagementCluster(
+                    "", "/etc/kube", "[capi_helm] kubeconfig_file"
+                ),
+            ),
+            conf.management_clusters(),
+        )
+
+    def test_each_name_has_its_group(self) -> None:
+        found = self._found(
+            ["east", "west-2"],
+            east={
+                "kubeconfig_file": "/e",
+                "weight": 50,
+                "projects": ["p1"],
+                "availability_zones": ["az1", "az2"],
+                "only_labelled": True,
+            },
+            **{"west-2": {"kubeconfig_file": "/w"}},
+        )
+        self.assertEqual(
+            (
+                options.ManagementCluster(
+                    name="east",
+                    kubeconfig="/e",
+                    option="[capi_helm_management_east] kubeconfig_file",
+                    weight=50,
+                    projects=("p1",),
+                    zones=("az1", "az2"),
+                    only_labelled=True,
+                ),
+                options.ManagementCluster(
+                    name="west-2",
+                    kubeconfig="/w",
+                    option="[capi_helm_management_west-2] kubeconfig_file",
+                ),
+            ),
+            found,
+        )
+
+    def test_what_is_missing_or_wrong_is_named(self) -> None:
+        kube = {"kubeconfig_file": "/k"}
+        rows: list[tuple[list[str], dict[str, Any], str]] = [
+            (
+                ["a", "b"],
+                {"a": kube},
+                "[capi_helm] management_clusters names b: set "
+                "[capi_helm_management_b] kubeconfig_file to its kubeconfig",
+            ),
+            (
+                ["a", "a"],
+                {"a": kube},
+                "[capi_helm] management_clusters has 'a': give each "
+                "management cluster a name of its own, of lower case "
+                "letters, digits, - and _",
+            ),
+            (
+                ["A b"],
+                {},
+                "[capi_helm] management_clusters has 'A b': give each "
+                "management cluster a name of its own, of lower case "
+                "letters, digits, - and _",
+            ),
+        ]
+        for names, groups, expected in rows:
+            error = self.assertRaises(
+                errors.NotConfigured, self._found, names, **groups
+            )
+            self.assertEqual(expected, str(error))
+
+    def test_a_weight_below_0_is_refused(self) -> None:
+        directory = self.useFixture(fixtures.TempDir()).path
+        path = os.path.join(directory, "magnum.conf")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(
+                "[capi_helm]\nmanagement_clusters = a\n"
+                "[capi_helm_management_a]\nkubeconfig_file = /k\nweight = -1\n"
+            )
+        self.useFixture(fixture.Config(conf.CONF))
+        conf.CONF(["--config-file", path], project="magnum")
+        error = self.assertRaises(
+            errors.NotConfigured, conf.management_clusters
+        )
+        self.assertIn("weight", str(error))
+
+
+class KubeconfigPathTest(base.BaseTestCase):
+    def _path(self, configured: str, environment: dict[str, str]) -> str:
+        config = self.useFixture(fixture.Config(conf.CONF))
+        config.config(group="capi_helm", kubeconfig_file=configured)
+        with mock.patch.dict(os.environ, {"HOME": "/home/magnum"}):
+            os.environ.pop("KUBECONFIG", None)
+            os.environ.update(environment)
+            return conf.kubeconfig_path()
+
+    def test_option_before_environment_before_home(self) -> None:
+        environment = {"KUBECONFIG": "/env/one"}
+        self.assertEqual(
+            ["/etc/kube", "/env/one", "/home/magnum/.kube/config"],
+            [
+                self._path("/etc/kube", environment),
+                self._path("", environment),
+                self._path("", {}),
+            ],
+        )
+
+    def test_home_of_the_option_is_expanded(self) -> None:
+        self.assertEqual("/home/magnum/kube", self._path("~/kube", {}))
+
+    def test_of_several_in_the_environment_the_first_counts(self) -> None:
+        several = {"KUBECONFIG": "/env/one:/env/two"}
+        self.assertEqual("/env/one", self._path("", several))
+        self.assertEqual(
+            "/home/magnum/.kube/config", self._path("", {"KUBECONFIG": ""})
         )

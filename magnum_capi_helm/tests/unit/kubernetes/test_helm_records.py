@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""helm's records of releases, read without helm."""
+"""helm's records of releases, read and changed without helm."""
 
 from __future__ import annotations
 
@@ -9,14 +9,92 @@ import gzip
 import json
 from typing import Any
 
+from oslotest import base
+
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import view
-from magnum_capi_helm.tests.unit.helm import records
+from magnum_capi_helm.tests.unit.kubernetes import api
+
+NAMESPACE = "magnum-p1"
+RELEASE = "demo-1"
+MANIFEST = """---
+# Source: openstack-cluster/templates/cluster.yaml
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata:
+  name: demo-1
+---
+# only a comment
+---
+apiVersion: addons.stackhpc.com/v1alpha1
+kind: HelmRelease
+metadata:
+  name: demo-1-cni-calico
+---
+apiVersion: addons.stackhpc.com/v1alpha1
+kind: Manifests
+metadata:
+  name: demo-1-cloud-config
+"""
+BODY = {
+    "name": RELEASE,
+    "version": 3,
+    "info": {"status": "deployed"},
+    "chart": {"metadata": {"name": "openstack-cluster", "version": "0.27.0"}},
+    "config": {"kubernetesVersion": "1.34.2"},
+    "manifest": MANIFEST,
+}
 
 
-class RevisionsTest(records.RecordsTestCase):
+def packed(body: Any) -> bytes:
+    """A body as helm stores it: gzip, then base64."""
+    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return base64.b64encode(gzip.compress(text))
+
+
+class RecordsTestCase(base.BaseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.api = api.Memory()
+        self.management = self.api.client()
+
+    def record(
+        self,
+        version: int,
+        status: str,
+        content: bytes = b"",
+        created: str = "",
+        **labels: str,
+    ) -> None:
+        """Add a record; Kubernetes adds the second base64."""
+        name = f"sh.helm.release.v1.{RELEASE}.v{version}"
+        meta = {
+            "name": name,
+            "namespace": NAMESPACE,
+            "creationTimestamp": created,
+            "labels": {
+                "owner": "helm",
+                "name": RELEASE,
+                "version": str(version),
+                "status": status,
+                **labels,
+            },
+        }
+        data = {"release": base64.b64encode(content).decode()}
+        self.api.put("secrets", {"metadata": meta, "data": data})
+
+    def read(self, version: int = 3) -> helm_records.Release | None:
+        return helm_records.read(self.management, NAMESPACE, RELEASE, version)
+
+    def revisions(self) -> tuple[view.Revision, ...]:
+        return tuple(
+            helm_records.revisions(self.management, NAMESPACE, RELEASE)
+        )
+
+
+class RevisionsTest(RecordsTestCase):
     def test_the_newest_is_the_last_by_number(self) -> None:
         self.record(9, "superseded", modifiedAt="1764000009")
         self.record(10, "pending-upgrade", createdAt="1764000010")
@@ -27,9 +105,7 @@ class RevisionsTest(records.RecordsTestCase):
                 view.Revision(9, "superseded", 1764000009.0),
                 view.Revision(10, "pending-upgrade", 1764000010.0),
             ),
-            helm_records.revisions(
-                self.management, records.NAMESPACE, records.RELEASE
-            ),
+            self.revisions(),
         )
 
     def test_labels_that_helm_copied_do_not_count(self) -> None:
@@ -44,24 +120,20 @@ class RevisionsTest(records.RecordsTestCase):
                 view.Revision(9, "failed", 1764000009.0, repaired=True),
                 view.Revision(10, "failed", 1800000000.0),
             ),
-            helm_records.revisions(
-                self.management, records.NAMESPACE, records.RELEASE
-            ),
+            self.revisions(),
         )
 
     def test_records_of_another_release_are_not_ours(self) -> None:
         self.record(1, "deployed", name="demo-2")
         self.assertEqual(
             (),
-            helm_records.revisions(
-                self.management, records.NAMESPACE, records.RELEASE
-            ),
+            self.revisions(),
         )
 
 
-class ReadTest(records.RecordsTestCase):
+class ReadTest(RecordsTestCase):
     def test_a_whole_revision(self) -> None:
-        self.record(3, "deployed", records.packed(records.BODY))
+        self.record(3, "deployed", packed(BODY))
         found = self.read()
         assert found is not None
         self.assertEqual(
@@ -94,7 +166,7 @@ class ReadTest(records.RecordsTestCase):
         self.record(
             3,
             "failed",
-            records.packed({**records.BODY, "config": None, "manifest": ""}),
+            packed({**BODY, "config": None, "manifest": ""}),
         )
         found = self.read()
         assert found is not None
@@ -104,20 +176,18 @@ class ReadTest(records.RecordsTestCase):
         self.assertIsNone(self.read())
 
     def test_a_damaged_record_says_which_and_quotes_nothing(self) -> None:
-        whole = gzip.compress(json.dumps(records.BODY).encode(), mtime=0)
+        whole = gzip.compress(json.dumps(BODY).encode(), mtime=0)
         flipped = bytearray(whole)
         flipped[10] ^= 0xFF
         rows = {
             "empty": b"",
             "no base64": b"!",
             "not compressed": base64.b64encode(b"{}"),
-            "no JSON": records.packed(b'{"password": "hunter2'),
-            "a list": records.packed([]),
-            "no chart": records.packed({**records.BODY, "chart": None}),
-            "no version": records.packed({**records.BODY, "version": None}),
-            "no YAML": records.packed(
-                {**records.BODY, "manifest": "a: [hunter2"}
-            ),
+            "no JSON": packed(b'{"password": "hunter2'),
+            "a list": packed([]),
+            "no chart": packed({**BODY, "chart": None}),
+            "no version": packed({**BODY, "version": None}),
+            "no YAML": packed({**BODY, "manifest": "a: [hunter2"}),
             "cut short": base64.b64encode(whole[:-20]),
             "flipped bits": base64.b64encode(bytes(flipped)),
         }
@@ -134,9 +204,115 @@ class ReadTest(records.RecordsTestCase):
         self.assertEqual({}, wrong)
 
     def test_a_record_without_data_is_damaged(self) -> None:
-        name = f"sh.helm.release.v1.{records.RELEASE}.v3"
-        meta = {"name": name, "namespace": records.NAMESPACE}
+        name = f"sh.helm.release.v1.{RELEASE}.v3"
+        meta = {"name": name, "namespace": NAMESPACE}
         damaged: list[Any] = [{}, {"data": None}, {"data": {}}]
         for rest in damaged:
             self.api.put("secrets", {"metadata": dict(meta), **rest})
             self.assertRaises(errors.HelmError, self.read)
+
+
+class GiveUpTest(RecordsTestCase):
+    def _statuses(self) -> dict[int, tuple[str, bool]]:
+        return {
+            each.version: (each.status, each.repaired)
+            for each in self.revisions()
+        }
+
+    def test_a_revision_whose_helm_died_has_failed(self) -> None:
+        self.record(3, "deployed")
+        self.record(4, "pending-upgrade", packed(BODY))
+        helm_records.give_up(self.management, NAMESPACE, RELEASE, 4)
+        self.assertEqual(
+            {3: ("deployed", False), 4: ("failed", False)}, self._statuses()
+        )
+        # helm looks into the record, and not at its label.
+        found = self.read(4)
+        assert found is not None
+        self.assertEqual("failed", found.status)
+        self.assertEqual(BODY["config"], found.values)
+
+    def test_one_that_is_gone_is_fine(self) -> None:
+        helm_records.give_up(self.management, NAMESPACE, RELEASE, 4)
+        self.assertEqual({}, self._statuses())
+
+    def test_a_record_that_helm_cannot_read_goes(self) -> None:
+        self.record(3, "deployed")
+        self.record(4, "pending-upgrade", packed([]))
+        helm_records.give_up(self.management, NAMESPACE, RELEASE, 4)
+        self.assertEqual({3: ("deployed", False)}, self._statuses())
+
+    def test_what_was_repaired_is_marked(self) -> None:
+        self.record(4, "failed")
+        helm_records.mark_repaired(self.management, NAMESPACE, RELEASE, 4)
+        self.assertEqual({4: ("failed", True)}, self._statuses())
+
+
+class RewriteTest(RecordsTestCase):
+    """Another manifest in the record of a revision."""
+
+    NEW = MANIFEST.replace("v1alpha1", "v1alpha2")
+
+    def _release(self) -> helm_records.Release:
+        release = self.read()
+        assert release is not None
+        return release
+
+    def _stored(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the Secret, and the record in it."""
+        name = f"sh.helm.release.v1.{RELEASE}.v3"
+        secret = self.api.find("secrets", NAMESPACE, name)
+        assert secret is not None
+        text = base64.b64decode(secret["data"]["release"])
+        return secret, json.loads(gzip.decompress(base64.b64decode(text)))
+
+    def test_it_is_all_that_differs_in_what_helm_reads(self) -> None:
+        self.record(3, "deployed", packed(BODY))
+        found = self._release()
+        self.assertEqual(MANIFEST, found.manifest)
+        helm_records.rewrite(self.management, found, self.NEW, "a/v1 to v2")
+        stored, body = self._stored()
+        info = {"status": "deployed", "description": "rewritten: a/v1 to v2"}
+        self.assertEqual({**BODY, "manifest": self.NEW, "info": info}, body)
+        self.assertEqual(
+            found.record["metadata"]["labels"], stored["metadata"]["labels"]
+        )
+
+    def test_it_shows_until_helm_writes_the_record(self) -> None:
+        self.record(3, "deployed", packed(BODY))
+        self.assertFalse(self._release().rewritten)
+        helm_records.rewrite(self.management, self._release(), self.NEW, "so")
+        self.assertTrue(self._release().rewritten)
+        self.record(3, "superseded", packed(BODY))
+        self.assertFalse(self._release().rewritten)
+
+    def test_a_record_that_was_written_meanwhile_is_a_conflict(self) -> None:
+        self.record(3, "deployed", packed(BODY))
+        found = self._release()
+        self.record(3, "uninstalling", packed(BODY))
+        self.assertRaises(
+            errors.Conflict,
+            helm_records.rewrite,
+            self.management,
+            found,
+            self.NEW,
+            "so",
+        )
+
+    def test_what_helm_said_of_the_revision_stays(self) -> None:
+        info = {"status": "deployed", "description": "Upgrade complete"}
+        self.record(3, "deployed", packed({**BODY, "info": info}))
+        helm_records.rewrite(self.management, self._release(), self.NEW, "so")
+        _, body = self._stored()
+        self.assertEqual(
+            "Upgrade complete; rewritten: so", body["info"]["description"]
+        )
+
+    def test_one_that_is_gone_and_one_that_is_damaged(self) -> None:
+        self.assertIsNone(self.read())
+        self.record(3, "deployed", packed([]))
+        error = self.assertRaises(errors.HelmError, self._release)
+        self.assertEqual(
+            f"revision 3 of release {RELEASE} can't be read: TypeError",
+            str(error),
+        )

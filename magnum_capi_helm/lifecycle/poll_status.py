@@ -34,19 +34,13 @@ from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 
 LOG = log.getLogger(__name__)
 
 #: ``status_reason`` of a deletion that took too long begins with it.
 _LATE = "not done in time: "
-#: Errors that end by themselves.
-_QUIET = (
-    errors.Frozen,
-    errors.LeaseHeld,
-    errors.NoTurn,
-    errors.WouldReplace,
-)
 #: Errors that the user reads in the status.
 _SHOWN = (
     errors.NoTurn,
@@ -59,18 +53,15 @@ _SHOWN = (
 
 def poll(context: Any, cluster: Any) -> None:
     """Poll one cluster; save the outcome, and show it on ``cluster``."""
-    problem = ""
-    with runtimes.meter().measure(metrics.POLL, "status") as measured:
+    text, uuid = "No verdict on cluster %s: %s", cluster.uuid
+    with (
+        magnum_errors.logged(LOG, text, uuid),
+        runtimes.meter().measure(metrics.POLL, "status"),
+    ):
         try:
             _poll(context, cluster)
-        except _QUIET as error:
-            LOG.debug("No verdict on cluster %s: %s", cluster.uuid, error)
-        except errors.CapiHelmError as error:
-            problem = str(error)
-            measured.outcome = metrics.FAILED
-    if problem:
-        # Not inside "except": oslo.log would append the exception again.
-        LOG.warning("No verdict on cluster %s: %s", cluster.uuid, problem)
+        except (errors.LeaseHeld, *magnum_errors.QUIET) as error:
+            LOG.debug(text, uuid, error)
 
 
 def _poll(context: Any, cluster: Any) -> None:

@@ -25,8 +25,8 @@ _CLASSES: tuple[tuple[type[errors.CapiHelmError], Any], ...] = (
     (errors.LeaseHeld, exception.OperationInProgress),
 )
 
-#: Errors that :func:`logged` does not warn of.
-_QUIET = (errors.Frozen, errors.NoTurn, errors.WouldReplace)
+#: Errors that end by themselves: :func:`logged` does not warn of them.
+QUIET = (errors.Frozen, errors.NoTurn, errors.WouldReplace)
 
 
 def as_magnum(error: errors.CapiHelmError, text: str = "") -> Exception:
@@ -98,7 +98,7 @@ def logged(logger: Any, text: str, uuid: str) -> Iterator[None]:
     write = logger.warning
     try:
         yield
-    except _QUIET as error:
+    except QUIET as error:
         problem, write = str(error), logger.info
     except errors.CapiHelmError as error:
         problem = str(error)

@@ -42,7 +42,7 @@ class RotationTestCase(base.FlowTestCase):
         return found
 
     def in_use(self) -> str:
-        """Id of the credential that the cluster has."""
+        """Return the id of the credential in use."""
         clouds = yaml.safe_load(
             base64.b64decode(self.secret()["data"]["clouds.yaml"])
         )
@@ -50,7 +50,7 @@ class RotationTestCase(base.FlowTestCase):
         return str(auth["application_credential_id"])
 
     def listed(self) -> list[dict[str, Any]]:
-        """What the ledger says."""
+        """Return the credentials that the Secret lists."""
         annotations = self.secret()["metadata"]["annotations"]
         found: list[dict[str, Any]] = json.loads(
             annotations[credential_secret.ANNOTATION]
@@ -58,7 +58,7 @@ class RotationTestCase(base.FlowTestCase):
         return found
 
     def owners(self) -> dict[str, str]:
-        """Id of each credential in Keystone -> its user."""
+        """Return the user of each credential in Keystone, by id."""
         return {
             key: each["user_id"]
             for key, each in self.openstack.credentials.items()

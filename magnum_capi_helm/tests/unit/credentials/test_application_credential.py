@@ -27,7 +27,7 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 
 
 class RolesTest(base.FlowTestCase):
-    """Which roles a cluster gets."""
+    """Roles that a cluster gets."""
 
     def test_configured_roles_of_the_user_in_one_order_and_never_admin(
         self,
@@ -125,7 +125,7 @@ class CreateTest(CreationTestCase):
         self.assertEqual("fake_user", written["user"])
         self.assertNotIn("data", self.secret())
 
-    def test_an_answer_that_was_lost_leaks_no_credential(self) -> None:
+    def test_a_lost_answer_leaves_no_credential(self) -> None:
         """Keystone made it, the conductor never learned its id."""
         self.openstack.refusals["POST"] = 500
         self.assertRaises(errors.CloudError, self.ensure)
@@ -146,7 +146,7 @@ class CreateTest(CreationTestCase):
         application_credential.delete_all(self.operation())
         self.assertEqual(["theirs"], list(self.openstack.credentials))
 
-    def test_keystone_that_does_not_answer_is_worth_another_try(self) -> None:
+    def test_no_answer_is_retriable(self) -> None:
         self.openstack.stop("http://keystone.test")
         error = self.assertRaises(errors.CloudUnreachable, self.ensure)
         self.assertEqual("Keystone does not answer", str(error))
@@ -211,7 +211,7 @@ class DeleteTest(base.FlowTestCase):
         self.delete_credentials()
         self.assertEqual({}, self.openstack.credentials)
 
-    def test_without_a_secret_the_owners_are_looked_through(self) -> None:
+    def test_without_a_secret_credentials_are_found_by_name(self) -> None:
         """Somebody deleted it by hand."""
         self.server.delete(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
         self.openstack.credentials["theirs"] = {
@@ -234,7 +234,7 @@ class DeleteTest(base.FlowTestCase):
         self.delete_credentials()
         self.assertEqual(1, len(self.openstack.credentials))
 
-    def test_a_refusal_is_told_with_what_is_missing(self) -> None:
+    def test_a_refusal_names_the_missing_role(self) -> None:
         for status in (401, 403):
             self.openstack.refusals["DELETE"] = status
             error = self.assertRaises(
@@ -243,7 +243,7 @@ class DeleteTest(base.FlowTestCase):
             self.assertIn("role admin", str(error))
         self.assertEqual(1, len(self.openstack.credentials))
 
-    def test_damaged_clouds_yaml_is_a_fault_and_not_a_crash(self) -> None:
+    def test_damaged_clouds_yaml_is_reported(self) -> None:
         """1.4.0's Secret, edited by hand."""
         self.server.patch(
             kinds.SECRET,
@@ -256,7 +256,7 @@ class DeleteTest(base.FlowTestCase):
         )
         self.assertRaises(errors.CapiHelmError, self.delete_credentials)
 
-    def test_a_damaged_annotation_is_a_fault_and_not_a_crash(self) -> None:
+    def test_a_damaged_annotation_is_reported(self) -> None:
         self.server.patch(
             kinds.SECRET,
             base.NAMESPACE,
@@ -272,7 +272,7 @@ _CUT = requests.ConnectionError
 class OutagesTest(CreationTestCase):
     """Keystone is away for a moment while a credential is made."""
 
-    def test_what_passes_is_waited_for(self) -> None:
+    def test_a_short_outage_is_tried_again(self) -> None:
         for blips in (
             [(False, 429)],
             [(False, 503)],
@@ -288,10 +288,10 @@ class OutagesTest(CreationTestCase):
             self.assertEqual(tries, self._asked(), said)
             self.assertEqual([self._in_use()], [*self.openstack.credentials])
 
-    def test_one_that_arrives_while_it_is_looked_for_is_waited_for(
+    def test_a_credential_that_arrives_late_is_made_again(
         self,
     ) -> None:
-        """Deleted is what is there; the next try finds it, as a conflict."""
+        """The next attempt fails with a conflict, and the third succeeds."""
         self._ensure((False, 504), (False, 409))
         self.assertEqual(3, self._asked())
         self.assertEqual([self._in_use()], [*self.openstack.credentials])
@@ -304,14 +304,14 @@ class OutagesTest(CreationTestCase):
             {"theirs", self._in_use()}, set(self.openstack.credentials)
         )
 
-    def test_a_refusal_is_no_blip(self) -> None:
+    def test_a_refusal_is_not_tried_again(self) -> None:
         for status in (400, 401, 403, 404):
             self.assertRaises(
                 errors.CapiHelmError, self._ensure, (False, status)
             )
             self.assertEqual(1, self._asked(), status)
 
-    def test_who_waited_long_has_waited_enough(self) -> None:
+    def test_a_read_timeout_is_not_tried_again(self) -> None:
         self.assertRaises(
             errors.CloudUnreachable,
             self._ensure,
@@ -319,7 +319,7 @@ class OutagesTest(CreationTestCase):
         )
         self.assertEqual(1, self._asked())
 
-    def test_what_does_not_pass_is_told_as_it_was(self) -> None:
+    def test_a_long_outage_is_reported_with_its_status(self) -> None:
         for blip, said in (
             ((False, 503), "Keystone answered 503"),
             ((False, 500), "Keystone answered 500"),
@@ -331,7 +331,7 @@ class OutagesTest(CreationTestCase):
             self.assertEqual(said, str(error))
             self.assertEqual(3, self._asked(), said)
 
-    def test_deletions_and_look_ups_tell_it_as_well(self) -> None:
+    def test_deletions_and_lookups_report_the_status_too(self) -> None:
         self._ensure()
         self.openstack.refusals["DELETE"] = 503
         self.openstack.mocker.get(

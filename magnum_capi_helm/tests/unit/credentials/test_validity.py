@@ -18,7 +18,7 @@ from magnum_capi_helm.tests.unit.lifecycle import deleting
 
 
 class HealthTest(rotating.RotationTestCase):
-    """What the health poll says of the credential."""
+    """The health poll reports problems of the credential."""
 
     def reason(self) -> str | None:
         """Ten minutes later."""
@@ -52,7 +52,7 @@ class HealthTest(rotating.RotationTestCase):
         self.server.delete(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
         self.assertIn("not on the management cluster", self.reason() or "")
 
-    def test_a_keystone_that_does_not_answer_says_nothing(self) -> None:
+    def test_no_answer_of_keystone_is_no_problem(self) -> None:
         self.openstack.stop(openstack.IDENTITY)
         self.assertIsNone(self.reason())
 
@@ -76,10 +76,10 @@ class HealthTest(rotating.RotationTestCase):
 
 
 class HandOverTest(rotating.RotationTestCase):
-    """When the old one may go: once the cluster's pods use the new one."""
+    """The old one is deleted once the cluster's pods use the new one."""
 
-    def settled(self) -> bool:
-        """Whether the old one is deleted, a minute later."""
+    def old_is_deleted(self) -> bool:
+        """Return whether the old one is deleted, a minute later."""
         self.plane.clock.advance(60)
         self.health_poll()
         return self.first not in self.owners()
@@ -99,9 +99,9 @@ class HandOverTest(rotating.RotationTestCase):
     ) -> None:
         self.addon(status={"phase": "Upgrading"})
         self.rotate()
-        self.assertFalse(self.settled())
+        self.assertFalse(self.old_is_deleted())
         self.addon(status={"phase": "Deployed"})
-        self.assertTrue(self.settled())
+        self.assertTrue(self.old_is_deleted())
 
     def test_not_while_the_copy_is_of_the_old_data(self) -> None:
         key = f"{base.CREDENTIALS}.secret.addons.stackhpc.com/checksum"
@@ -110,39 +110,39 @@ class HandOverTest(rotating.RotationTestCase):
             metadata={"annotations": {key: "of the old data"}},
         )
         self.rotate()
-        self.assertFalse(self.settled())
+        self.assertFalse(self.old_is_deleted())
         noted = cloud_secret.checksum(self.secret()["data"])
         self.addon(metadata={"annotations": {key: noted}})
-        self.assertTrue(self.settled())
+        self.assertTrue(self.old_is_deleted())
 
     def test_the_reloader_needs_a_while(self) -> None:
         self.addon("reloader")
         conf.CONF.set_override("app_cred_grace", 3600, "capi_helm")
         self.rotate()
-        self.assertFalse(self.settled())
+        self.assertFalse(self.old_is_deleted())
         conf.CONF.set_override("app_cred_grace", 0, "capi_helm")
-        self.assertTrue(self.settled())
+        self.assertTrue(self.old_is_deleted())
 
     def test_without_a_reloader_people_need_longer(self) -> None:
         conf.CONF.set_override(
             "app_cred_grace_without_reloader", 3600, "capi_helm"
         )
         self.rotate()
-        self.assertFalse(self.settled())
+        self.assertFalse(self.old_is_deleted())
 
     def test_what_keystone_refuses_is_logged_and_tried_again(self) -> None:
         self.openstack.refusals["DELETE"] = 403
         self.rotate()
-        self.assertFalse(self.settled())
+        self.assertFalse(self.old_is_deleted())
         self.assertIn("role admin", self.log.output)
         self.openstack.refusals.clear()
-        self.assertTrue(self.settled())
+        self.assertTrue(self.old_is_deleted())
 
     def test_another_conductor_s_lease_is_respected(self) -> None:
         self.rotate()
         with self.busy():
-            self.assertFalse(self.settled())
-        self.assertTrue(self.settled())
+            self.assertFalse(self.old_is_deleted())
+        self.assertTrue(self.old_is_deleted())
 
 
 WAITING = "3 machines still to be deleted: "
@@ -163,20 +163,20 @@ class DeletionLoginTestCase(deleting.DeletionTestCase):
         self.delete()
 
     def reason(self, seconds: float = 61) -> str:
-        """What ``status_reason`` says when nothing moved for so long."""
+        """Return ``status_reason`` after so many seconds without progress."""
         self.poll()
         self.plane.clock.advance(seconds)
         self.poll()
         return str(self.row().status_reason)
 
     def asked(self) -> int:
-        """How many requests Keystone and the rest of OpenStack got."""
+        """Return the number of requests that OpenStack got."""
         return int(self.openstack.mocker.call_count)
 
 
 class RefusedTest(DeletionLoginTestCase):
-    def test_who_or_what_is_gone_and_the_next_step(self) -> None:
-        """Each with what it takes to bring it about, and to undo it."""
+    def test_the_reason_names_what_is_gone_and_the_next_step(self) -> None:
+        """Each row deletes or disables a project or a user."""
         deleted, disabled = self.openstack.deleted, self.openstack.disabled
         for things, id_, phrases in (
             (
@@ -294,7 +294,7 @@ class RefusedTest(DeletionLoginTestCase):
         self.assertNotIn(REPLACE, str(self.row().status_reason))
 
 
-class NothingToTellTest(DeletionLoginTestCase):
+class NoProblemTest(DeletionLoginTestCase):
     def test_of_a_credential_that_works(self) -> None:
         self.assertRegex(self.reason(), f"^{WAITING}[^;]*$")
 
@@ -310,7 +310,7 @@ class NothingToTellTest(DeletionLoginTestCase):
 
 
 class RequestsTest(DeletionLoginTestCase):
-    """How often Keystone is asked."""
+    """Keystone is asked seldom."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -111,6 +111,21 @@ class Check(base.Lister):
         )
         self.say(f"releases read: {count}, listed: {len(releases)}")
         self.exit_code = int(
-            any(each.state != api_versions.REPAIRED for each in releases)
+            any(
+                outlook.state != api_versions.REPAIRED
+                for _, outlook in releases
+            )
         )
-        return _TARGET_HEADER, [dataclasses.astuple(each) for each in releases]
+        return _TARGET_HEADER, [
+            (
+                line.name,
+                line.uuid,
+                line.project,
+                line.management_cluster,
+                line.release,
+                line.chart,
+                outlook.state,
+                outlook.detail,
+            )
+            for line, outlook in releases
+        ]

@@ -9,7 +9,6 @@ do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-import dataclasses
 import datetime
 import time
 from typing import TypeAlias
@@ -313,23 +312,9 @@ UNREADABLE = "unreadable"
 Target: TypeAlias = Mapping[str, frozenset[str]]
 
 
-@dataclasses.dataclass(frozen=True)
-class Release:
-    """A release, and what to do about it before the upgrade."""
-
-    name: str
-    uuid: str
-    project: str
-    plane: str
-    release: str
-    chart: str
-    state: str
-    detail: str
-
-
 def stranded_releases(
     text: str, planes: Sequence[str]
-) -> tuple[list[Release], int]:
+) -> tuple[list[tuple[comparison.Line, api_versions.Outlook]], int]:
     """Find releases with API versions that would not be served any more.
 
     The manifest of each release is read, and the chart that its next
@@ -338,7 +323,8 @@ def stranded_releases(
     :param text: versions as :func:`api_versions.target` reads them, or
         :data:`NOW`
     :param planes: names of the management clusters to be upgraded
-    :returns: those releases, and how many were read
+    :returns: those releases and what to do about each before the upgrade,
+        and how many releases were read
     :raises InvalidInput: no versions are given
     """
     target = None if text == NOW else api_versions.target(text)
@@ -349,39 +335,30 @@ def stranded_releases(
         each for each in everything.lines if each.management_cluster in planes
     ]
     asked = [each for each in everything.planes if each.name in planes]
-    releases = [_release(each, target) for each in lines if each.release]
+    releases = [(each, _judge(each, target)) for each in lines if each.release]
     releases += [
-        _unreadable(each, each.state)
+        (each, api_versions.Outlook(UNREADABLE, each.state))
         for each in comparison.unreachable(asked, lines)
     ]
-    count = sum(each.state != UNREADABLE for each in releases)
-    return [
-        each for each in releases if each.state != api_versions.UNAFFECTED
-    ], count
+    count = sum(outlook.state != UNREADABLE for _, outlook in releases)
+    affected = [
+        (line, outlook)
+        for line, outlook in releases
+        if outlook.state != api_versions.UNAFFECTED
+    ]
+    return affected, count
 
 
-def _release(line: comparison.Line, target: Target | None) -> Release:
+def _judge(
+    line: comparison.Line, target: Target | None
+) -> api_versions.Outlook:
+    """Return what to do about a release, or why it can't be read."""
     if line.state.startswith(comparison.UNREACHABLE):
-        return _unreadable(line, line.state)
+        return api_versions.Outlook(UNREADABLE, line.state)
     try:
-        outlook = _outlook(line, target)
+        return _outlook(line, target)
     except errors.CapiHelmError as error:
-        return _unreadable(line, str(error))
-    release = _unreadable(line, outlook.detail)
-    return dataclasses.replace(release, state=outlook.state)
-
-
-def _unreadable(line: comparison.Line, why: str) -> Release:
-    return Release(
-        line.name,
-        line.uuid,
-        line.project,
-        line.management_cluster,
-        line.release,
-        line.chart,
-        UNREADABLE,
-        why,
-    )
+        return api_versions.Outlook(UNREADABLE, str(error))
 
 
 def _outlook(

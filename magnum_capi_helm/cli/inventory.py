@@ -96,13 +96,12 @@ def read(
         within = [location.namespace(project)]
     else:
         within = sorted({each.scope[0] for each in known})
-    read_plane = functools.partial(
-        _plane,
-        settings=settings,
-        within=within,
-        everywhere=not project,
-        ours=frozenset(each.scope for each in known),
-    )
+    ours = frozenset(each.scope for each in known)
+
+    def read_plane(name: str) -> comparison.ManagementCluster:
+        where = within if project else [None]
+        return _plane(name, where, within, settings, ours)
+
     configured = runtime.names()
     with futures.ThreadPoolExecutor(len(configured)) as pool:
         planes = list(pool.map(read_plane, configured))
@@ -147,28 +146,26 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> comparison.Row:
 
 def _plane(
     name: str,
-    settings: CloudSettings | None,
+    where: Sequence[str | None],
     within: Sequence[str],
-    everywhere: bool,
+    settings: CloudSettings | None,
     ours: frozenset[comparison.Scope],
 ) -> comparison.ManagementCluster:
     """Read the releases on a management cluster, in a handful of requests.
 
+    :param where: namespaces to read; None: all of them
     :param within: namespaces of known clusters
-    :param everywhere: read all other namespaces, too
     :param ours: releases of known clusters
     """
     rt = runtime.get(name)
     uid = ""
     try:
         uid = identity.read(rt)
-        where = [None] if everywhere else within
-        releases = _releases(rt, where, settings, ours)
-    except responses.ForbiddenError as error:
-        if not everywhere:
-            return comparison.ManagementCluster(name, uid, error=str(error))
-        # The kubeconfig may be for the projects' namespaces alone.
-        return _plane(name, settings, within, everywhere=False, ours=ours)
+        try:
+            releases = _releases(rt, where, settings, ours)
+        except responses.ForbiddenError:
+            # The kubeconfig may be for the projects' namespaces alone.
+            releases = _releases(rt, within, settings, ours)
     except errors.CapiHelmError as error:
         return comparison.ManagementCluster(name, uid, error=str(error))
     return comparison.ManagementCluster(name, uid, releases)

@@ -15,12 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from cryptography import x509
 import msgspec
 
 from magnum_capi_helm import metrics
+from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import inventory as inventories
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import inventory
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
@@ -30,9 +33,6 @@ from magnum_capi_helm.kubernetes import responses
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
-
-if TYPE_CHECKING:
-    from magnum_capi_helm import runtime
 
 T = TypeVar("T")
 
@@ -79,6 +79,36 @@ class Details:
             self.problems.append(f"{part}: {error}")
 
 
+def collect() -> tuple[metrics.Collector, list[str]]:
+    """Return all metrics, and why some are missing."""
+    rows, lines, planes = inventories.read(None)
+    prefix = conf.CONF.capi_helm.namespace_prefix
+
+    def read_details(plane: inventory.ManagementCluster) -> Details:
+        here = {
+            each.uuid
+            for each in lines
+            if each.management_cluster == plane.name
+        }
+        scopes = [
+            each.scope
+            for each in rows
+            if each.uuid in here and each.scope in plane.releases
+        ]
+        return read(runtime.get(plane.name), scopes, prefix)
+
+    answering = [each for each in planes if each.identity and not each.error]
+    problems = [(each.name, each.error) for each in planes if each.error]
+    with futures.ThreadPoolExecutor(len(planes)) as pool:
+        details = list(pool.map(read_details, answering))
+    for one in details:
+        problems += [(one.plane, each) for each in one.problems]
+    return Samples(rows, planes, lines, details), [
+        f"{plane}: {problem}" if plane else problem
+        for plane, problem in problems
+    ]
+
+
 # Reading a management cluster
 
 
@@ -120,17 +150,18 @@ def _scan(
     details.parts.setdefault(part, True)
     objects: list[T | None] = []
 
-    def convert_json(raw: msgspec.Raw) -> T | None:
-        return convert(responses.decoded(responses.decode_json, raw))
+    def read_in(namespace: str | None) -> list[T | None]:
+        def convert_json(raw: msgspec.Raw) -> T | None:
+            return convert(responses.decoded(responses.decode_json, raw))
+
+        return management.scan(kind, namespace, selector, convert_json)[0]
 
     try:
         try:
-            objects += management.scan(kind, None, selector, convert_json)[0]
+            objects = read_in(None)
         except responses.ForbiddenError:
             for each in namespaces:
-                objects += management.scan(kind, each, selector, convert_json)[
-                    0
-                ]
+                objects += read_in(each)
     except errors.CapiHelmError as error:
         details.note_problem(part, error)
     return [each for each in objects if each is not None]

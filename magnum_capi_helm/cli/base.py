@@ -23,6 +23,7 @@ from cliff import lister
 
 from magnum_capi_helm.cli import database_errors
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 
 if TYPE_CHECKING:
     from magnum_capi_helm.model import audit
@@ -191,7 +192,6 @@ def find_cluster(ref: str) -> Any:
     from magnum.common import exception
 
     from magnum_capi_helm.lifecycle import preview
-    from magnum_capi_helm.model import names
 
     row = preview.find_cluster(ref)
     try:

@@ -12,16 +12,18 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm.cli import base
+from magnum_capi_helm.helm import mirroring
+from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
+from magnum_capi_helm.model import versions
 
 if TYPE_CHECKING:
     from magnum_capi_helm import runtime
-    from magnum_capi_helm.helm import mirroring
     from magnum_capi_helm.model import cluster_spec
 
 
-def add_version(parser: argparse.ArgumentParser) -> None:
+def _add_version(parser: argparse.ArgumentParser) -> None:
     """Add the argument VERSION."""
     parser.add_argument(
         "version",
@@ -53,7 +55,7 @@ class Fetch(base.Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the version and its source."""
-        add_version(parser)
+        _add_version(parser)
         parser.add_argument(
             "--from",
             dest="source",
@@ -150,7 +152,6 @@ def _stored_charts() -> Iterator[dict[str, object]]:
 def _missing_charts(stored: set[object]) -> Iterator[dict[str, object]]:
     """Yield the supported versions that the store does not have."""
     from magnum_capi_helm.helm import charts
-    from magnum_capi_helm.model import versions
 
     for version in versions.known_charts():
         if version not in stored:
@@ -165,7 +166,6 @@ def _missing_charts(stored: set[object]) -> Iterator[dict[str, object]]:
 
 
 def _support(version: str) -> dict[str, object]:
-    from magnum_capi_helm.model import versions
 
     release = versions.find_tested(version)
     return {
@@ -194,7 +194,7 @@ class Mirror(base.Lister):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the version, the directory, and the choice of addons."""
-        add_version(parser)
+        _add_version(parser)
         place = parser.add_mutually_exclusive_group(required=True)
         place.add_argument(
             "--to",
@@ -225,7 +225,6 @@ class Mirror(base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Fetch each chart, even if others fail."""
         from magnum_capi_helm import runtime
-        from magnum_capi_helm.helm import mirroring
 
         rt = runtime.any_one()
         path = rt.charts.ensure(_chart(parsed_args.version))
@@ -255,7 +254,6 @@ class Mirror(base.Lister):
         directory: pathlib.Path,
     ) -> list[str]:
         """Fetch the charts of addons, and return the state of each."""
-        from magnum_capi_helm.helm import mirroring
 
         images = set(contents.images)
         states = []
@@ -285,7 +283,6 @@ def _values(files: Sequence[pathlib.Path]) -> dict[str, Any]:
 
     :raises NotConfigured: a file can't be read
     """
-    from magnum_capi_helm.helm import packages
     from magnum_capi_helm.resolve import operator_files
 
     merged: dict[str, Any] = {}

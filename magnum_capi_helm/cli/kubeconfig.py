@@ -15,7 +15,9 @@ from typing import Any
 import yaml
 
 from magnum_capi_helm.cli import base
+from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import names
 
 #: Cluster API's key in the Secret.
 _KEY = "value"
@@ -78,10 +80,8 @@ def _read(row: Any) -> str:
     :raises NotSupported: there is none
     :raises ManagementError: it is damaged
     """
-    from magnum_capi_helm.kubernetes import kinds
     from magnum_capi_helm.kubernetes import location
     from magnum_capi_helm.management_clusters import registry
-    from magnum_capi_helm.model import names
     from magnum_capi_helm.operations import operation
 
     if not row.stack_id:

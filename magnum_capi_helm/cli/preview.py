@@ -15,6 +15,7 @@ import yaml
 
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.model import label_types
+from magnum_capi_helm.model import masking
 
 if TYPE_CHECKING:
     from magnum_capi_helm import runtime
@@ -73,7 +74,6 @@ class Values(_Preview):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML."""
-        from magnum_capi_helm.model import masking
 
         _, planned = self.preview(parsed_args)
         self.app.stdout.write(_yaml(masking.values(planned.values)))
@@ -93,7 +93,6 @@ class Render(_Preview):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Print YAML, one document for each object."""
         from magnum_capi_helm.lifecycle import preview
-        from magnum_capi_helm.model import masking
 
         rt, planned = self.preview(parsed_args)
         # The chart looks up objects of a living cluster, as helm does when

@@ -10,7 +10,7 @@ import json
 import pathlib
 import tempfile
 import types
-from typing import Any
+from typing import Any, TextIO
 
 import fixtures
 from magnum import objects
@@ -73,6 +73,38 @@ def template(name: str, **fields: Any) -> Any:
     )
 
 
+def run(
+    kind: Any,
+    *argv: str,
+    out: TextIO | None = None,
+    err: TextIO | None = None,
+    **attributes: Any,
+) -> int:
+    """Run one command as the application would; return the exit code.
+
+    :param out: the command's output; None: it is dropped
+    :param err: the command's messages; None: they are dropped
+    :param attributes: are set on the command
+    """
+    app = main.Application()
+    app.stdout = io.StringIO() if out is None else out
+    app.stderr = io.StringIO() if err is None else err
+    command = kind(app, None)
+    for name, value in attributes.items():
+        setattr(command, name, value)
+    return int(command.run(command.get_parser("test").parse_args(argv)) or 0)
+
+
+def run_json(
+    kind: Any, *argv: str, err: TextIO | None = None, **attributes: Any
+) -> tuple[int, list[dict[str, Any]]]:
+    """Run a command that prints a table; return exit code and lines."""
+    out = io.StringIO()
+    code = run(kind, *argv, "-f", "json", out=out, err=err, **attributes)
+    lines: list[dict[str, Any]] = json.loads(out.getvalue())
+    return code, lines
+
+
 class CommandCase(base.BaseTestCase):
     """Commands on fakes, and on Magnum's real configuration code."""
 
@@ -88,11 +120,7 @@ class CommandCase(base.BaseTestCase):
 
     def run_command(self, kind: type, *argv: str) -> int:
         """Run one command as the application would."""
-        app = main.Application()
-        app.stdout, app.stderr = self.out, self.err
-        command = kind(app, None)
-        options = command.get_parser("test").parse_args(list(argv))
-        return int(command.run(options) or 0)
+        return run(kind, *argv, out=self.out, err=self.err)
 
     def states(self) -> dict[str, str]:
         """What ``check -f json`` printed: state by check.

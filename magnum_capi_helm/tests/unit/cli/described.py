@@ -8,7 +8,7 @@ from collections.abc import Callable
 import io
 
 from magnum_capi_helm.cli import describe
-from magnum_capi_helm.cli import main
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 #: With R in the place of the release.
@@ -73,12 +73,14 @@ class DescribeTestCase(base.FlowTestCase):
         self, *argv: str, meanwhile: tuple[Callable[[], None], ...] = ()
     ) -> int:
         """Run the command; its exit code."""
-        app = main.Application()
-        app.stdout, app.stderr = self.out, self.err
-        command = Watched(app, None)
-        command.meanwhile = list(meanwhile)
-        words = ["web", *argv]
-        return command.run(command.get_parser("test").parse_args(words))
+        return command_case.run(
+            Watched,
+            "web",
+            *argv,
+            out=self.out,
+            err=self.err,
+            meanwhile=list(meanwhile),
+        )
 
     def printed(self) -> str:
         """What came out, with R in the place of the release."""

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import io
-import json
 
 from magnum_capi_helm.cli import list as listing
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 CHART = {"metadata": {"labels": {"helm.sh/chart": "openstack-cluster-0.27.0"}}}
@@ -20,15 +19,9 @@ ERRORS = io.StringIO()
 
 def run(*argv: str) -> tuple[int, list[dict[str, str]]]:
     """Exit code and lines of the command."""
-    app = main.Application()
-    app.stdout, app.stderr = io.StringIO(), ERRORS
     ERRORS.truncate(0)
     ERRORS.seek(0)
-    command = listing.List(app, None)
-    words = [*argv, "-f", "json"]
-    code = command.run(command.get_parser("test").parse_args(words))
-    found: list[dict[str, str]] = json.loads(app.stdout.getvalue())
-    return int(code), found
+    return command_case.run_json(listing.List, *argv, err=ERRORS)
 
 
 class ListTestCase(base.FlowTestCase):

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import io
 
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.cli import metrics
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.cli import listed
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.metrics import promtool
@@ -20,11 +20,9 @@ SECRET = names.kubeconfig(base.RELEASE)
 
 def run(*argv: str) -> tuple[int, str, str]:
     """Exit code, output and errors of the command."""
-    app = main.Application()
-    app.stdout, app.stderr = io.StringIO(), io.StringIO()
-    command = metrics.Metrics(app, None)
-    code = command.run(command.get_parser("test").parse_args(list(argv)))
-    return int(code), app.stdout.getvalue(), app.stderr.getvalue()
+    out, err = io.StringIO(), io.StringIO()
+    code = command_case.run(metrics.Metrics, *argv, out=out, err=err)
+    return code, out.getvalue(), err.getvalue()
 
 
 def printed() -> promtool.Found:

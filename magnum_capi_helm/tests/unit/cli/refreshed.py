@@ -8,7 +8,6 @@ import base64
 import datetime
 import functools
 import io
-import json
 from typing import Any
 
 from cryptography import x509
@@ -18,12 +17,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509 import oid
 
 from magnum_capi_helm.cli import cluster_apply
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.fakes import cloud as fake_cloud
 from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = names.credentials(base.RELEASE)
@@ -78,15 +77,11 @@ class RefreshTestCase(base.FlowTestCase):
 
     def refresh(self, *argv: str) -> dict[str, str]:
         """The line of the cluster, once the command was run."""
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), self.err
-        command = cluster_apply.Apply(app, None)
-        command.pause = 0.0
-        words = ["--cloud-settings", "web", *argv, "-f", "json"]
-        command.run(command.get_parser("test").parse_args(words))
-        text = app.stdout.getvalue()
-        self.assertNotIn(openstack.SECRET, text + self.err.getvalue())
-        [line] = json.loads(text)
+        words = ("--cloud-settings", "web", *argv)
+        _, [line] = command_case.run_json(
+            cluster_apply.Apply, *words, err=self.err, pause=0.0
+        )
+        self.assertNotIn(openstack.SECRET, f"{line}{self.err.getvalue()}")
         self.assertEqual("web", line["Cluster"])
         return {key: line[key] for key in ("Result", "Detail")}
 

@@ -5,15 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import io
-import json
 import time
 from typing import Any
 
 from magnum_capi_helm.cli import cluster_apply
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 PLANE = names.chart_object(base.RELEASE, "control-plane")
@@ -70,13 +68,10 @@ class RenewTestCase(base.FlowTestCase):
 
     def renew(self, *argv: str) -> dict[str, str]:
         """The line of the cluster, once the command was run."""
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), io.StringIO()
-        command = Watched(app, None)
-        command.meanwhile = self.meanwhile
-        words = ["--certificates", "web", *argv, "-f", "json"]
-        command.run(command.get_parser("test").parse_args(words))
-        [line] = json.loads(app.stdout.getvalue())
+        words = ("--certificates", "web", *argv)
+        _, [line] = command_case.run_json(
+            Watched, *words, meanwhile=self.meanwhile
+        )
         return {key: line[key] for key in ("Result", "Detail")}
 
     def meanwhile(self) -> None:

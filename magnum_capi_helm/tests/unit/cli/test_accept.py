@@ -4,32 +4,24 @@
 
 from __future__ import annotations
 
-import io
-import json
-
 from magnum.common import exception
 
 from magnum_capi_helm import runtime
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.cli import management_cluster
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import plane
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
 
 
 def run(*argv: str) -> tuple[int, list[tuple[str, str]]]:
     """Exit code; result and detail of each line."""
-    app = main.Application()
-    app.stdout, app.stderr = io.StringIO(), io.StringIO()
-    command = management_cluster.Accept(app, None)
-    words = [*argv, "-f", "json"]
-    code = command.run(command.get_parser("test").parse_args(words))
-    found: list[dict[str, str]] = json.loads(app.stdout.getvalue())
-    return int(code), [(each["Result"], each["Detail"]) for each in found]
+    code, lines = command_case.run_json(management_cluster.Accept, *argv)
+    return code, [(each["Result"], each["Detail"]) for each in lines]
 
 
 def copy(

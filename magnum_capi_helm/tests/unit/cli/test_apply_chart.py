@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import Any
 
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import cluster_apply
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm as fake_helm
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import rolling
 
 _LOOKS = 9
@@ -37,12 +36,7 @@ class RolloutCommandTest(rolling.RolloutTestCase):
                 case.settle()
                 return 0.0
 
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), self.err
-        command = Polled(app, None)
-        words = [*argv, "-f", "json"]
-        code = command.run(command.get_parser("test").parse_args(words))
-        return code, json.loads(app.stdout.getvalue())
+        return command_case.run_json(Polled, *argv, err=self.err)
 
     def line(self, *argv: str) -> tuple[int, str, str]:
         """The exit code, and result and detail of the one cluster."""

@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import cluster
 from magnum_capi_helm.cli import describe
 from magnum_capi_helm.cli import kubeconfig
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.cli import management_cluster
 from magnum_capi_helm.cli import preview
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 OTHER = "11111111-2222-4333-8444-555555555555"
@@ -31,13 +30,6 @@ COMMANDS: tuple[tuple[Any, str], ...] = (
 
 
 class ChoiceTest(base.FlowTestCase):
-    def run_command(self, kind: Any, *argv: str) -> None:
-        """Run a command of any kind."""
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), io.StringIO()
-        command = kind(app, None)
-        command.run(command.get_parser("test").parse_args(argv))
-
     def of_driver(self, name: str | None, distro: str = "ubuntu") -> None:
         """A cluster of that driver, which has a stack."""
         template = self.template(driver=name, cluster_distro=distro)
@@ -59,7 +51,7 @@ class ChoiceTest(base.FlowTestCase):
             for kind, options in COMMANDS:
                 error = self.assertRaises(
                     errors.InvalidInput,
-                    self.run_command,
+                    command_case.run,
                     kind,
                     ref,
                     *options.split(),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import threading
 from typing import Any
 import uuid
@@ -19,6 +18,7 @@ from magnum_capi_helm.cli import main
 from magnum_capi_helm.lifecycle import preview
 from magnum_capi_helm.model import audit
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 
@@ -78,12 +78,7 @@ class FleetTest(base.FlowTestCase):
 
     def run_on(self, *argv: str) -> tuple[int, list[tuple[str, str]]]:
         """The exit code, and name and result of each line."""
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), self.err
-        command = Paint(app, None)
-        words = [*argv, "-f", "json"]
-        code = command.run(command.get_parser("test").parse_args(words))
-        self.found = json.loads(app.stdout.getvalue())
+        code, self.found = command_case.run_json(Paint, *argv, err=self.err)
         return code, [(each["Cluster"], each["Result"]) for each in self.found]
 
     def test_without_apply_it_is_only_shown(self) -> None:

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 
 from magnum_capi_helm.cli import check
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
 
@@ -26,14 +25,11 @@ class Answer:
     """What the command answered."""
 
     def __init__(self, *argv: str) -> None:
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), io.StringIO()
-        command = check.Check(app, None)
-        words = [*argv, "-f", "json"]
-        options = command.get_parser("test").parse_args(words)
-        self.code = command.run(options)
-        self.lines: list[dict[str, str]] = json.loads(app.stdout.getvalue())
-        self.summary = app.stderr.getvalue()
+        err = io.StringIO()
+        self.code, self.lines = command_case.run_json(
+            check.Check, *argv, err=err
+        )
+        self.summary = err.getvalue()
 
     def short(self) -> tuple[int, list[tuple[str, str]]]:
         """Exit code; release and state of each line."""

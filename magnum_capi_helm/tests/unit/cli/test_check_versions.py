@@ -4,15 +4,12 @@
 
 from __future__ import annotations
 
-import io
-import json
 import pathlib
 from typing import Any
 
 from oslotest import base
 
 from magnum_capi_helm.cli import check
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import responses
@@ -41,14 +38,10 @@ class CheckVersionsTest(base.BaseTestCase):
 
     def check(self) -> tuple[int, dict[str, tuple[str, str]]]:
         """Exit code; state and detail of each line about a version."""
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), io.StringIO()
-        command = check.Check(app, None)
-        options = command.get_parser("test").parse_args(["-f", "json"])
-        code = int(command.run(options) or 0)
+        code, lines = command_case.run_json(check.Check)
         return code, {
             row["Check"]: (row["State"], row["Detail"])
-            for row in json.loads(app.stdout.getvalue())
+            for row in lines
             if "version" in row["Check"]
         }
 

@@ -16,10 +16,10 @@ import yaml
 
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import cluster
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import openstack
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = f"{base.RELEASE}-cloud-credentials"
@@ -78,12 +78,13 @@ class ReplaceTestCase(base.FlowTestCase):
     def run_it(self, *argv: str) -> int:
         """Run the command; its exit code."""
         self.out, self.err = io.StringIO(), io.StringIO()
-        app = main.Application()
-        app.stdout, app.stderr = self.out, self.err
-        command = cluster.Credentials(app, None)
-        command.pause = 0.0
-        parser = command.get_parser("test")
-        code = command.run(parser.parse_args([*argv, "-f", "json"]))
+        code = command_case.run(
+            cluster.Credentials,
+            *(*argv, "-f", "json"),
+            out=self.out,
+            err=self.err,
+            pause=0.0,
+        )
         for each in (self.out, self.err):
             self.assertNotIn(openstack.SECRET, each.getvalue())
             self.assertNotIn(PASSWORD, each.getvalue())
@@ -159,13 +160,10 @@ class ReplacedTest(ReplaceTestCase):
             def pause(self) -> float:  # type: ignore[override]
                 raise errors.CapiHelmError(f"{len(owners())} there")
 
-        app = main.Application()
-        app.stdout, app.stderr = self.out, self.err
-        command = Hurried(app, None)
-        words = "web --os-cloud ops --apply --revoke-at-once -f json"
-        parser = command.get_parser("test")
-        self.assertEqual(1, command.run(parser.parse_args(words.split())))
-        self.assertIn("2 there", self.out.getvalue())
+        words = "web --os-cloud ops --apply --revoke-at-once"
+        code, lines = command_case.run_json(Hurried, *words.split())
+        self.assertEqual(1, code)
+        self.assertIn("2 there", str(lines))
 
     def test_a_dead_one_of_a_user_who_is_gone(self) -> None:
         del self.openstack.credentials[self.first]

@@ -14,10 +14,10 @@ import fixtures
 
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import kubeconfig
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 NAME = names.kubeconfig(base.RELEASE)
@@ -51,11 +51,9 @@ class KubeconfigTestCase(base.FlowTestCase):
 
     def take(self, *argv: str) -> None:
         """Run the command."""
-        app = main.Application()
-        app.stdout, app.stderr = self.out, self.err
-        command = kubeconfig.Kubeconfig(app, None)
-        parser = command.get_parser("test")
-        command.run(parser.parse_args(["web", *argv]))
+        command_case.run(
+            kubeconfig.Kubeconfig, "web", *argv, out=self.out, err=self.err
+        )
 
     def refused(self, *argv: str) -> str:
         """Why it is not given out."""

@@ -5,17 +5,16 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import Any
 
 import fixtures
 
 from magnum_capi_helm.cli import base as commands
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.cli import management_cluster
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 from magnum_capi_helm.tests.unit.lifecycle import placing
 
@@ -41,12 +40,7 @@ class CommandsTest(base.FlowTestCase):
         self, kind: type, *argv: str
     ) -> tuple[int, list[dict[str, Any]]]:
         """Exit code, and the lines that are printed."""
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), self.err
-        command = kind(app, None)
-        words = [*argv, "-f", "json"]
-        code = command.run(command.get_parser("test").parse_args(words))
-        return int(code), json.loads(app.stdout.getvalue())
+        return command_case.run_json(kind, *argv, err=self.err)
 
     def frozen(self) -> bool:
         found = self.server.get(kinds.NAMESPACE, "", "kube-system") or {}

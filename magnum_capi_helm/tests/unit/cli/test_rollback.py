@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import Any
 
 from magnum_capi_helm.cli import cluster
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm as fake_helm
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import upgrading
 
 
@@ -30,14 +29,11 @@ class RollbackCommandTest(upgrading.UpgradeTestCase):
 
     def rollback(self, *argv: str) -> list[dict[str, Any]]:
         """The rows that the command prints."""
-        app = main.Application()
-        app.stdout, app.stderr = io.StringIO(), self.err
-        command = cluster.Rollback(app, None)
-        words = [*argv, "-f", "json"]
-        code = command.run(command.get_parser("test").parse_args(words))
+        code, lines = command_case.run_json(
+            cluster.Rollback, *argv, err=self.err
+        )
         self.assertEqual(0, code)
-        found: list[dict[str, Any]] = json.loads(app.stdout.getvalue())
-        return found
+        return lines
 
     def test_it_is_accepted_and_the_polls_finish_it(self) -> None:
         old = self.row().cluster_template_id

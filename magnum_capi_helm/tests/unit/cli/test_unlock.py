@@ -6,19 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import io
-import json
 import time
 from typing import Any
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import cluster as command
-from magnum_capi_helm.cli import main
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.operations import unlock as unlocking
+from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
 
 LEASE = (kinds.LEASE, base.NAMESPACE, base.RELEASE)
@@ -44,15 +43,11 @@ class UnlockTestCase(base.FlowTestCase):
 
     def unlock(self, *argv: str) -> tuple[int, dict[str, tuple[str, ...]]]:
         """Exit code; state, by whom and result, of each thing."""
-        self.out, self.err = io.StringIO(), io.StringIO()
-        app = main.Application()
-        app.stdout, app.stderr = self.out, self.err
-        command = Watching(app, None)
-        command.meanwhile = self.meanwhile
-        parser = command.get_parser("test")
-        code = command.run(parser.parse_args(["web", *argv, "-f", "json"]))
-        self.lines = json.loads(self.out.getvalue())
-        return int(code), {
+        self.err = io.StringIO()
+        code, self.lines = command_case.run_json(
+            Watching, "web", *argv, err=self.err, meanwhile=self.meanwhile
+        )
+        return code, {
             each["What"]: (each["State"], each["By"], each["Result"])
             for each in self.lines
         }

@@ -88,8 +88,10 @@ class Connection:
             session.proxies = {"http": proxy, "https": proxy}
         if token_file := current.user.get("tokenFile"):
             session.auth = _TokenFile(token_file)
+        self._plugin = None
         if plugin := current.user.get("exec"):
-            session.auth = exec_plugin.Plugin(plugin, session, memory)
+            self._plugin = exec_plugin.Plugin(plugin, session, memory)
+            session.auth = self._plugin
         # The files go with the connection.
         self._memory = memory
 
@@ -108,15 +110,26 @@ class Connection:
     ) -> Any:
         """Send a request and return the :class:`requests.Response`.
 
+        A request that was answered 401 has written nothing: it is repeated
+        with a new credential, if a plugin makes it.
+
         :param version: ``v1``, ``group/version``, or a path from the root
         :param url: plural of the kind, and the object's name
         :param options: ``namespace`` and arguments of requests
         :raises requests.RequestException: no answer in time
         """
+        ask = functools.partial(
+            self._api.request, method, version=version, url=url, **options
+        )
         with timing.waiting(timing.MANAGEMENT):
-            return self._api.request(
-                method, version=version, url=url, **options
-            )
+            answer = ask()
+            if (
+                answer.status_code == requests.codes.unauthorized
+                and self._plugin is not None
+            ):
+                self._plugin.drop_refused(answer)
+                answer = ask()
+            return answer
 
 
 class ReloadingConnection:

@@ -67,39 +67,25 @@ class Plugin(requests.auth.AuthBase):
         self._lock = threading.Lock()
         self._token = ""
         self._expires = 0.0
-        self._runs = 0
 
     def __call__(self, request: Any) -> Any:
         with self._lock:
             if time.time() >= self._expires:
                 self._renew()
-            token, run = self._token, self._runs
+            token = self._token
         if token:
             request.headers["Authorization"] = f"Bearer {token}"
-
-        def retry(answer: Any, **options: Any) -> Any:
-            return self._retry_refused(answer, run, options)
-
-        request.register_hook("response", retry)
         return request
 
-    def _retry_refused(self, answer: Any, run: int, options: Any) -> Any:
-        """Repeat a request that was answered 401, with a new credential."""
-        if answer.status_code != requests.codes.unauthorized:
-            return answer
+    def drop_refused(self, answer: requests.Response) -> None:
+        """Stop using a refused credential; another thread may have done it.
+
+        :param answer: 401
+        """
+        refused = str(answer.request.headers.get("Authorization", ""))
         with self._lock:
-            if run == self._runs:
-                self._renew()
-            token = self._token
-        again = answer.request.copy()
-        again.hooks["response"] = []
-        if token:
-            again.headers["Authorization"] = f"Bearer {token}"
-        # The rest of the first answer would block its connection.
-        _ = answer.content
-        answer.close()
-        options["cert"] = self._session.cert
-        return answer.connection.send(again, **options)
+            if refused.removeprefix("Bearer ") == self._token:
+                self._expires = 0.0
 
     def _renew(self) -> None:
         status = self._run()
@@ -111,7 +97,6 @@ class Plugin(requests.auth.AuthBase):
                 f"{self._title} gave neither a token nor a client certificate"
             )
         expires = self._expiry(status.get("expirationTimestamp"))
-        self._runs += 1
         if certificate and key:
             self._use_certificate(certificate, key)
         self._expires = expires

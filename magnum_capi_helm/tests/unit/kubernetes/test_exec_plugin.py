@@ -112,6 +112,19 @@ class PluginTest(_Plugin):
         first, second = self.server.headers
         self.assertEqual(first["Content-Length"], second["Content-Length"])
 
+    def test_two_refusals_of_a_credential_replace_it_once(self) -> None:
+        connected = self.with_plugin()
+
+        def refuse_both() -> tuple[int, dict[str, str]]:
+            self.server.says(401)
+            self.assertEqual(200, self.ask(connected))
+            return 401, {}
+
+        self.server.script.append(refuse_both)
+        self.assertEqual(200, self.ask(connected))
+        self.assertEqual(2, self.runs)
+        self.assertEqual(["Bearer token-2"] * 2, self.tokens[2:])
+
     def test_what_is_refused_twice_is_refused(self) -> None:
         self.server.says(401)
         self.server.says(401)

@@ -232,14 +232,13 @@ def _check_quota(
     try:
         cloud = catalogue.Cloud(sessions.user_session(operation.context))
         outline, group = _resolved(operation, nodegroup, cloud)
-        flavor = cloud.flavor(group.flavor)
     except errors.CapiHelmError as error:
         problem = str(error)
     if problem:
         uuid = operation.cluster.uuid
         LOG.debug("Quota of cluster %s not checked: %s", uuid, problem)
         return
-    quota.check_growth(cloud, outline, group, flavor, growth)
+    quota.check_group(cloud, outline, group, growth)
 
 
 def _resolved(

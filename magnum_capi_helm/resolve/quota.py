@@ -38,32 +38,23 @@ def check_group(
     cloud: catalogue.Cloud,
     cluster: cluster_spec.Cluster,
     group: cluster_spec.NodeGroup,
+    growth: int | None = None,
 ) -> None:
-    """Check one more nodegroup.
+    """Check a new nodegroup, or more machines of one that exists.
 
     :param cluster: may be an outline
+    :param group: with the new count
+    :param growth: number of machines to add; None: the group is new
     :raises InvalidInput: it does not fit, and that is to be refused
     """
     if off():
         return
     flavor = cloud.flavor(group.flavor)
-    _check(cloud, cluster, quota_demand.of_group(cluster, group, flavor))
-
-
-def check_growth(
-    cloud: catalogue.Cloud,
-    cluster: cluster_spec.Cluster,
-    group: cluster_spec.NodeGroup,
-    flavor: cluster_spec.Flavor,
-    by: int,
-) -> None:
-    """Check more machines of a group that is there.
-
-    :param cluster: may be an outline
-    :param group: with the new count
-    :raises InvalidInput: they don't fit, and that is to be refused
-    """
-    _check(cloud, cluster, quota_demand.of_growth(cluster, group, flavor, by))
+    if growth is None:
+        needed = quota_demand.of_group(cluster, group, flavor)
+    else:
+        needed = quota_demand.of_growth(cluster, group, flavor, growth)
+    _check(cloud, cluster, needed)
 
 
 def off() -> bool:

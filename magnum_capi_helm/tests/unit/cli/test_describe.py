@@ -46,6 +46,18 @@ class TreeTest(described.DescribeTestCase):
         )
         self.assertEqual(1, self.describe())
 
+    def test_the_summary_is_that_of_the_polls(self) -> None:
+        # The polls don't read addons before all machines have a node.
+        machine = f"{WORKERS}-m0"
+        live = self.server.get(kinds.MACHINE, base.NAMESPACE, machine)
+        assert live is not None
+        status = {**live["status"], "nodeRef": None}
+        self.server.set_status(kinds.MACHINE, base.NAMESPACE, machine, status)
+        self.describe()
+        printed = self.printed()
+        self.assertIn("not every machine has its node yet", printed)
+        self.assertIn("addons (4 of 4 deployed): ready", printed)
+
     def test_the_reason_stands_at_the_node_that_is_ill(self) -> None:
         machine = f"{WORKERS}-m0"
         live = self.server.get(kinds.MACHINE, base.NAMESPACE, machine)

@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 import time
@@ -44,7 +44,6 @@ LOG = log.getLogger(__name__)
 PAUSES = (1.0, 2.0)
 #: Beside 5xx: Keystone is busy, or an earlier attempt succeeded late.
 _TRANSIENT = frozenset({409, 429})
-_ADMIN = "admin"
 _RULE_KEYS = frozenset({"service", "method", "path"})
 _RESTRICTED = (
     "Keystone makes no application credential for a user who is logged in "
@@ -76,8 +75,11 @@ def owner_of(session: Any) -> Owner:
     if (body.get("application_credential") or {}).get("restricted"):
         raise errors.InvalidInput(_RESTRICTED)
     configured = conf.CONF.capi_helm.app_cred_roles
-    roles = allowed_roles(
-        [str(role["name"]) for role in body.get("roles") or []], configured
+    names = (str(role["name"]) for role in body.get("roles") or [])
+    roles = sorted(
+        role
+        for role in names
+        if not is_admin(role) and (not configured or role in configured)
     )
     if not roles:
         allowed = ", ".join(configured) or "any role but admin"
@@ -85,25 +87,12 @@ def owner_of(session: Any) -> Owner:
             "the user has no role that a cluster may act with "
             f"(allowed: {allowed}): assign one in project {token.project_id}"
         )
-    return Owner(str(token.user_id), roles, access_rules())
-
-
-def allowed_roles(
-    user_roles: Sequence[str], configured: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the user's roles that are configured, without admin, sorted."""
-    return tuple(
-        sorted(
-            role
-            for role in user_roles
-            if not is_admin(role) and (not configured or role in configured)
-        )
-    )
+    return Owner(str(token.user_id), tuple(roles), access_rules())
 
 
 def is_admin(role: str) -> bool:
     """Compare a role with ``admin`` as policies do, in any case."""
-    return role.lower() == _ADMIN
+    return role.lower() == "admin"
 
 
 def access_rules() -> tuple[dict[str, str], ...]:

@@ -43,11 +43,21 @@ class RolesTest(base.FlowTestCase):
             (["member"], ["load-balancer_member"], ()),
             ([], [], ()),
         ):
-            self.assertEqual(
-                expected,
-                application_credential.allowed_roles(has, configured),
-                (has, configured),
-            )
+            with self.subTest(f"{has}, {configured}"):
+                conf.CONF.set_override(
+                    "app_cred_roles", configured, "capi_helm"
+                )
+                self.assertEqual(expected, self.roles(*has))
+
+    def roles(self, *has: str) -> tuple[str, ...]:
+        """Return the roles that a cluster of a user with these roles gets."""
+        self.login(roles=has)
+        session = sessions.user_session(self.context)
+        try:
+            return application_credential.owner_of(session).roles
+        except errors.InvalidInput as error:
+            self.assertIn("no role that a cluster may act with", str(error))
+            return ()
 
     def test_the_owner_is_the_tokens_user(self) -> None:
         self.login(roles=("member", "admin"))

@@ -27,15 +27,6 @@ from magnum_capi_helm.model import requested_groups
 #: Returns a list of the values with the overlay's list.
 _Join = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
-_MACHINES = ("controlPlane", "nodeGroupDefaults")
-
-#: Lists of which the overlay's part follows the driver's.
-_JOINED = frozenset(
-    f"{machines}.kubeadmConfigSpec.{key}"
-    for machines in _MACHINES
-    for key in ("files", "preKubeadmCommands", "postKubeadmCommands")
-)
-
 _OF_A_MACHINE = ("kubernetesVersion", "machineImage", "machineImageId")
 
 #: Paths that no overlay may set, nor anything below them.
@@ -44,7 +35,7 @@ _RESERVED = frozenset(
         *_OF_A_MACHINE,
         *(
             f"{machines}.{key}"
-            for machines in _MACHINES
+            for machines in topic.MACHINES
             for key in (*_OF_A_MACHINE, "machineCount", "machineFlavor")
         ),
         "addons.clusterName",
@@ -74,7 +65,7 @@ _RESERVED = frozenset(
 #: Paths above those: another value would take them all away.
 _MAPPINGS = frozenset(
     path[: dot.start()]
-    for path in _JOINED | _RESERVED
+    for path in topic.JOINED | _RESERVED
     for dot in re.finditer(r"\.", path)
 )
 
@@ -133,7 +124,7 @@ def _check(overlay: Mapping[str, Any], above: str, origin: str) -> None:
             wrong = "is not theirs to set: take it out"
         elif path in _MAPPINGS and not isinstance(value, Mapping):
             wrong = "must be a mapping"
-        elif path in _JOINED and not isinstance(value, list):
+        elif path in topic.JOINED and not isinstance(value, list):
             wrong = "must be a list"
         if wrong:
             raise errors.NotConfigured(f"{origin}: {path} {wrong}")
@@ -154,7 +145,7 @@ def _lay(
         path = _below(above, key)
         if isinstance(value, Mapping) and isinstance(target.get(key), dict):
             _lay(target[key], value, path, join)
-        elif path in _JOINED:
+        elif path in topic.JOINED:
             target[key] = join(target.get(key) or (), value)
         else:
             target[key] = copy.deepcopy(value)

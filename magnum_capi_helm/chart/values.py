@@ -76,9 +76,6 @@ def build(cluster: cluster_spec.Cluster) -> topic.Values:
     values: topic.Values = {}
     for each in features.TOPICS:
         topic.merge(values, each.cluster(cluster))
-    for key, nodes in _SETUPS.items():
-        if setup := _setup(cluster, nodes):
-            topic.merge(values, {key: {"kubeadmConfigSpec": setup}})
     values["nodeGroups"] = [
         node_group(cluster, group) for group in cluster.node_groups
     ]
@@ -93,24 +90,6 @@ def node_group(
     for each in features.TOPICS:
         topic.merge(item, each.group(cluster, group))
     return item
-
-
-#: Where the setup of machines belongs. A list in one group would replace the
-#: list of the defaults, so workers have theirs in the defaults alone.
-_SETUPS = {
-    "controlPlane": topic.Nodes.CONTROL_PLANE,
-    "nodeGroupDefaults": topic.Nodes.WORKERS,
-}
-
-
-def _setup(cluster: cluster_spec.Cluster, nodes: topic.Nodes) -> topic.Values:
-    """Return the topics' files and commands, joined; without empty lists."""
-    parts = [each.setup(cluster, nodes) for each in features.TOPICS]
-    joined = {
-        "files": [item for part in parts for item in part.files],
-        "preKubeadmCommands": [item for part in parts for item in part.before],
-    }
-    return {key: items for key, items in joined.items() if items}
 
 
 def upgrades(values: Mapping[str, Any]) -> str:

@@ -168,7 +168,10 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     settings = cluster.labels
     if not settings[ENABLED]:
         return {}
+    own = _DEFAULT_POLICY.replace("LEVEL", settings[LEVEL])
+    policy = cluster.site.audit_policy or own
     return {
+        LEVEL.becomes[0]: [topic.machine_file(_POLICY, policy, "0600")],
         f"{_API_SERVER}.extraArgs.audit-policy-file": _POLICY,
         f"{_API_SERVER}.extraArgs.audit-log-path": _LOG,
         **{
@@ -197,18 +200,9 @@ def _volume(name: str, file: str, *, writable: bool) -> topic.Values:
     }
 
 
-def _setup(cluster: cluster_spec.Cluster, nodes: topic.Nodes) -> topic.Setup:
-    if nodes is topic.Nodes.WORKERS or not cluster.labels[ENABLED]:
-        return topic.Setup()
-    own = _DEFAULT_POLICY.replace("LEVEL", cluster.labels[LEVEL])
-    policy = cluster.site.audit_policy or own
-    return topic.Setup(files=(topic.machine_file(_POLICY, policy, "0600"),))
-
-
 TOPIC = topic.Topic(
     name="Audit log",
     labels=(ENABLED, LEVEL, MAX_AGE, MAX_BACKUP, MAX_SIZE),
     leaves=_leaves,
-    setup=_setup,
     check=_check,
 )

@@ -90,49 +90,41 @@ def _is_flatcar(cluster: cluster_spec.Cluster) -> bool:
     return cluster.control_plane.image.os_distro == "flatcar"
 
 
-def _setup(cluster: cluster_spec.Cluster, _: topic.Nodes) -> topic.Setup:
+def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     proxy = cluster.proxy
     if not (proxy.http or proxy.https):
-        return topic.Setup()
+        return {}
     drop_in = f"[Service]\nEnvironmentFile={_ENVIRONMENT}\n"
-    files = (
+    files = [
         topic.machine_file(_ENVIRONMENT, _environment(cluster), "0600"),
         topic.machine_file(_DROP_IN, drop_in, "0644"),
-    )
+    ]
     if _is_flatcar(cluster):
         # Ignition writes files before systemd starts its first unit.
-        return topic.Setup(files=files)
-    return topic.Setup(
-        files=(*files, topic.machine_file(_APT, _apt(proxy), "0600")),
-        before=("systemctl daemon-reload", "systemctl restart containerd"),
+        return topic.on_all_machines(files)
+    return topic.on_all_machines(
+        [*files, topic.machine_file(_APT, _apt(proxy), "0600")],
+        "systemctl daemon-reload",
+        "systemctl restart containerd",
     )
 
 
-TOPIC = topic.Topic(name="Proxies", setup=_setup, check=_check)
+TOPIC = topic.Topic(name="Proxies", leaves=_leaves, check=_check)
 
 
 def _trusted_cas(cluster: cluster_spec.Cluster) -> topic.Leaves:
-    """Return the chart's value, which works on Ubuntu.
+    """Return the certificates, for Flatcar as files, as its guide says.
 
-    Flatcar can't write to the folder that the chart uses.
+    Flatcar can't write to the folder that the chart's value uses.
     """
-    cas = {} if _is_flatcar(cluster) else dict(cluster.site.trusted_cas)
-    return {"trustedCAs": cas}
+    cas = cluster.site.trusted_cas
+    if not cas or not _is_flatcar(cluster):
+        return {"trustedCAs": dict(cas)}
+    files = [
+        topic.machine_file(f"/etc/ssl/certs/{name}.pem", pem, "0644")
+        for name, pem in cas
+    ]
+    return topic.on_all_machines(files, "update-ca-certificates")
 
 
-def _setup_trust(cluster: cluster_spec.Cluster, _: topic.Nodes) -> topic.Setup:
-    """Write each certificate to a file, as Flatcar's guide says."""
-    if not cluster.site.trusted_cas or not _is_flatcar(cluster):
-        return topic.Setup()
-    return topic.Setup(
-        files=tuple(
-            topic.machine_file(f"/etc/ssl/certs/{name}.pem", pem, "0644")
-            for name, pem in cluster.site.trusted_cas
-        ),
-        before=("update-ca-certificates",),
-    )
-
-
-TRUST = topic.Topic(
-    name="Trusted CAs", leaves=_trusted_cas, setup=_setup_trust
-)
+TRUST = topic.Topic(name="Trusted CAs", leaves=_trusted_cas)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 import dataclasses
-import enum
 from typing import Any, TypeAlias
 
 from magnum_capi_helm.model import cluster_spec
@@ -21,6 +20,16 @@ Leaves: TypeAlias = Mapping[str, Any]
 #: A null in the values: helm removes the chart's default.
 NULL = object()
 
+#: All machines of a cluster in the values.
+MACHINES = ("controlPlane", "nodeGroupDefaults")
+
+#: Lists that several topics and the operator's overlays add to.
+JOINED = frozenset(
+    f"{machines}.kubeadmConfigSpec.{key}"
+    for machines in MACHINES
+    for key in ("files", "preKubeadmCommands", "postKubeadmCommands")
+)
+
 _EMPTY: tuple[Any, ...] = (None, "", (), [], {})
 
 
@@ -33,6 +42,8 @@ def merge(
 ) -> None:
     """Add ``source`` to ``target`` in place.
 
+    Files and commands of machines are added to those of other topics.
+
     :raises TwoWritersError: when both hold a value at the same path
     """
     for key, value in source.items():
@@ -41,6 +52,8 @@ def merge(
             target[key] = copied(value)
         elif isinstance(target[key], dict) and isinstance(value, Mapping):
             merge(target[key], value, here)
+        elif here in JOINED:
+            target[key] += copied(value)
         else:
             raise TwoWritersError(here)
 
@@ -109,21 +122,6 @@ def changed(
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class Setup:
-    """Files and commands of machines, in addition to those of the chart.
-
-    Lists of several topics are joined in the order of the topics; in values
-    of a topic's own a list has one writer.
-
-    :param files: ``files`` of a KubeadmConfigSpec
-    :param before: ``preKubeadmCommands``
-    """
-
-    files: tuple[Values, ...] = ()
-    before: tuple[str, ...] = ()
-
-
 def machine_file(path: str, content: str, permissions: str) -> Values:
     """Return an item of ``files`` that root owns."""
     return {
@@ -134,11 +132,17 @@ def machine_file(path: str, content: str, permissions: str) -> Values:
     }
 
 
-class Nodes(enum.Enum):
-    """The machines that a setup is for."""
+def on_all_machines(files: list[Values], *commands: str) -> dict[str, Any]:
+    """Return the leaves of files, and of commands for before kubeadm.
 
-    CONTROL_PLANE = "control plane"
-    WORKERS = "workers"
+    A list in one group would replace that of the defaults, so workers have
+    theirs in the defaults alone.
+    """
+    return {
+        f"{machines}.kubeadmConfigSpec.{key}": items
+        for machines in MACHINES
+        for key, items in (("files", files), ("preKubeadmCommands", commands))
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,8 +153,6 @@ class Topic:
     :param labels: labels that belong to this topic
     :param leaves: the topic's values for the whole cluster
     :param group_leaves: the topic's values in one item of ``nodeGroups``
-    :param setup: files and commands of the machines; those of the workers
-        go to ``nodeGroupDefaults``
     :param check: raises InvalidInput for what contradicts itself
     """
 
@@ -160,7 +162,6 @@ class Topic:
     group_leaves: Callable[
         [cluster_spec.Cluster, cluster_spec.NodeGroup], Leaves
     ] = lambda *_: {}
-    setup: Callable[[cluster_spec.Cluster, Nodes], Setup] = lambda *_: Setup()
     check: Callable[[cluster_spec.Cluster], None] = lambda _: None
 
     def cluster(self, cluster: cluster_spec.Cluster) -> Values:

@@ -14,19 +14,20 @@ import yaml
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import audit
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.resolve import operator_files
 from magnum_capi_helm.tests.unit.features import specs
 
 ENABLED = {"audit_log_enabled": "true"}
-CONTROL_PLANE = topic.Nodes.CONTROL_PLANE
 
 
 def _file(given: dict[str, str] | None = None, **changes: Any) -> Any:
     cluster = specs.cluster({**ENABLED, **(given or {})}, **changes)
-    (file,) = audit.TOPIC.setup(cluster, CONTROL_PLANE).files
+    made = audit.TOPIC.cluster(cluster)
+    # Workers get nothing.
+    [spec] = (each["kubeadmConfigSpec"] for each in made.values())
+    [file] = spec["files"]
     return file
 
 
@@ -64,8 +65,6 @@ class AuditTest(base.BaseTestCase):
     def test_nothing_is_logged_unless_somebody_wants_it(self) -> None:
         cluster = specs.cluster({"audit_log_max_age": "7"})
         self.assertEqual({}, audit.TOPIC.cluster(cluster))
-        for nodes in topic.Nodes:
-            self.assertEqual(topic.Setup(), audit.TOPIC.setup(cluster, nodes))
 
     def test_the_api_server_gets_its_arguments_and_folders(self) -> None:
         server = {
@@ -93,6 +92,10 @@ class AuditTest(base.BaseTestCase):
                 },
             ],
         }
+        made = audit.TOPIC.cluster(
+            specs.cluster({**ENABLED, "audit_log_maxbackup": "3"})
+        )
+        del made["controlPlane"]["kubeadmConfigSpec"]["files"]
         self.assertEqual(
             {
                 "controlPlane": {
@@ -101,9 +104,7 @@ class AuditTest(base.BaseTestCase):
                     }
                 }
             },
-            audit.TOPIC.cluster(
-                specs.cluster({**ENABLED, "audit_log_maxbackup": "3"})
-            ),
+            made,
         )
 
     def test_the_policy_goes_to_the_control_plane_alone(self) -> None:
@@ -115,10 +116,6 @@ class AuditTest(base.BaseTestCase):
                 "0600",
             ),
             (file["path"], file["owner"], file["permissions"]),
-        )
-        self.assertEqual(
-            topic.Setup(),
-            audit.TOPIC.setup(specs.cluster(ENABLED), topic.Nodes.WORKERS),
         )
 
 

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from oslotest import base
 
 from magnum_capi_helm.features import egress
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
@@ -56,46 +56,50 @@ def _cluster(
     return specs.cluster(proxy=proxy, control_plane=group)
 
 
-def _setup(proxy: cluster_spec.Proxy, distro: str = "ubuntu") -> topic.Setup:
-    return egress.TOPIC.setup(
-        _cluster(proxy, distro), topic.Nodes.CONTROL_PLANE
-    )
+def _specs(cluster: cluster_spec.Cluster) -> list[Any]:
+    """The kubeadm configuration of control plane and workers."""
+    made = egress.TOPIC.cluster(cluster)
+    return [
+        made[machines]["kubeadmConfigSpec"]
+        for machines in ("controlPlane", "nodeGroupDefaults")
+    ]
+
+
+def _setup(proxy: cluster_spec.Proxy, distro: str = "ubuntu") -> Any:
+    return _specs(_cluster(proxy, distro))[0]
 
 
 class SetupTest(base.BaseTestCase):
     def test_ubuntu_restarts_containerd_with_its_proxy(self) -> None:
         self.assertEqual(
-            topic.Setup(
-                files=(ENVIRONMENT, DROP_IN, APT),
-                before=(
+            {
+                "files": [ENVIRONMENT, DROP_IN, APT],
+                "preKubeadmCommands": [
                     "systemctl daemon-reload",
                     "systemctl restart containerd",
-                ),
-            ),
+                ],
+            },
             _setup(PROXY),
         )
 
     def test_flatcar_has_the_files_before_containerd_starts(self) -> None:
         self.assertEqual(
-            topic.Setup(files=(ENVIRONMENT, DROP_IN)),
+            {"files": [ENVIRONMENT, DROP_IN]},
             _setup(PROXY, "flatcar"),
         )
 
     def test_workers_have_what_the_control_plane_has(self) -> None:
-        cluster = _cluster(PROXY)
-        found = [egress.TOPIC.setup(cluster, each) for each in topic.Nodes]
-        self.assertEqual([_setup(PROXY)] * 2, found)
+        master, workers = _specs(_cluster(PROXY))
+        self.assertEqual(master, workers)
 
     def test_exceptions_alone_need_no_proxy(self) -> None:
-        self.assertEqual(
-            topic.Setup(),
-            _setup(cluster_spec.Proxy(exceptions=("a.example.org",))),
-        )
+        proxy = cluster_spec.Proxy(exceptions=("a.example.org",))
+        self.assertEqual({}, egress.TOPIC.cluster(_cluster(proxy)))
 
     def test_one_proxy_is_not_taken_for_the_other(self) -> None:
-        environment, _, apt = _setup(
-            cluster_spec.Proxy(http="http://p:3128")
-        ).files
+        environment, _, apt = _setup(cluster_spec.Proxy(http="http://p:3128"))[
+            "files"
+        ]
         self.assertEqual(
             f"HTTP_PROXY=http://p:3128\nNO_PROXY={INSIDE}\n",
             environment["content"],
@@ -117,7 +121,7 @@ class SetupTest(base.BaseTestCase):
                 subnet_cidrs=("192.168.0.0/24", "fd00:3::/64"),
             ),
         )
-        environment = egress.TOPIC.setup(cluster, topic.Nodes.WORKERS).files[0]
+        environment = _specs(cluster)[1]["files"][0]
         self.assertEqual(
             "HTTP_PROXY=http://p:3128\n"
             "NO_PROXY=localhost,127.0.0.1,::1,169.254.169.254,"

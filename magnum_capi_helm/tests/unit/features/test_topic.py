@@ -31,6 +31,15 @@ class MergeTest(base.BaseTestCase):
             )
             self.assertEqual(path, str(error))
 
+    def test_files_of_machines_are_joined_in_order(self) -> None:
+        target: dict[str, Any] = {}
+        for name in ("a", "b"):
+            topic.merge(target, topic.nest(topic.on_all_machines([{name: 1}])))
+        joined = {"kubeadmConfigSpec": {"files": [{"a": 1}, {"b": 1}]}}
+        self.assertEqual(
+            {"controlPlane": joined, "nodeGroupDefaults": joined}, target
+        )
+
     def test_what_was_merged_is_a_copy(self) -> None:
         source = {"a": {"b": [1]}}
         target: dict[str, Any] = {}

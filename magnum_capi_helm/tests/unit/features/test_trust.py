@@ -10,7 +10,6 @@ from oslotest import base
 
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import egress
-from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.tests.unit.features import specs
 
@@ -27,19 +26,12 @@ class TrustTest(base.BaseTestCase):
     def test_without_any_there_is_nothing_to_say(self) -> None:
         for cluster in (specs.cluster(), specs.cluster(control_plane=FLATCAR)):
             self.assertEqual({}, egress.TRUST.cluster(cluster))
-            for nodes in topic.Nodes:
-                self.assertEqual(
-                    topic.Setup(), egress.TRUST.setup(cluster, nodes)
-                )
 
     def test_on_ubuntu_the_chart_does_it(self) -> None:
         cluster = specs.cluster(site=SITE)
         self.assertEqual(
             {"trustedCAs": {"openstack": "PEM 1\n", "proxy": "PEM 2\n"}},
             egress.TRUST.cluster(cluster),
-        )
-        self.assertEqual(
-            topic.Setup(), egress.TRUST.setup(cluster, topic.Nodes.WORKERS)
         )
 
     def test_flatcar_has_another_folder_on_every_machine(self) -> None:

@@ -125,7 +125,7 @@ def _check_answer(what: str, code: int, err: bytes) -> None:
 
 
 def _dies_with_parent() -> list[str]:
-    """The prefix that makes helm get SIGTERM when its conductor dies.
+    """Return the prefix by which helm gets SIGTERM if its conductor dies.
 
     setpriv (util-linux) and not ``preexec_fn``, which may deadlock in a
     process with threads. helm marks its revision failed on SIGTERM, which
@@ -158,8 +158,8 @@ _LOOK = 0.5
 class Deadline:
     """Ends a process, and all that it started, when its time is over.
 
-    Its time is over, too, when another conductor has taken the Lease of the
-    block around: two programs would write for one cluster.
+    Its time is also over when another conductor has taken the Lease: two
+    helms would write for one cluster.
 
     A thread and not ``communicate(timeout=)``: under eventlet that raises a
     class of its own that no ``except`` here would know.
@@ -172,7 +172,7 @@ class Deadline:
         self._seconds = seconds
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-        # The watching thread has no context of the block.
+        # The watching thread does not inherit the context variable.
         self._lost = lease_guard.lost()
         self.expired = False
         self.lost = False

@@ -46,17 +46,18 @@ _UNREACHABLE = (
     "has prevented the request from succeeding",
     "the object has been modified",
 )
-#: All that the API server says of a token that has expired meanwhile.
+#: The API server's whole answer to an expired token.
 _UNAUTHORIZED = re.compile(r"\bunauthorized$")
-#: It has not written anything by then (``performUpgrade`` in helm's
-#: ``pkg/action/upgrade.go``), but that it is about to uninstall. Why it can't
-#: uninstall, it keeps for its debug log (``Run`` in ``uninstall.go``).
+#: helm has written nothing by then (``performUpgrade`` in helm's
+#: ``pkg/action/upgrade.go``), except that it is about to uninstall. The cause
+#: of a failed uninstall is only in its debug log (``Run`` in
+#: ``uninstall.go``).
 _STRANDED = re.compile(
     r"from current release manifest|^current release manifest contains removed"
     r"|^failed to delete release"
 )
-#: Of the chart's own objects, and not of those that are there. helm renders
-#: and looks them up first (``prepareUpgrade``), and names each of them.
+#: About the chart's own objects, and not those that exist. helm renders and
+#: looks them up first (``prepareUpgrade``), and names each of them.
 _CHART_STRANDED = re.compile(
     r'no matches for kind "[^"]*" in version "([^"]+)"'
 )
@@ -66,7 +67,7 @@ _CHART_MISSING = re.compile(
     r"|looks like .* is not a valid",
     re.IGNORECASE,
 )
-#: Of the conductor's own disk, with a path of it before.
+#: The conductor's own disk; the text before it has a path.
 _DISK = re.compile(
     r"(no space left on device|disk quota exceeded|read-only file system"
     r"|input/output error)$"
@@ -76,10 +77,10 @@ _NOISE = re.compile(
     r"(execution error at )?",
     re.IGNORECASE,
 )
-#: What helm says beside the point: how it merges values, for instance
-#: ("coalesce.go:319: warning: destination for ... is a table"), or what the
-#: API server has to say ('I1121 19:21:11.056413   18485 warnings.go:107]
-#: "Warning: ... is deprecated"').
+#: Warnings of helm, for example about merged values ("coalesce.go:319:
+#: warning: destination for ... is a table"), or of the API server
+#: ('I1121 19:21:11.056413   18485 warnings.go:107] "Warning: ...
+#: is deprecated"').
 _WARNING = re.compile(
     r"([IWE]\d{4} [\d:.]+ +\d+ )?(\S+\.go:\d+[:\]] )?\"?warning\b",
     re.IGNORECASE,
@@ -88,7 +89,7 @@ _LONGEST_REASON = 600
 
 
 def translated(what: str, stderr: bytes) -> errors.HelmError:
-    """The class and the sentence that helm's complaint amounts to."""
+    """Return helm's complaint as an exception with one sentence."""
     lines = [
         line.strip()
         for line in stderr.decode(errors="replace").splitlines()

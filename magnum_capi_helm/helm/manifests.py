@@ -18,7 +18,7 @@ from magnum_capi_helm.model import errors
 
 
 def apis(text: str) -> frozenset[api_versions.Api]:
-    """Which APIs the objects of a manifest are of.
+    """Return the APIs of the objects of a manifest.
 
     :raises HelmError: it can't be read
     """
@@ -26,7 +26,7 @@ def apis(text: str) -> frozenset[api_versions.Api]:
 
 
 def moved(text: str, moves: Mapping[api_versions.Api, str]) -> str:
-    """The manifest with objects named in other versions of their groups.
+    """Return the manifest with objects in other versions of their groups.
 
     References from one object to another stay: helm writes what differs
     between this manifest and the next one, and has to write the new ones.
@@ -46,7 +46,7 @@ def moved(text: str, moves: Mapping[api_versions.Api, str]) -> str:
 
 
 def _objects(text: str) -> Iterator[tuple[api_versions.Api, yaml.Node]]:
-    """What each object is of, and where its ``apiVersion`` stands."""
+    """Yield the API of each object, and the node of its ``apiVersion``."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         documents = list(yaml.compose_all(text, Loader=loader))

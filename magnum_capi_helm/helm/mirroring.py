@@ -217,10 +217,10 @@ def _without_templates(text: str) -> dict[str, Any]:
     """Return the YAML of a text that the addon provider renders."""
     plain = _EXPRESSION.sub("sample", _BLOCK.sub("", text))
     try:
-        found = yaml.safe_load(plain)
+        values = yaml.safe_load(plain)
     except yaml.YAMLError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return values if isinstance(values, dict) else {}
 
 
 def _known(addons: Mapping[str, Any], version: str) -> Iterator[Addon]:

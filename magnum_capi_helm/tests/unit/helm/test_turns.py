@@ -16,7 +16,7 @@ from magnum_capi_helm.model import errors
 
 
 class TurnsTest(base.BaseTestCase):
-    """Turns whose line is worked off when the test says so."""
+    """Turns whose queue is worked off when the test says so."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -64,7 +64,7 @@ class TurnsTest(base.BaseTestCase):
         error = self.assertRaises(errors.NoTurn, two.turn().__enter__)
         self.assertEqual("waiting for helm: 0 before it", str(error))
 
-    def test_who_has_a_turn_may_ask_again(self) -> None:
+    def test_a_thread_with_a_turn_may_ask_again(self) -> None:
         one = self._turns(1)
         with one.turn(), one.turn():
             pass
@@ -78,7 +78,7 @@ class TurnsTest(base.BaseTestCase):
         with one.turn():
             pass
 
-    def test_the_line_moves_in_order_as_turns_end(self) -> None:
+    def test_the_queue_moves_in_order_as_turns_end(self) -> None:
         one = self._turns(1)
         ends = self._held(one)
         self._later(one, "a", "b", "c")
@@ -91,7 +91,7 @@ class TurnsTest(base.BaseTestCase):
         with one.turn():
             pass
 
-    def test_nobody_overtakes_the_line(self) -> None:
+    def test_no_thread_overtakes_the_queue(self) -> None:
         one = self._turns(1)
         ends = self._held(one)
         self._later(one, "a", "b")
@@ -99,7 +99,7 @@ class TurnsTest(base.BaseTestCase):
         error = self.assertRaises(errors.NoTurn, one.turn().__enter__)
         self.assertEqual("waiting for helm: 1 before it", str(error))
 
-    def test_with_a_free_turn_the_line_does_not_wait(self) -> None:
+    def test_with_a_free_turn_the_queue_does_not_wait(self) -> None:
         two = self._turns(2)
         self._held(two)
         self._later(two, "a")
@@ -135,7 +135,7 @@ class TurnsTest(base.BaseTestCase):
         self._work_off()
         self.assertEqual(["done"], self.done)
 
-    def test_who_waits_comes_before_the_line(self) -> None:
+    def test_a_waiting_thread_comes_before_the_queue(self) -> None:
         one = self._turns(1)
         ends = self._held(one)
         self._later(one, "a")
@@ -145,7 +145,9 @@ class TurnsTest(base.BaseTestCase):
         self._work_off()
         self.assertEqual(["a"], self.done)
 
-    def test_who_does_not_wait_takes_no_turn_from_who_does(self) -> None:
+    def test_a_thread_that_does_not_wait_takes_no_turn_from_one_that_does(
+        self,
+    ) -> None:
         one = self._turns(1)
         had = threading.Event()
 
@@ -153,15 +155,16 @@ class TurnsTest(base.BaseTestCase):
             with one.turn(patience=10):
                 had.set()
 
-        one._take(0)
+        holds = one.turn()
+        holds.__enter__()
         waits = threading.Thread(target=wait)
         waits.start()
         self.addCleanup(waits.join)
         while not one._urgent:
             time.sleep(0.001)
-        # The one that waits is told, and can't move yet.
+        # The waiting thread is notified, and can't take the turn yet.
         with one._changed:
-            one._hand_on()
+            holds.__exit__(None, None, None)
             self.assertRaises(errors.NoTurn, one.turn().__enter__)
         self.assertTrue(had.wait(10))
 
@@ -174,7 +177,7 @@ class TurnsTest(base.BaseTestCase):
         self._work_off()
         self.assertEqual(["a"], self.done)
 
-    def test_the_line_has_threads_of_its_own(self) -> None:
+    def test_the_queue_has_threads_of_its_own(self) -> None:
         one = turns.Turns(1)
         done = threading.Event()
         with one.turn():

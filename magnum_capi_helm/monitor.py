@@ -24,11 +24,11 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
 
     @property
     def metrics_spec(self) -> dict[str, Any]:
-        """Empty: Magnum has no task that asks for metrics any more."""
+        """Return nothing: Magnum asks no driver for metrics any more."""
         return {}
 
     def pull_data(self) -> None:
-        """Nothing to pull; Magnum's base class wants the method."""
+        """Do nothing; Magnum's base class requires the method."""
 
     def poll_health_status(self) -> None:
         """Fill ``data`` with the health that Magnum saves."""

@@ -24,9 +24,9 @@ from magnum_capi_helm.status import view
 
 
 class Describer:
-    """Describes one cluster, once or again and again.
+    """Describe one cluster, once or repeatedly.
 
-    :param row: Magnum's
+    :param row: of the cluster, in Magnum's database
     """
 
     def __init__(self, row: Any) -> None:
@@ -36,7 +36,7 @@ class Describer:
         self._working = ""
 
     def read(self) -> tree.Branch | None:
-        """Return the cluster as it is now; None: Magnum has it no more.
+        """Return the cluster as it is now; None: it has no row any more.
 
         :raises CapiHelmError: it can't be read
         """

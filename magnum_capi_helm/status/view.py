@@ -73,7 +73,7 @@ class Revision:
 
     @property
     def pending(self) -> bool:
-        """Return whether helm began it and did not say how it ended."""
+        """Return whether helm has begun but not ended it."""
         return self.status.startswith("pending-")
 
     @property
@@ -128,7 +128,7 @@ class View:
 
     @property
     def newest(self) -> Revision | None:
-        """The newest revision of the helm release."""
+        """Return the newest revision of the helm release."""
         return self.revisions[-1] if self.revisions else None
 
     def group_names(self) -> frozenset[str]:

@@ -12,7 +12,7 @@
 4. :class:`Item` keeps each object as compressed JSON. It is decoded when a
    verdict needs it, which is when the object has changed.
 
-``doc/source/contributor/benchmarks.rst`` says what each of these saves.
+``doc/source/contributor/benchmarks.rst`` has the measurements.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Item(NamedTuple):
 
     :param version: ``resourceVersion``; each change has another one
     :param body: compressed JSON. Conditions repeat themselves: the fastest
-        level of zlib makes it a tenth.
+        level of zlib makes it a tenth, which saves 55 MB for each kind of
+        poll of 500 clusters.
     """
 
     name: str
@@ -144,14 +145,26 @@ class Query:
             metadata = _metadata(raw)
             return self.scope(metadata), _item(metadata, raw)
 
-        pairs, version = management.scan(
-            self.kind,
-            namespace,
-            self.selector(releases),
-            convert,
-            metadata_only=self.metadata_only,
-            cached=cached,
-        )
+        try:
+            pairs, version = management.scan(
+                self.kind,
+                namespace,
+                self.selector(releases),
+                convert,
+                metadata_only=self.metadata_only,
+                cached=cached,
+            )
+        except responses.ForbiddenError as error:
+            if not self.dispensable:
+                raise
+            management.warn_once(
+                "%ss can't be read, so the reasons of servers in ERROR are "
+                "missing: apply what `magnum-capi-helm management-cluster "
+                "permissions` prints: %s",
+                self.kind.name,
+                error,
+            )
+            return {}, ""
         items: dict[Scope, Items] = {}
         for scope, item in pairs:
             items[scope] = (*items.get(scope, ()), item)
@@ -258,10 +271,11 @@ _REFUSED_FOR = 600.0
 class Follower:
     """All objects of a query: one LIST, then their changes.
 
-    Reading a thousand clusters takes an API server seconds, and next to
-    nothing has changed since the last poll. No connection is open between two
-    polls, so none has to be kept alive. An event that is too late for one
-    watch comes with the next. Not for two threads at a time.
+    Without it, a round of polls of 500 clusters takes 50 requests, 300 MB and
+    a second of CPU instead of 4 to 9 requests, no data and 0.1 s. No
+    connection is open between two polls, so none has to be kept alive. An
+    event that is too late for one watch comes with the next. Not for two
+    threads at a time.
 
     :param clock: monotonic seconds
     """
@@ -368,7 +382,8 @@ class Reader:
         """Read some releases.
 
         :param fresh: no object may be older than this call
-        :param before: objects of the last read: unchanged ones are reused
+        :param before: objects of the last read: an unchanged release needs
+            no decoding
         :returns: an entry for each of ``scopes``
         """
         releases = {scope: ReleaseObjects(scope[1]) for scope in scopes}
@@ -442,7 +457,7 @@ class Reader:
             follower = self._followers.setdefault(
                 query, Follower(self._management, query)
             )
-            return self._allowed(query, follower.read)
+            return follower.read()
 
         with futures.ThreadPoolExecutor(len(queries)) as pool:
             return dict(zip(queries, pool.map(follow, queries), strict=True))
@@ -456,31 +471,9 @@ class Reader:
         releases = sorted({release for _, release in scopes})
         if len(releases) > _NAMED:
             releases = []
-
-        def read() -> Mapping[Scope, Items]:
-            return query.scan(
-                self._management, namespace, releases, cached=cached
-            )[0]
-
-        return self._allowed(query, read)
-
-    def _allowed(
-        self, query: Query, read: Callable[[], Mapping[Scope, Items]]
-    ) -> Mapping[Scope, Items]:
-        """Read objects; return none if they are dispensable and forbidden."""
-        try:
-            return read()
-        except responses.ForbiddenError as error:
-            if not query.dispensable:
-                raise
-            self._management.warn_once(
-                "%ss can't be read, so the reasons of servers in ERROR are "
-                "missing: apply what `magnum-capi-helm management-cluster "
-                "permissions` prints: %s",
-                query.kind.name,
-                error,
-            )
-            return {}
+        return query.scan(
+            self._management, namespace, releases, cached=cached
+        )[0]
 
 
 def complete(

@@ -22,7 +22,7 @@ from oslo_config import cfg
 from magnum_capi_helm import delivery
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cli import database_errors
-from magnum_capi_helm.cloud import keystone
+from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.config import delivery as delivery_config
@@ -407,7 +407,7 @@ def check_certificate_store(_: runtime.Runtime) -> str:
     store = str(conf.CONF.certificates.cert_manager_type)
     if store != "barbican":
         return store
-    return f"barbican at {keystone.probe(sessions.service_session())}"
+    return f"barbican at {certificates.probe_barbican()}"
 
 
 def check_delivery(_: runtime.Runtime) -> str:

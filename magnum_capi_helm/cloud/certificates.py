@@ -21,6 +21,7 @@ from magnum.common import exception
 from magnum.conductor.handlers.common import cert_manager
 from oslo_log import log
 
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
@@ -183,6 +184,27 @@ def restore_references(context: Any, cluster: Any) -> None:
                 problem,
             )
     cert_manager.delete_client_files(cluster, context=context)
+
+
+def probe_barbican() -> str:
+    """Store a secret, as Magnum does for each cluster, and delete it.
+
+    :returns: the URL of Barbican
+    :raises CloudError: Barbican refused, did not answer, or is not there
+    """
+    session = sessions.service_session()
+    with sessions.asking("Barbican, as Magnum's service user"):
+        endpoint = sessions.endpoint(session, "key-manager")
+        base = endpoint.rstrip("/").removesuffix("/v1")
+        secret = {
+            "name": "magnum-capi-helm check",
+            "payload": "check",
+            "payload_content_type": "text/plain",
+        }
+        made = session.post(f"{base}/v1/secrets", json=secret).json()
+        uuid = str(made["secret_ref"]).rpartition("/")[2]
+        session.delete(f"{base}/v1/secrets/{uuid}")
+    return endpoint
 
 
 def _delete(context: Any, cluster: Any, ref: str) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keystone's application credentials, users and projects; and Barbican."""
+"""Ask Keystone for application credentials, users and projects."""
 
 from __future__ import annotations
 
@@ -118,24 +118,3 @@ def _api(session: Any) -> adapter.Adapter:
 
 def _path(user: str) -> str:
     return f"/users/{user}/application_credentials"
-
-
-def probe(session: Any) -> str:
-    """Store a secret, as Magnum does for each cluster, and delete it.
-
-    :param session: of Magnum's service user
-    :returns: the URL of Barbican
-    :raises CloudError: Barbican refused, did not answer, or is not there
-    """
-    with sessions.asking("Barbican, as Magnum's service user"):
-        endpoint = sessions.endpoint(session, "key-manager")
-        base = endpoint.rstrip("/").removesuffix("/v1")
-        secret = {
-            "name": "magnum-capi-helm check",
-            "payload": "check",
-            "payload_content_type": "text/plain",
-        }
-        made = session.post(f"{base}/v1/secrets", json=secret).json()
-        uuid = str(made["secret_ref"]).rpartition("/")[2]
-        session.delete(f"{base}/v1/secrets/{uuid}")
-    return endpoint

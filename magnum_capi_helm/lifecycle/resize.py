@@ -18,7 +18,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -27,12 +28,13 @@ from oslo_log import log
 from magnum_capi_helm.cloud import catalogue
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
+from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.lifecycle import machine_selection
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import requested_groups
+from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.resolve import groups
@@ -41,6 +43,16 @@ from magnum_capi_helm.resolve import requested_labels
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+
+#: A Machine with this annotation goes first when its group shrinks (Cluster
+#: API's ``machineset_deletion_order.go``). The mark alone removes nothing, so
+#: it needs no Lease; but it has to be there before the count falls.
+_ANNOTATION = "cluster.x-k8s.io/delete-machine"
+#: Its value where we set it; others may set it by hand.
+_OURS = "magnum"
+
+#: Nodes that a text names at most.
+_SHOWN = 20
 
 
 def update(operation: operations.Operation, *, rollback: bool) -> None:
@@ -71,14 +83,19 @@ def resize(
     operation.check_not_frozen()
     operation.check_release()
     _check_size(operation, nodegroup, nodes_to_remove)
-    machines, autoscaled = _choose(operation, nodegroup, nodes_to_remove)
+    machines, autoscaled = _look_up(operation, nodegroup, nodes_to_remove)
     rows_now, _ = rows.read(operation.cluster)
     operation.check_replacement(rows_now, always=True)
     # Neither needs the Lease: a mark changes nothing by itself, and the count
     # of an autoscaled group is in no manifest.
-    with machine_selection.marked(operation, machines):
+    with _marked(operation, machines):
         if autoscaled:
-            _scale(operation, autoscaled, nodegroup.node_count)
+            operation.runtime.management.patch(
+                kinds.MACHINE_DEPLOYMENT,
+                operation.namespace,
+                autoscaled,
+                {"spec": {"replicas": nodegroup.node_count}},
+            )
     operation.start_update(nodegroup)
     operation.run(_apply, "Resize", "resized")
 
@@ -87,7 +104,7 @@ def _apply(operation: operations.Operation) -> None:
     # A poll that has the Lease is soon done.
     with operation.lock(wait=operation.runtime.lease_wait) as locked:
         if not locked.deleting:
-            machine_selection.withdraw(operation, rows.read(locked.row)[0])
+            _withdraw_marks(operation, rows.read(locked.row)[0])
             locked.apply()
 
 
@@ -137,7 +154,7 @@ def _check_bounds(nodegroup: Any) -> None:
         )
 
 
-def _choose(
+def _look_up(
     operation: operations.Operation,
     nodegroup: Any,
     nodes_to_remove: Sequence[str],
@@ -169,7 +186,7 @@ def _choose(
     replicas = int(view.spec_of(live).get("replicas") or 0)
     _check_quota(operation, nodegroup, nodegroup.node_count - replicas)
     return (
-        machine_selection.choose(nodes_to_remove, observed.view, group)
+        _choose_machines(nodes_to_remove, observed.view, group)
         if nodes_to_remove
         else (),
         _autoscaled(observed.view, group),
@@ -206,17 +223,6 @@ def _autoscaled(objects: view.View, group: requested_groups.Group) -> str:
     return view.name_of(live)
 
 
-def _scale(
-    operation: operations.Operation, deployment: str, count: int
-) -> None:
-    operation.runtime.management.patch(
-        kinds.MACHINE_DEPLOYMENT,
-        operation.namespace,
-        deployment,
-        {"spec": {"replicas": count}},
-    )
-
-
 def _check_quota(
     operation: operations.Operation, nodegroup: Any, growth: int
 ) -> None:
@@ -231,22 +237,164 @@ def _check_quota(
     problem = ""
     try:
         cloud = catalogue.Cloud(sessions.user_session(operation.context))
-        outline, group = _resolved(operation, nodegroup, cloud)
+        cluster, chart = operation.cluster, requested_labels.configured_chart()
+        outline = resolve_cluster.outline(cluster, chart, operation.release)
+        group = groups.resolve(cluster, nodegroup, cloud, outline)
     except errors.CapiHelmError as error:
         problem = str(error)
     if problem:
         uuid = operation.cluster.uuid
         LOG.debug("Quota of cluster %s not checked: %s", uuid, problem)
         return
+    if group.role == "master":
+        outline = dataclasses.replace(outline, control_plane=group)
     quota.check_group(cloud, outline, group, growth)
 
 
-def _resolved(
-    operation: operations.Operation, nodegroup: Any, cloud: catalogue.Cloud
-) -> tuple[cluster_spec.Cluster, cluster_spec.NodeGroup]:
-    cluster, chart = operation.cluster, requested_labels.configured_chart()
-    outline = resolve_cluster.outline(cluster, chart, operation.release)
-    group = groups.resolve(cluster, nodegroup, cloud, outline)
-    if group.role == "master":
-        outline = dataclasses.replace(outline, control_plane=group)
-    return outline, group
+# Nodes to remove
+
+
+def _choose_machines(
+    nodes: Sequence[str], objects: view.View, group: requested_groups.Group
+) -> list[str]:
+    """Return the names of the Machines that the user wants to lose.
+
+    :param nodes: IDs of servers, names of nodes or of Machines
+    :param group: with the new count and the name of its live objects
+    :raises InvalidInput: one is not in the group, or they are too many
+    """
+    machines = [
+        each
+        for each in objects.machines_of(group.chart_name)
+        if not view.deleting(each)
+    ]
+    by_name = {
+        name: view.name_of(each)
+        for each in machines
+        for name in _names_of(each)
+    }
+    subject = f"nodegroup {errors.shown(group.name)}"
+    if strange := [each for each in nodes if each not in by_name]:
+        shown = ", ".join(map(errors.shown, strange))
+        raise errors.InvalidInput(
+            f"nodes_to_remove: {subject} has no {shown}; its nodes are "
+            f"{_listed(machines)}"
+        )
+    chosen = [by_name[each] for each in nodes]
+    if twice := [each for each in chosen if chosen.count(each) > 1]:
+        raise errors.InvalidInput(
+            f"nodes_to_remove names {twice[0]} more than once"
+        )
+    live = view.spec_of(objects.deployment(group.chart_name))
+    now = int(live.get("replicas") or 0)
+    left = now - len(chosen)
+    if group.count > left:
+        raise errors.InvalidInput(
+            f"nodes_to_remove: {subject} has {now} nodes, and without those "
+            f"that are to go node_count is at most {left}, not {group.count}"
+        )
+    return chosen
+
+
+def _names_of(machine: view.Object) -> Iterator[str]:
+    """Yield each name that a user may give to a node."""
+    yield view.name_of(machine)
+    if node := view.status_of(machine).get("nodeRef"):
+        yield str(node["name"])
+    if provider := view.spec_of(machine).get("providerID"):
+        # openstack:///<id>, or openstack://<region>/<id>
+        yield str(provider).rpartition("/")[2]
+
+
+def _listed(machines: Sequence[view.Object]) -> str:
+    if not machines:
+        return "none"
+    shown = [list(_names_of(each))[:2][-1] for each in machines]
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return ", ".join(shown[:_SHOWN]) + more
+
+
+@contextlib.contextmanager
+def _marked(
+    operation: operations.Operation, machines: Sequence[str]
+) -> Iterator[None]:
+    """Mark Machines for deletion; take the marks back if the block raises.
+
+    :raises CapiHelmError: a Machine could not be marked
+    """
+    try:
+        for name in machines:
+            _mark(operation, name, _OURS)
+        yield
+    except errors.CapiHelmError:
+        # A later resize that removes no node takes a mark away that stays.
+        stays = "Machine %s stays marked to go: %s"
+        for name in machines:
+            with magnum_errors.logged(LOG, stays, name):
+                _mark(operation, name, None)
+        raise
+
+
+def _mark(
+    operation: operations.Operation, name: str, value: str | None
+) -> None:
+    change = {"metadata": {"annotations": {_ANNOTATION: value}}}
+    operation.runtime.management.patch(
+        kinds.MACHINE, operation.namespace, name, change
+    )
+
+
+def _withdraw_marks(
+    operation: operations.Operation, rows_now: requested_groups.Rows
+) -> None:
+    """Remove the marks in groups that will not shrink any more.
+
+    A count that was raised again before it was applied must not delete those
+    Machines at the next occasion.
+    """
+    owned = f"{view.CLUSTER_NAME_LABEL}={operation.release}"
+    machines = [
+        each
+        for each in operation.runtime.management.list(
+            kinds.MACHINE, operation.namespace, owned, metadata_only=True
+        )
+        if not view.deleting(each)
+    ]
+    marked_machines = [
+        each
+        for each in machines
+        if view.annotations_of(each).get(_ANNOTATION) == _OURS
+    ]
+    for owner in sorted({_owner(each) for each in marked_machines}):
+        existing = sum(_owner(each) == owner for each in machines)
+        if _shrinks(operation, rows_now, owner, existing):
+            continue
+        for each in marked_machines:
+            if _owner(each) == owner:
+                _mark(operation, view.name_of(each), None)
+
+
+def _owner(machine: client.Object) -> str:
+    return view.labels_of(machine).get(view.DEPLOYMENT_LABEL, "")
+
+
+def _shrinks(
+    operation: operations.Operation,
+    rows_now: requested_groups.Rows,
+    owner: str,
+    existing: int,
+) -> bool:
+    """Return whether a group has more machines than the rows want."""
+    release = operation.release
+    named = rows_now.known_as({owner.removeprefix(f"{release}-")})
+    counts = {
+        names.machine_deployment(release, each.chart_name): each.count
+        for each in named.workers
+    }
+    live = operation.runtime.management.get(
+        kinds.MACHINE_DEPLOYMENT, operation.namespace, owner
+    )
+    if live is None or owner not in counts:
+        return True
+    replicas = int(view.spec_of(live).get("replicas") or 0)
+    return max(replicas, existing) > counts[owner]

@@ -85,14 +85,14 @@ def translated(
 
 
 @contextlib.contextmanager
-def logged(logger: Any, text: str, uuid: str) -> Iterator[None]:
+def logged(logger: Any, text: str, subject: str) -> Iterator[None]:
     """Log an error of the block as one warning, and go on.
 
     The polls will try again. Waiting for helm or for the end of a maintenance
     is no reason to warn. The template guard warns itself, once.
 
     :param logger: of the module that goes on
-    :param text: with places for the cluster's UUID and for the error
+    :param text: with places for the subject and for the error
     """
     problem = ""
     write = logger.warning
@@ -104,4 +104,4 @@ def logged(logger: Any, text: str, uuid: str) -> Iterator[None]:
         problem = str(error)
     if problem:
         # Not inside "except": oslo.log would append the exception again.
-        write(text, uuid, problem)
+        write(text, subject, problem)

@@ -10,7 +10,7 @@ import fixtures
 from magnum.common import exception
 
 from magnum_capi_helm.cloud import server_groups
-from magnum_capi_helm.lifecycle import nodegroup_values
+from magnum_capi_helm.lifecycle import nodegroups
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -59,9 +59,7 @@ class ServerGroupTest(base.NodegroupTestCase):
 
     def test_a_lease_that_stays_busy_refuses_it(self) -> None:
         # Nobody but the user can make it, and polls have no token.
-        self.useFixture(
-            fixtures.MockPatchObject(nodegroup_values, "LEASE_WAIT", -1)
-        )
+        self.useFixture(fixtures.MockPatchObject(nodegroups, "LEASE_WAIT", -1))
         with self.busy():
             self.assertRaises(
                 exception.OperationInProgress,

@@ -147,7 +147,7 @@ def _checked(
     """Return the new desired state, after all that could refuse it."""
     rt, scope, labels = locked.runtime, locked.scope, locked.object_labels
     draft = plan.desired()
-    if plan.whole:
+    if plan.built is not None:
         before = plan.current.desired.values
         upgrade_rules.check_encryption(before, draft.values)
     if etcd.needs_key(draft.values):

@@ -95,19 +95,20 @@ class Plan:
     """An upgrade that was checked.
 
     :param cluster: with the groups that are remade alone
-    :param whole: the control plane is remade, too
+    :param built: the values of the whole cluster; None: the control plane is
+        not remade
     """
 
     current: release_change.Current
     change: RowChange
     cluster: cluster_spec.Cluster
-    whole: bool
+    built: topic.Values | None
     batch: int | None
 
     def missing_server_groups(self) -> dict[str, str]:
         """Return the policies of server groups to make, by nodegroup."""
         remade = self.cluster.node_groups
-        if self.whole:
+        if self.built is not None:
             remade = (self.cluster.control_plane, *remade)
         return placement.server_groups(
             tuple(each for each in remade if not each.server_group_id)
@@ -136,7 +137,7 @@ class Plan:
 
     def _values(self) -> topic.Values:
         old = self.current.desired.values
-        if not self.whole:
+        if self.built is None:
             new = copy.deepcopy(old)
             new["nodeGroups"] = [
                 values.node_group(self.cluster, each)
@@ -146,7 +147,7 @@ class Plan:
         new = operator_files.complete(
             self.current.release.runtime,
             self.cluster,
-            values.build(self.cluster),
+            self.built,
         )
         live = self.current.openstack_cluster
         return immutable_fields.keep(
@@ -221,10 +222,10 @@ def plan_cluster(
     )
     cluster = _with_lasting_names(current, cluster)
     cluster = immutable_fields.living(cluster, before.values)
-    values.checked(cluster, ignorable=own_labels)
+    built = values.checked(cluster, ignorable=own_labels)
     _check_versions(current, cluster)
     _check_unchanged_groups(current, cluster)
-    return Plan(current, change, cluster, whole=True, batch=batch)
+    return Plan(current, change, cluster, built=built, batch=batch)
 
 
 def plan_nodegroup(
@@ -248,7 +249,7 @@ def plan_nodegroup(
     )
     values.check_group(outline, cluster.node_groups[0])
     _check_group_version(current, cluster.node_groups[0])
-    return Plan(current, change, cluster, whole=False, batch=batch)
+    return Plan(current, change, cluster, built=None, batch=batch)
 
 
 def _chart(labels: Any, old: cluster_spec.Chart) -> cluster_spec.Chart:

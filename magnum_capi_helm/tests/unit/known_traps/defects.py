@@ -64,7 +64,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     "B7 no reason in words": (
         f"{_LIFECYCLE}.test_polling.ProgressTest."
         "test_a_machine_without_a_host_is_named_with_its_reason",
-        f"{_LIFECYCLE}.test_rows.SaveTest."
+        "unit.database.test_status_writer.SaveTest."
         "test_failed_tells_each_group_its_own_reason",
     ),
     "B8 in progress for ever": (

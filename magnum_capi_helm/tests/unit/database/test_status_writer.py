@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Magnum's rows: what they want, and what is written into them."""
+"""Fields that a verdict writes into Magnum's rows."""
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
-from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -26,90 +24,6 @@ def verdict(reason: str = "", **groups: Any) -> cluster_status.Verdict:
         api_address="https://192.0.2.9:6443",
         coe_version="v1.34.2",
     )
-
-
-class ReadTest(base.FlowTestCase):
-    """Which groups count."""
-
-    def test_the_rows_as_plain_data(self) -> None:
-        row = self.saved(stack_id=base.RELEASE)
-        wanted, nodegroups = rows.read(row)
-        self.assertEqual(base.UUID, wanted.uuid)
-        self.assertEqual(base.RELEASE, wanted.release)
-        self.assertEqual({"default-worker": 2}, wanted.counts())
-        assert wanted.master is not None
-        self.assertEqual(1, wanted.master.count)
-        self.assertEqual(2, len(nodegroups))
-
-    def test_a_taint_that_lacks_something_keeps_no_poll_from_reading(
-        self,
-    ) -> None:
-        group = types.SimpleNamespace(
-            uuid="u-1",
-            name="gpu",
-            role="worker",
-            status="CREATE_COMPLETE",
-            is_default=False,
-            stack_id=base.RELEASE,
-            node_count=1,
-            flavor_id="f",
-            image_id="i",
-            min_node_count=0,
-            max_node_count=None,
-            node_taints=[{"value": "yes"}],
-        )
-        self.assertEqual(
-            (("", "yes", ""),), rows.group(group, base.RELEASE).node_taints
-        )
-
-    def test_which_groups_are_part_of_a_cluster(self) -> None:
-        row = self.saved(stack_id=base.RELEASE, status="CREATE_COMPLETE")
-        for name, fields, expected in (
-            ("complete", {"status": "CREATE_COMPLETE"}, True),
-            ("updating", {"status": "UPDATE_IN_PROGRESS"}, True),
-            ("failed", {"status": "UPDATE_FAILED"}, True),
-            ("refused", {"status": "CREATE_FAILED"}, False),
-            ("asked", {"status": "CREATE_IN_PROGRESS"}, False),
-            ("going", {"status": "DELETE_IN_PROGRESS"}, False),
-            (
-                "accepted",
-                {"status": "CREATE_IN_PROGRESS", "stack_id": base.RELEASE},
-                True,
-            ),
-        ):
-            group = self.nodegroup(row, name=name, **fields)
-            self.assertEqual(expected, rows.counts(group), name)
-
-    def test_the_default_groups_of_a_failed_create_count(self) -> None:
-        self.saved(status="CREATE_FAILED")
-        for group in self.groups().values():
-            self.assertTrue(rows.counts(group), group.name)
-
-    def test_a_row_that_is_gone_is_none(self) -> None:
-        row = self.saved()
-        self.assertIsNotNone(rows.fresh(self.admin, row))
-        row.destroy()
-        self.assertIsNone(rows.fresh(self.admin, row))
-
-
-class StatusTest(base.FlowTestCase):
-    """Words of Magnum's statuses."""
-
-    def test_the_action(self) -> None:
-        for status, expected in (
-            (None, "CREATE"),
-            ("CREATE_FAILED", "CREATE"),
-            ("UPDATE_IN_PROGRESS", "UPDATE"),
-            ("DELETE_COMPLETE", "DELETE"),
-            ("ROLLBACK_COMPLETE", "ROLLBACK"),
-        ):
-            self.assertEqual(expected, rows.action(status))
-
-    def test_in_progress_and_failed(self) -> None:
-        self.assertTrue(rows.in_progress("UPDATE_IN_PROGRESS"))
-        self.assertFalse(rows.in_progress("UPDATE_FAILED"))
-        self.assertTrue(rows.failed("UPDATE_FAILED"))
-        self.assertFalse(rows.failed(None))
 
 
 class SaveTest(base.FlowTestCase):

@@ -9,10 +9,9 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent import futures
 import dataclasses
-import functools
 import re
 from typing import Any, NamedTuple
 
@@ -83,28 +82,23 @@ def cloud_settings() -> CloudSettings:
 
 
 def read(
-    project: str | None, settings: CloudSettings | None = None
+    project: str | None,
+    settings: CloudSettings | None = None,
+    *,
+    owners: bool = False,
 ) -> Inventory:
     """Read all rows and all management clusters, and compare them.
 
     :param project: only clusters of that project; None: of all projects
     :param settings: compare credentials and machines with these; None: don't
+    :param owners: read the owners of credentials
     """
     prefix = conf.CONF.capi_helm.namespace_prefix
     known = _rows(project)
-    if project:
-        within = [location.namespace(project)]
-    else:
-        within = sorted({each.scope[0] for each in known})
-    ours = frozenset(each.scope for each in known)
-
-    def read_plane(name: str) -> comparison.ManagementCluster:
-        where = within if project else [None]
-        return _plane(name, where, within, settings, ours)
-
+    reader = _Reader(known, project, settings, owners)
     configured = runtime.names()
     with futures.ThreadPoolExecutor(len(configured)) as pool:
-        planes = list(pool.map(read_plane, configured))
+        planes = list(pool.map(reader.read, configured))
     lines = comparison.compare(known, planes, prefix)
     if any(each.orphan for each in lines):
         # A cluster that Magnum made in the meantime is no orphan.
@@ -144,75 +138,114 @@ def _row(cluster: Any, nodegroups: Sequence[Any]) -> comparison.Row:
     )
 
 
-def _plane(
-    name: str,
-    where: Sequence[str | None],
-    within: Sequence[str],
-    settings: CloudSettings | None,
-    ours: frozenset[comparison.Scope],
-) -> comparison.ManagementCluster:
-    """Read the releases on a management cluster, in a handful of requests.
+class _Reader:
+    """Reads the releases on each management cluster, in a few requests."""
 
-    :param where: namespaces to read; None: all of them
-    :param within: namespaces of known clusters
-    :param ours: releases of known clusters
-    """
-    rt = runtime.get(name)
-    uid = ""
-    try:
-        uid = identity.read(rt)
+    def __init__(
+        self,
+        known: Iterable[comparison.Row],
+        project: str | None,
+        settings: CloudSettings | None,
+        owners: bool,
+    ) -> None:
+        self._settings = settings
+        self._owners = owners
+        self._ours = frozenset(each.scope for each in known)
+        #: Namespaces of clusters, and those to read; None: all of them.
+        self._namespaces = sorted({namespace for namespace, _ in self._ours})
+        self._where: list[str | None] = [None]
+        if project:
+            self._namespaces = [location.namespace(project)]
+            self._where = [*self._namespaces]
+
+    def read(self, name: str) -> comparison.ManagementCluster:
+        """Read one management cluster; an error is part of the result."""
+        rt = runtime.get(name)
+        uid = ""
         try:
-            releases = _releases(rt, where, settings, ours)
-        except responses.ForbiddenError:
-            # The kubeconfig may be for the projects' namespaces alone.
-            releases = _releases(rt, within, settings, ours)
-    except errors.CapiHelmError as error:
-        return comparison.ManagementCluster(name, uid, error=str(error))
-    return comparison.ManagementCluster(name, uid, releases)
+            uid = identity.read(rt)
+            try:
+                releases = self._releases(rt, self._where)
+            except responses.ForbiddenError:
+                # The kubeconfig may be for the projects' namespaces alone.
+                releases = self._releases(rt, self._namespaces)
+        except errors.CapiHelmError as error:
+            return comparison.ManagementCluster(name, uid, error=str(error))
+        return comparison.ManagementCluster(name, uid, releases)
 
+    def _releases(
+        self, rt: runtime.Runtime, where: Sequence[str | None]
+    ) -> dict[comparison.Scope, comparison.Release]:
+        """Return the releases in this cloud's namespaces.
 
-def _releases(
-    rt: runtime.Runtime,
-    within: Sequence[str | None],
-    settings: CloudSettings | None,
-    ours: frozenset[comparison.Scope],
-) -> dict[comparison.Scope, comparison.Release]:
-    """Return the releases in this cloud's namespaces."""
-    stale: set[comparison.Scope] = set()
-    clusters: dict[comparison.Scope, client.Object] = {}
-    records: dict[comparison.Scope, list[client.Object]] = {}
-    for namespace in within:
-        if settings:
-            stale |= _stale(rt, namespace, settings.access)
-        label = view.CHART_CLUSTER_LABEL
-        for each in _list(rt, kinds.CLUSTER, namespace, label):
-            clusters[_scope(each, label)] = each
-        for each in _list(rt, kinds.SECRET, namespace, _HELM_RECORDS):
-            scope = _scope(each, helm_records.NAME_LABEL)
-            records.setdefault(scope, []).append(each)
-    prefix = conf.CONF.capi_helm.namespace_prefix
-    scopes = {
-        scope
-        for scope in clusters.keys() | records.keys()
-        if names.project_of(scope[0], prefix)
-    }
-    # A release without a row may be one of another region's Magnum.
-    regions = _regions(rt, {scope[0] for scope in scopes - ours})
-    allowed = ("", conf.CONF.capi_helm.region_name)
-    behind = _behind(rt, (scopes & ours) - stale, settings)
-    return {
-        scope: comparison.Release(
-            cluster=clusters.get(scope),
-            newest=_newest(records.get(scope, ())),
-            chart=view.chart_version(clusters.get(scope))
-            or _desired_chart(rt, scope),
-            stale=scope in stale,
-            behind=behind.get(scope, ""),
-            unmarked=not regions.get(scope[0]),
-        )
-        for scope in scopes
-        if scope in ours or regions[scope[0]] in allowed
-    }
+        :param where: namespaces; None: all of them
+        """
+        credentials: dict[comparison.Scope, client.Object] = {}
+        clusters: dict[comparison.Scope, client.Object] = {}
+        records: dict[comparison.Scope, list[client.Object]] = {}
+        for namespace in where:
+            if self._settings or self._owners:
+                credentials |= _credentials(rt, namespace)
+            label = view.CHART_CLUSTER_LABEL
+            for each in _list(rt, kinds.CLUSTER, namespace, label):
+                clusters[_scope(each, label)] = each
+            for each in _list(rt, kinds.SECRET, namespace, _HELM_RECORDS):
+                scope = _scope(each, helm_records.NAME_LABEL)
+                records.setdefault(scope, []).append(each)
+        prefix = conf.CONF.capi_helm.namespace_prefix
+        scopes = {
+            scope
+            for scope in clusters.keys() | records.keys()
+            if names.project_of(scope[0], prefix)
+        }
+        # A release without a row may be one of another region's Magnum.
+        regions = _regions(rt, {scope[0] for scope in scopes - self._ours})
+        allowed = ("", conf.CONF.capi_helm.region_name)
+        stale = {
+            scope
+            for scope in scopes & credentials.keys()
+            if self._settings
+            and _is_stale(rt, scope, credentials[scope], self._settings.access)
+        }
+        behind = self._behind(rt, (scopes & self._ours) - stale)
+        return {
+            scope: comparison.Release(
+                cluster=clusters.get(scope),
+                newest=_newest(records.get(scope, ())),
+                chart=view.chart_version(clusters.get(scope))
+                or _desired_chart(rt, scope),
+                stale=scope in stale,
+                behind=behind.get(scope, ""),
+                unmarked=not regions.get(scope[0]),
+                owner=_owner(credentials.get(scope)),
+            )
+            for scope in scopes
+            if scope in self._ours or regions[scope[0]] in allowed
+        }
+
+    def _behind(
+        self, rt: runtime.Runtime, scopes: Collection[comparison.Scope]
+    ) -> dict[comparison.Scope, str]:
+        """Return a line for each release that needs an upgrade for a new CA.
+
+        Only the desired state tells which CAs machines trust. None is read
+        where a cloud has nothing but public CAs.
+        """
+        cas = self._settings.cas if self._settings else frozenset()
+        if not cas:
+            return {}
+
+        def read_one(scope: comparison.Scope) -> str:
+            try:
+                return cloud_secret.outdated_nodes(rt, scope, cas)
+            except errors.CapiHelmError as error:
+                if error.retriable:
+                    raise
+                return ""
+
+        with futures.ThreadPoolExecutor(_READERS) as pool:
+            lines = dict(zip(scopes, pool.map(read_one, scopes), strict=True))
+        return {scope: line for scope, line in lines.items() if line}
 
 
 def _list(
@@ -251,74 +284,47 @@ def _desired_chart(rt: runtime.Runtime, scope: comparison.Scope) -> str:
     return desired.chart.version if desired else ""
 
 
-def _stale(
-    rt: runtime.Runtime,
-    namespace: str | None,
-    access: cloud_secret.CloudAccess,
-) -> set[comparison.Scope]:
-    """Return releases whose credentials have older cloud settings.
-
-    An annotation of the credential Secret tells. A Secret without one is
-    older than these annotations, and is read as a whole.
-    """
-    current = cloud_secret.fingerprint(access)
-    stale = set()
-    for secret in _list(rt, kinds.SECRET, namespace, location.CLUSTER_UUID):
-        if not view.name_of(secret).endswith(_CREDENTIALS):
-            continue
-        scope = _credential_scope(secret)
-        mark = view.annotations_of(secret).get(cloud_secret.ANNOTATION)
-        if mark:
-            is_stale = mark != current
-        else:
-            is_stale = _content_is_stale(rt, scope, access)
-        if is_stale:
-            stale.add(scope)
-    return stale
+def _credentials(
+    rt: runtime.Runtime, namespace: str | None
+) -> dict[comparison.Scope, client.Object]:
+    """Return the metadata of the credential Secrets by release."""
+    return {
+        (
+            each["metadata"]["namespace"],
+            view.name_of(each).removesuffix(_CREDENTIALS),
+        ): each
+        for each in _list(rt, kinds.SECRET, namespace, location.CLUSTER_UUID)
+        if view.name_of(each).endswith(_CREDENTIALS)
+    }
 
 
-def _credential_scope(secret: client.Object) -> comparison.Scope:
-    release = view.name_of(secret).removesuffix(_CREDENTIALS)
-    return secret["metadata"]["namespace"], release
+def _owner(secret: client.Object | None) -> str | None:
+    """Return the owner of a credential; None: the record is damaged."""
+    try:
+        return credential_secret.owner(secret) if secret else ""
+    except errors.ManagementError:
+        return None
 
 
-def _content_is_stale(
+def _is_stale(
     rt: runtime.Runtime,
     scope: comparison.Scope,
+    secret: client.Object,
     access: cloud_secret.CloudAccess,
 ) -> bool:
-    """Compare a whole Secret; the cluster's health reports a damaged one."""
-    secret = credential_secret.read(rt.management, scope)
+    """Return whether a credential Secret has older cloud settings.
+
+    An annotation tells. A Secret without one is older than these annotations,
+    and is read as a whole; the cluster's health reports a damaged one.
+    """
+    mark = view.annotations_of(secret).get(cloud_secret.ANNOTATION)
+    if mark:
+        return mark != cloud_secret.fingerprint(access)
+    whole = credential_secret.read(rt.management, scope)
     try:
-        return cloud_secret.is_stale(secret, access)
+        return cloud_secret.is_stale(whole, access)
     except errors.ManagementError:
         return False
-
-
-def _behind(
-    rt: runtime.Runtime,
-    scopes: Collection[comparison.Scope],
-    settings: CloudSettings | None,
-) -> dict[comparison.Scope, str]:
-    """Return a line for each release that needs an upgrade for a new CA.
-
-    Only the desired state tells which CAs machines trust. None is read where
-    a cloud has nothing but public CAs.
-    """
-    if settings is None or not settings.cas:
-        return {}
-
-    def read_one(scope: comparison.Scope) -> str:
-        try:
-            return cloud_secret.outdated_nodes(rt, scope, settings.cas)
-        except errors.CapiHelmError as error:
-            if error.retriable:
-                raise
-            return ""
-
-    with futures.ThreadPoolExecutor(_READERS) as pool:
-        lines = dict(zip(scopes, pool.map(read_one, scopes), strict=True))
-    return {scope: line for scope, line in lines.items() if line}
 
 
 def credentials_of(user: str, inventory: Inventory) -> dict[str, str]:
@@ -332,37 +338,46 @@ def credentials_of(user: str, inventory: Inventory) -> dict[str, str]:
     :raises InvalidInput: no user, or more than one, has that name
     :raises CloudError: Keystone does not tell who has that name
     """
-    planes = inventory.planes
-    configured = [each.name for each in planes if not each.error]
-    namespaces_of_rows = sorted({each.scope[0] for each in inventory.rows})
-    read_owners = functools.partial(_owners, namespaces_of_rows)
-    with futures.ThreadPoolExecutor(len(planes)) as pool:
-        answered = pool.map(read_owners, configured)
-        owners = dict(zip(configured, answered, strict=True))
-    known = {row.user for row in inventory.rows}
-    known.update(*((each or {}).values() for each in owners.values()))
-    user_id = _user_id(user, known)
+    planes = {each.name: each for each in inventory.planes}
     location_of: dict[str, str] = {}
     for line in inventory.lines:
         location_of.setdefault(line.uuid, line.management_cluster)
+    owners = {
+        row.uuid: _owner_of(row, planes.get(location_of.get(row.uuid, "")))
+        for row in inventory.rows
+    }
+    known = {row.user for row in inventory.rows} | {*owners.values()}
+    user_id = _user_id(user, known)
     words = {}
     for row in inventory.rows:
-        plane = location_of.get(row.uuid, "")
-        there = owners.get(plane)
-        # 1.4.0 did not write down the owner of a credential.
-        owner = (there or {}).get(row.scope, row.user)
+        owner = owners[row.uuid]
         if user_id not in (row.user, owner):
             continue
         if not row.scope[1]:
             words[row.uuid] = NONE
-        elif there is None and plane in {each.name for each in planes}:
+        elif owner is None:
             words[row.uuid] = UNKNOWN
         else:
             words[row.uuid] = THEIRS if owner == user_id else owner
     return words
 
 
-def _user_id(user: str, known: Collection[str]) -> str:
+def _owner_of(
+    row: comparison.Row, plane: comparison.ManagementCluster | None
+) -> str | None:
+    """Return the owner of a cluster's credential; None: it can't be read.
+
+    1.4.0 did not write down the owner: it is the cluster's user.
+    """
+    if plane is None:
+        return row.user
+    if plane.error:
+        return None
+    owner = plane.releases.get(row.scope, comparison.Release()).owner
+    return row.user if owner == "" else owner
+
+
+def _user_id(user: str, known: Collection[str | None]) -> str:
     """Return the ID of a user, who may be gone already."""
     if user in known or _ID.fullmatch(user):
         return user
@@ -379,28 +394,3 @@ def _user_id(user: str, known: Collection[str]) -> str:
         f"--user {quoted}: no user has that name, and no cluster has a user "
         "with that id: give the id that the user had"
     )
-
-
-def _owners(
-    within: Iterable[str], plane: str
-) -> Mapping[comparison.Scope, str] | None:
-    """Return the owners of credentials on a management cluster.
-
-    :returns: by release; None: they can't be read
-    """
-    rt = runtime.get(plane)
-    try:
-        try:
-            secrets = _list(rt, kinds.SECRET, None, location.USER_ID)
-        except responses.ForbiddenError:
-            secrets = []
-            for each in within:
-                secrets += _list(rt, kinds.SECRET, each, location.USER_ID)
-        return {
-            _credential_scope(each): owner
-            for each in secrets
-            if view.name_of(each).endswith(_CREDENTIALS)
-            and (owner := credential_secret.owner(each))
-        }
-    except errors.CapiHelmError:
-        return None

@@ -74,7 +74,11 @@ class List(base.Lister):
         chosen = parsed_args.management_cluster
         if chosen is not None:
             runtime.settings_of(chosen)
-        whole = inventory.read(parsed_args.project, self._cloud_settings())
+        whole = inventory.read(
+            parsed_args.project,
+            self._cloud_settings(),
+            owners=parsed_args.user is not None,
+        )
         lines, planes = whole.lines, whole.planes
         owners: dict[str, str] | None = None
         if parsed_args.user is not None:

@@ -83,6 +83,8 @@ class Release:
     :param behind: changes that its machines get with its next upgrade, in a
         line; empty: none
     :param unmarked: whether its namespace has no label of a region
+    :param owner: the ID of the user whose credential it has; empty: not
+        recorded; None: it can't be read
     """
 
     cluster: view.Object | None = None
@@ -91,6 +93,7 @@ class Release:
     stale: bool = False
     behind: str = ""
     unmarked: bool = False
+    owner: str | None = ""
 
     @property
     def revision(self) -> str:

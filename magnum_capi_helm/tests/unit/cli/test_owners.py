@@ -162,6 +162,8 @@ class OwnersTest(base.FlowTestCase):
         self.found(openstack.USER)
         asked = [tuple(each) for each in self.management.requests]
         self.assertNotIn(("get", "Secret", SECRET), asked)
+        # Credentials and records of helm.
+        self.assertEqual(2, asked.count(("list", "Secret", "")))
         self.assertNotIn("s3cret", json.dumps(self.found(openstack.USER)))
 
 

@@ -9,19 +9,17 @@ import time
 
 import fixtures
 
-from magnum_capi_helm import delivery
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation
+from magnum_capi_helm.tests.unit.delivery import delivery_case
 from magnum_capi_helm.tests.unit.delivery import endpoint
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import delivering
 
 
-class RefusedTest(delivering.DeliveryCase):
+class RefusedTest(delivery_case.DeliveryCase):
     """Receivers that get nothing, or refuse it."""
 
     def test_a_bad_certificate_is_refused_and_nothing_is_sent(self) -> None:
@@ -92,12 +90,12 @@ class RefusedTest(delivering.DeliveryCase):
         self.management.requests.clear()
         self.health_poll()
         asked = {each.name for each in self.management.requests}
-        self.assertNotIn(delivering.SECRET, asked)
+        self.assertNotIn(delivery_case.SECRET, asked)
         self.assertEqual(first, self.record().attempts)
         self.assertIn("does not answer", self.warnings()[0])
 
 
-class HinderedTest(delivering.DeliveryCase):
+class HinderedTest(delivery_case.DeliveryCase):
     """The management cluster, the options, and the cluster itself."""
 
     def test_wrong_options_are_told_once_and_keep_no_poll(self) -> None:
@@ -128,7 +126,7 @@ class HinderedTest(delivering.DeliveryCase):
         self.receiver.answers = [500]
         self.created()
         other = "d2hzZWMgaXMgbm90IGEgc2VjcmV0LCBpcyBpdD8hISE="
-        self.file("key", f"whsec_{other}\n{delivering.KEY}\n")
+        self.file("key", f"whsec_{other}\n{delivery_case.KEY}\n")
         self.later(60)
         first, second = (
             each.headers["webhook-signature"].split()
@@ -140,7 +138,7 @@ class HinderedTest(delivering.DeliveryCase):
         self.complete()
         self.management.fail(
             errors.ManagementUnreachable("away"),
-            name=delivering.SECRET,
+            name=delivery_case.SECRET,
             times=1,
         )
         self.assertEqual("HEALTHY", self.health_poll().health_status)
@@ -191,16 +189,10 @@ class HinderedTest(delivering.DeliveryCase):
         self.complete()
         late = self.row()
         self.delete()
-        delivery.notice(
-            operation.Operation(self.admin, late, self.plane.runtime()),
-            now=True,
-        )
+        self.notice(late)
         self.capi.finish()
         self.poll()
-        delivery.notice(
-            operation.Operation(self.admin, late, self.plane.runtime()),
-            now=True,
-        )
+        self.notice(late)
         self.assertIsNone(self.secret())
         self.assertIsNone(
             self.server.get(kinds.LEASE, base.NAMESPACE, base.RELEASE)
@@ -211,9 +203,7 @@ class HinderedTest(delivering.DeliveryCase):
         self.complete()
         rt = self.plane.runtime()
         rt.leases.mark_deleted(base.NAMESPACE, base.RELEASE)
-        delivery.notice(
-            operation.Operation(self.admin, self.row(), rt), now=True
-        )
+        self.notice(self.row(), rt)
         self.assertIsNone(self.secret())
         self.assertEqual([], self.receiver.received)
 
@@ -222,17 +212,14 @@ class HinderedTest(delivering.DeliveryCase):
         late = self.row()
         self.move("https://203.0.113.99:6443")
         self.health_poll()
-        delivery.notice(
-            operation.Operation(self.admin, late, self.plane.runtime()),
-            now=True,
-        )
+        self.notice(late)
         self.assertEqual(2, len(self.receiver.received))
 
     def test_damaged_secrets_are_told_without_what_is_in_them(self) -> None:
         self.complete()
         for name, key in (
             (names.kubeconfig(base.RELEASE), "value"),
-            (delivering.SECRET, "delivery.json"),
+            (delivery_case.SECRET, "delivery.json"),
         ):
             meta = {"name": name, "namespace": base.NAMESPACE}
             data = {key: "Y2FuYXJ5IGNhbmFyeQ=="}
@@ -244,7 +231,7 @@ class HinderedTest(delivering.DeliveryCase):
         self.assertEqual([], self.receiver.received)
 
 
-class CanaryTest(delivering.DeliveryCase):
+class CanaryTest(delivery_case.DeliveryCase):
     """No kubeconfig, no key and no URL in a log, whatever goes wrong."""
 
     def test_no_log_has_any_secret(self) -> None:
@@ -258,7 +245,7 @@ class CanaryTest(delivering.DeliveryCase):
         self.option("delivery_url", f"{self.receiver.url}/path-canary")
         self.receiver.answers = [500, 302]
         self.created()
-        secrets = [delivering.KEY, self.credential[1]]
+        secrets = [delivery_case.KEY, self.credential[1]]
         self.later()
         self.later()
         self.option("delivery_url", "https://127.0.0.1:1/path-canary")

@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kubeconfigs that are delivered: what, when, how often, and to whom."""
+"""Deliveries: content, signature, times, ids, changes and cost."""
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+from typing import Any
 
+from oslotest import base as oslotest_base
 import yaml
 
 from magnum_capi_helm import delivery
+from magnum_capi_helm import schedules
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
-from magnum_capi_helm.operations import operation
 from magnum_capi_helm.tests.fakes import management
+from magnum_capi_helm.tests.unit.delivery import delivery_case
+from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import delivering
 
 
-class ReadyTest(delivering.DeliveryCase):
+class ReadyTest(delivery_case.DeliveryCase):
     def test_a_cluster_is_delivered_when_its_create_is_complete(self) -> None:
         self.created()
         [found] = self.receiver.received
         body = found.json
         config = yaml.safe_load(body.pop("kubeconfig"))
-        self.assertEqual(delivering.ADDRESS, body.pop("api_address"))
+        self.assertEqual(delivery_case.ADDRESS, body.pop("api_address"))
         self.assertRegex(body.pop("created_at"), r"\A20.+\.[0-9]{3}Z\Z")
         self.assertRegex(body.pop("kubeconfig_expires_at"), r"\A20.+Z\Z")
         self.assertEqual(
@@ -40,7 +44,7 @@ class ReadyTest(delivering.DeliveryCase):
         )
         self.assertEqual("admin@web", config["current-context"])
         [cluster] = config["clusters"]
-        self.assertEqual(delivering.ADDRESS, cluster["cluster"]["server"])
+        self.assertEqual(delivery_case.ADDRESS, cluster["cluster"]["server"])
         self.assertEqual("/hook", found.path)
 
     def test_it_is_delivered_once_whoever_polls_and_how_often(self) -> None:
@@ -71,7 +75,7 @@ class ReadyTest(delivering.DeliveryCase):
         certificate, key = self.credential
         self.assertEqual(
             {"client-certificate-data": certificate, "client-key-data": key},
-            delivering.user_of(self.receiver.received[0].json),
+            delivery_case.user_of(self.receiver.received[0].json),
         )
         self.assertEqual({"delivery.json"}, self.keys())
 
@@ -84,7 +88,7 @@ class ReadyTest(delivering.DeliveryCase):
         self.assertIsNone(self.secret())
 
 
-class OnceTest(delivering.DeliveryCase):
+class OnceTest(delivery_case.DeliveryCase):
     """At least once, and always by the same id."""
 
     def test_what_was_refused_is_sent_again_by_the_same_id(self) -> None:
@@ -126,7 +130,7 @@ class OnceTest(delivering.DeliveryCase):
     def test_what_nobody_noted_is_sent_again_by_the_same_id(self) -> None:
         self.complete()
         kill = self.management.kill_before
-        kill("replace", kinds.SECRET, delivering.SECRET)
+        kill("replace", kinds.SECRET, delivery_case.SECRET)
         self.assertRaises(management.Killed, self.health_poll)
         self.management.recover()
         self.restart()
@@ -137,7 +141,9 @@ class OnceTest(delivering.DeliveryCase):
 
     def test_nothing_is_sent_that_was_not_written_down_before(self) -> None:
         self.complete()
-        self.management.kill_before("create", kinds.SECRET, delivering.SECRET)
+        self.management.kill_before(
+            "create", kinds.SECRET, delivery_case.SECRET
+        )
         self.assertRaises(management.Killed, self.health_poll)
         self.assertEqual([], self.receiver.received)
 
@@ -147,9 +153,7 @@ class OnceTest(delivering.DeliveryCase):
 
         def poll_elsewhere() -> None:
             self.receiver.meanwhile = lambda: None
-            delivery.notice(
-                operation.Operation(self.admin, row, other), now=True
-            )
+            self.notice(row, other)
 
         self.receiver.meanwhile = poll_elsewhere
         self.health_poll()
@@ -164,30 +168,28 @@ class OnceTest(delivering.DeliveryCase):
 
         def just_before_the_write() -> None:
             self.management.before = before
-            delivery.notice(
-                operation.Operation(self.admin, row, other), now=True
-            )
+            self.notice(row, other)
+
+        def verbs() -> list[str]:
+            return [
+                each.verb
+                for each in self.management.requests
+                if each.name == delivery_case.SECRET
+            ]
 
         def on_write() -> None:
             # The look has read the record; its claim comes next.
-            reads = [
-                each
-                for each in self.management.requests
-                if each.name == delivering.SECRET
-            ]
-            if reads[-1].verb == "get" and len(reads) > seen:
+            if verbs()[-1] == "get" and len(verbs()) > earlier:
                 just_before_the_write()
 
-        seen = sum(
-            each.name == delivering.SECRET for each in self.management.requests
-        )
+        earlier = len(verbs())
         self.management.before = on_write
         self.later(60)
         self.assertEqual(2, len(self.receiver.received))
         self.assertEqual(1, len(set(self.receiver.ids)))
 
 
-class AdministratorTest(delivering.DeliveryCase):
+class AdministratorTest(delivery_case.DeliveryCase):
     def test_it_waits_until_cluster_api_has_made_a_kubeconfig(self) -> None:
         name = names.kubeconfig(base.RELEASE)
         self.complete()
@@ -213,17 +215,154 @@ class AdministratorTest(delivering.DeliveryCase):
         self.assertEqual("cluster.credentials_changed", second.json["event"])
         self.assertEqual({"delivery.json"}, self.keys())
 
-    def test_there_and_back_are_three_ids(self) -> None:
+
+class ChangesTest(delivery_case.DeliveryCase):
+    """What was delivered, and is another one by now."""
+
+    def setUp(self) -> None:
+        super().setUp()
         self.created()
-        for address in ("https://203.0.113.99:6443", delivering.ADDRESS):
-            self.move(address)
-            self.health_poll()
+
+    def events(self) -> list[str]:
+        """Of all that was received."""
+        return [each.json["event"] for each in self.receiver.received]
+
+    def test_another_address_of_the_api_is_delivered_at_once(self) -> None:
+        self.move("https://203.0.113.99:6443")
+        self.health_poll()
+        self.assertEqual(
+            ["cluster.ready", "cluster.credentials_changed"], self.events()
+        )
+        body = self.receiver.received[1].json
+        self.assertEqual("https://203.0.113.99:6443", body["api_address"])
+        [cluster] = yaml.safe_load(body["kubeconfig"])["clusters"]
+        self.assertEqual(body["api_address"], cluster["cluster"]["server"])
+
+    def test_back_to_the_former_address_is_a_change_of_its_own(self) -> None:
+        self.move("https://203.0.113.99:6443")
+        self.health_poll()
+        self.move(delivery_case.ADDRESS)
+        self.health_poll()
+        self.assertEqual(3, len(set(self.receiver.ids)))
+        moments = [e.json["created_at"] for e in self.receiver.received]
+        self.assertEqual(sorted(set(moments)), moments)
+
+    def test_what_is_overtaken_is_not_sent_any_more(self) -> None:
+        self.receiver.answers = [500]
+        self.move("https://203.0.113.98:6443")
+        self.health_poll()
+        self.move("https://203.0.113.99:6443")
+        self.later(60)
+        self.later()
+        found = [each.json["api_address"] for each in self.receiver.received]
+        self.assertEqual(
+            [
+                delivery_case.ADDRESS,
+                "https://203.0.113.98:6443",
+                "https://203.0.113.99:6443",
+            ],
+            found,
+        )
         self.assertEqual(3, len(set(self.receiver.ids)))
 
-    def test_a_lost_record_makes_the_same_id_for_the_same_change(self) -> None:
-        self.created()
-        self.server.delete(kinds.SECRET, base.NAMESPACE, delivering.SECRET)
+    def test_another_ca_is_delivered_when_it_is_looked_at_again(self) -> None:
+        other = pki.Authority("another")
+        self.administrator(*other.signed("admin"), other.pem)
+        self.later()
+        self.assertEqual(2, len(set(self.receiver.ids)))
+        found = delivery_case.certificate_of(self.receiver.received[1].json)
+        self.assertIn("another", found.issuer.rfc4514_string())
+
+    def test_a_credential_that_cluster_api_renewed_is_delivered(self) -> None:
+        self.administrator(*self.ca.signed("second"), self.ca.pem)
+        self.later()
+        self.assertEqual(2, len(set(self.receiver.ids)))
+        found = delivery_case.certificate_of(self.receiver.received[1].json)
+        self.assertEqual("CN=second", found.subject.rfc4514_string())
+
+    def test_a_rotated_application_credential_is_none_of_it(self) -> None:
+        self.rotate()
+        self.later()
+        self.assertEqual(1, len(self.receiver.received))
+
+    def test_a_lost_record_makes_the_same_id_for_the_same_kubeconfig(
+        self,
+    ) -> None:
+        secret = delivery_case.SECRET
+        self.server.delete(kinds.SECRET, base.NAMESPACE, secret)
+        self.later()
+        self.server.delete(kinds.SECRET, base.NAMESPACE, secret)
         self.restart()
         self.later()
-        self.assertEqual(2, len(self.receiver.received))
+        self.assertEqual(["cluster.ready"] * 3, self.events())
         self.assertEqual(1, len(set(self.receiver.ids)))
+
+
+class CostTest(delivery_case.DeliveryCase):
+    """What polls pay."""
+
+    def requests(self) -> list[tuple[str, ...]]:
+        """Those of a health poll."""
+        self.management.requests.clear()
+        self.later(30)
+        return [tuple(each) for each in self.management.requests]
+
+    def test_nothing_is_asked_for_and_made_while_it_is_off(self) -> None:
+        self.option("delivery_url", "")
+        self.created()
+        self.later()
+        asked = {each.name for each in self.management.requests}
+        self.assertNotIn(delivery_case.SECRET, asked)
+        self.assertIsNone(self.secret())
+        self.assertEqual([], self.receiver.received)
+        self.assertEqual([], self.warnings())
+
+    def test_a_poll_asks_no_more_than_without_when_nothing_is_due(
+        self,
+    ) -> None:
+        self.created()
+        self.later()
+        on = self.requests()
+        self.option("delivery_url", "")
+        self.assertEqual(self.requests(), on)
+
+    def test_a_poll_waits_for_no_receiver(self) -> None:
+        self.complete()
+        begun: list[Any] = []
+        rt = self.plane.runtime()
+        slow = schedules.BackgroundJobs(
+            self.plane.clock, lambda: 0.0, begun.append
+        )
+        rt.deliveries = slow
+        base.install(self, rt)
+        self.health_poll()
+        self.assertEqual([], self.receiver.received)
+        [work] = begun
+        work()
+        self.assertEqual(1, len(self.receiver.received))
+
+
+class HeadersTest(oslotest_base.BaseTestCase):
+    def test_the_example_of_standard_webhooks(self) -> None:
+        key = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+        self.assertEqual(
+            {
+                "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+                "webhook-timestamp": "1614265330",
+                "webhook-signature": "v1,"
+                "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+            },
+            delivery.signature(
+                [key],
+                "msg_p5jXN8AQM9LWM0D4loKWxJek",
+                1614265330.9,
+                b'{"test": 2432232314}',
+            ),
+        )
+
+    def test_the_former_key_signs_too(self) -> None:
+        made = delivery.signature([b"1" * 24, b"2" * 24], "kc_1", 1.0, b"{}")
+        first, second = made["webhook-signature"].split(" ")
+        alone = delivery.signature([b"2" * 24], "kc_1", 1.0, b"{}")
+        self.assertEqual(alone["webhook-signature"], second)
+        self.assertNotEqual(first, second)

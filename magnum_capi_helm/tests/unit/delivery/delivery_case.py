@@ -15,10 +15,13 @@ import fixtures
 import requests_mock
 import yaml
 
+from magnum_capi_helm import delivery
+from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import delivery_record
 from magnum_capi_helm.model import names
+from magnum_capi_helm.operations import operation
 from magnum_capi_helm.tests.unit.delivery import endpoint
 from magnum_capi_helm.tests.unit.delivery import pki
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -78,6 +81,11 @@ class DeliveryCase(base.FlowTestCase):
         """Time passes, then each conductor polls the cluster's health."""
         self.plane.clock.advance(seconds)
         self.health_poll()
+
+    def notice(self, row: Any, rt: runtime.Runtime | None = None) -> None:
+        """Let a poll with this row end, on this conductor or another."""
+        rt = rt or self.plane.runtime()
+        delivery.notice(operation.Operation(self.admin, row, rt), now=True)
 
     def restart(self, holder: str = "conductor-2") -> None:
         """Another conductor goes on, with nothing in memory."""

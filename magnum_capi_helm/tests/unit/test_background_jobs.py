@@ -130,7 +130,7 @@ class BackgroundJobsTest(base.BaseTestCase):
         )
         self.assertEqual(1, self.jobs.pending())
 
-    def test_where_there_is_no_thread_the_next_poll_tries(self) -> None:
+    def test_without_a_free_thread_the_next_poll_tries(self) -> None:
         def begin(work: Callable[[], None]) -> None:
             if not self.begun:
                 self.begun.append(work)
@@ -145,7 +145,7 @@ class BackgroundJobsTest(base.BaseTestCase):
         self.request()
         self.assertEqual(["one a"], self.done)
 
-    def test_what_is_pending(self) -> None:
+    def test_number_of_pending_jobs(self) -> None:
         self.assertIsNone(self.jobs.pending())
         self.outcome = schedules.Outcome(1.0, pending=True)
         self.request()
@@ -159,7 +159,7 @@ class BackgroundJobsTest(base.BaseTestCase):
         self.run_thread()
         self.assertEqual(1, self.jobs.pending())
 
-    def test_clusters_that_nobody_asks_for_are_forgotten(self) -> None:
+    def test_releases_that_no_poll_requests_are_forgotten(self) -> None:
         self.outcome = schedules.Outcome(1.0, pending=True)
         self.request()
         self.run_thread()

@@ -19,10 +19,10 @@ class SteadyTest(base.BaseTestCase):
         )
         self.cache.put(SCOPE, "looks", "found")
 
-    def test_what_looks_the_same_is_as_it_was_found(self) -> None:
+    def test_an_unchanged_version_has_the_result(self) -> None:
         self.assertEqual("found", self.cache.get(SCOPE, "looks"))
 
-    def test_what_looks_different_has_to_be_looked_at(self) -> None:
+    def test_another_version_has_no_result(self) -> None:
         self.assertIsNone(self.cache.get(SCOPE, "other looks"))
 
     def test_each_release_has_its_own(self) -> None:
@@ -37,14 +37,14 @@ class SteadyTest(base.BaseTestCase):
         self.now += 0.1
         self.assertIsNone(self.cache.get(SCOPE, "looks"))
 
-    def test_what_time_alone_changes_ends_in_time(self) -> None:
+    def test_a_result_that_time_changes_ends_in_time(self) -> None:
         self.cache.put(SCOPE, "looks", "found", 5.0)
         self.now += 4.9
         self.assertEqual("found", self.cache.get(SCOPE, "looks"))
         self.now += 0.1
         self.assertIsNone(self.cache.get(SCOPE, "looks"))
 
-    def test_what_was_found_together_does_not_end_together(self) -> None:
+    def test_results_of_one_moment_do_not_end_together(self) -> None:
         spread = iter((0.0, 1.0))
         found: schedules.PollCache[str] = schedules.PollCache(
             60.0, lambda: self.now, lambda: next(spread)

@@ -203,7 +203,7 @@ PACE: dict[str, tuple[str, ...]] = {
         "unit.kubernetes.test_client_threads.ThreadsTest."
         "test_all_threads_share_one_connection",
         "unit.kubernetes.test_shared_reads.ThreadsTest."
-        "test_all_who_ask_at_once_share_one_reading",
+        "test_simultaneous_polls_share_one_read",
     ),
     "P4 one kind that is not served hides another": (
         "unit.kubernetes.test_client_discovery.DiscoveryTest."

@@ -65,7 +65,7 @@ class ReplacedTest(server.ServerTest):
         (self.home / "new").rename(self.path)
         self.assertEqual((200, ["two"]), self.ask(through))
 
-    def test_who_is_refused_meanwhile_asks_once_more(self) -> None:
+    def test_a_refused_request_is_repeated_after_a_change(self) -> None:
         through = self.through()
 
         def revoked() -> tuple[int, dict[str, str]]:
@@ -127,7 +127,7 @@ class ReplacedTest(server.ServerTest):
         pathlib.Path(self.path).write_text("{")
         self.assertRaises(errors.NotConfigured, self.through)
 
-    def test_what_ends_is_what_is_used_now(self) -> None:
+    def test_expiries_are_those_of_the_newest_kubeconfig(self) -> None:
         through = self.through()
         self.assertEqual((), through.expiries())
         # {"exp": 2000000000}

@@ -90,7 +90,7 @@ class OutagesTest(base.BaseTestCase):
             )
             self.at(300)
 
-    def test_whoever_asks_first_has_seen_it_answer(self) -> None:
+    def test_the_first_question_counts_as_an_answer(self) -> None:
         self.assertEqual(600, self.downtime.seconds_to_watch(3600))
         self.steady += 10
         self.assertEqual(590, self.downtime.seconds_to_watch(3600))

@@ -125,13 +125,13 @@ class PluginTest(_Plugin):
         self.assertEqual(2, self.runs)
         self.assertEqual(["Bearer token-2"] * 2, self.tokens[2:])
 
-    def test_what_is_refused_twice_is_refused(self) -> None:
+    def test_a_second_refusal_stands(self) -> None:
         self.server.says(401)
         self.server.says(401)
         self.assertEqual(401, self.ask(self.with_plugin()))
         self.assertEqual(2, self.runs)
 
-    def test_it_is_told_that_nobody_can_answer_it(self) -> None:
+    def test_it_gets_interactive_false(self) -> None:
         self.ask(self.with_plugin())
         self.assertEqual(
             {
@@ -200,7 +200,7 @@ class FailureTest(_Plugin):
         )
         return str(error).replace(str(self.plugin), "PLUGIN")
 
-    def test_what_it_fails_with_is_told_without_what_it_gave(self) -> None:
+    def test_a_failure_does_not_quote_the_output(self) -> None:
         table = [
             (
                 '{"status": {}}',
@@ -248,7 +248,7 @@ class FailureTest(_Plugin):
             "exec plugin PLUGIN took longer than 0.2 s", self.failure()
         )
 
-    def test_what_a_service_can_t_run_is_refused_at_once(self) -> None:
+    def test_a_plugin_that_a_service_cannot_run_is_refused(self) -> None:
         table = [
             (
                 {"apiVersion": "client.authentication.k8s.io/v1alpha1"},

@@ -242,7 +242,7 @@ class GiveUpTest(RecordsTestCase):
         helm_records.give_up(self.management, NAMESPACE, RELEASE, 4)
         self.assertEqual({3: ("deployed", False)}, self._statuses())
 
-    def test_what_was_repaired_is_marked(self) -> None:
+    def test_a_repaired_revision_is_marked(self) -> None:
         self.record(4, "failed")
         helm_records.mark_repaired(self.management, NAMESPACE, RELEASE, 4)
         self.assertEqual({4: ("failed", True)}, self._statuses())
@@ -299,7 +299,7 @@ class RewriteTest(RecordsTestCase):
             "so",
         )
 
-    def test_what_helm_said_of_the_revision_stays(self) -> None:
+    def test_the_description_of_helm_stays(self) -> None:
         info = {"status": "deployed", "description": "Upgrade complete"}
         self.record(3, "deployed", packed({**BODY, "info": info}))
         helm_records.rewrite(self.management, self._release(), self.NEW, "so")

@@ -120,7 +120,7 @@ class ReadTest(_KubeconfigTest):
             str(error),
         )
 
-    def test_what_is_no_kubeconfig_is_refused(self) -> None:
+    def test_a_file_that_is_no_kubeconfig_is_refused(self) -> None:
         for text in (
             "",
             "[]",

@@ -75,7 +75,7 @@ class CurrentTest(server.ServerTest):
         (self.home / "token").write_text("t")
         self.assertEqual((), connected.expiries())
 
-    def test_what_other_contexts_need_is_not_looked_for(self) -> None:
+    def test_files_of_other_contexts_may_be_missing(self) -> None:
         gone = "/gone/ca.pem"
         document = {
             "clusters": [

@@ -27,7 +27,7 @@ def token(claims: object) -> str:
 
 
 class EndingsTest(base.BaseTestCase):
-    def test_what_a_user_is_let_in_with(self) -> None:
+    def test_expiry_of_each_kind_of_credential(self) -> None:
         claims = {"exp": 1763870400, "sub": "system:serviceaccount:a:b"}
         [path] = self.create_tempfiles([("token", f"{token(claims)}\n")])
         rows: list[tuple[str, dict[str, Any], list[tuple[str, float]]]] = [

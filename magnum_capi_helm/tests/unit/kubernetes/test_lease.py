@@ -42,7 +42,7 @@ class HoldTest(lease_case.LeaseTestCase):
             )
             self.assertRaises(errors.LeaseHeld, again.__enter__)
 
-    def test_nobody_else_gets_it_meanwhile(self) -> None:
+    def test_another_holder_does_not_get_a_held_lease(self) -> None:
         mine, other = self.leases(), self.leases("two")
         with self.hold(mine):
             self.refused(other)

@@ -68,7 +68,7 @@ class StandstillTest(lease_case.LeaseTestCase):
             self.assertRaises(errors.LeaseLost, self._write)
             self.assertEqual([], self.asked)
 
-    def test_who_cannot_ask_does_not_write(self) -> None:
+    def test_without_an_answer_there_is_no_write(self) -> None:
         def broken(method: str, path: str) -> None:
             raise errors.ManagementUnreachable("no answer")
 

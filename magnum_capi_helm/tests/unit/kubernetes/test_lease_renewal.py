@@ -67,7 +67,7 @@ class RenewalTest(lease_case.LeaseTestCase):
         self.assertIn(lease.DELETE_MARK, live["metadata"]["annotations"])
         self.assertEqual("", live["spec"]["holderIdentity"])
 
-    def test_who_lost_it_to_another_leaves_it_alone(self) -> None:
+    def test_a_lost_lease_is_left_alone(self) -> None:
         with self.hold(self.leases()) as hold:
             self._drain(self.reread)
             self.left_behind("thief/1")

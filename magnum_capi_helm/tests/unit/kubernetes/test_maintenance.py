@@ -29,7 +29,7 @@ def namespace(**annotations: str) -> client.Object:
 
 
 class ParsedTest(base.BaseTestCase):
-    def test_what_the_namespace_says(self) -> None:
+    def test_state_in_the_annotations_of_the_namespace(self) -> None:
         rows: tuple[tuple[client.Object | None, maintenance.State], ...] = (
             (None, maintenance.State("")),
             ({"metadata": {"uid": "u-1"}}, maintenance.State("u-1")),
@@ -57,7 +57,7 @@ class ParsedTest(base.BaseTestCase):
         for found, state in rows:
             self.assertEqual(state, maintenance.parsed(found), str(found))
 
-    def test_what_was_frozen_by_hand_was_so_for_ever(self) -> None:
+    def test_a_freeze_by_hand_has_no_known_start(self) -> None:
         state = maintenance.parsed(
             namespace(frozen="x", was_frozen="[[1, 2]]")
         )
@@ -82,7 +82,7 @@ class AnchorTest(base.BaseTestCase):
             [("GET", "v1 namespaces/kube-system")], transport.asked
         )
 
-    def test_what_was_read_serves_for_five_seconds(self) -> None:
+    def test_an_answer_is_used_for_five_seconds(self) -> None:
         for ahead, reads in ((0.0, 1), (4.9, 1), (5.0, 2), (9.9, 2)):
             self.now = 100.0 + ahead
             self.maintenance.check()
@@ -143,7 +143,7 @@ class AnchorTest(base.BaseTestCase):
         self.maintenance.check()
         self.assertEqual((), self.maintenance.read().before)
 
-    def test_who_does_not_answer_is_frozen_if_it_was(self) -> None:
+    def test_an_unreachable_one_stays_frozen(self) -> None:
         self.management.unreachable()
         self.assertRaises(errors.ManagementUnreachable, self.maintenance.check)
         self.management.recover()

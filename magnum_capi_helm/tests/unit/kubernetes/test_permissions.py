@@ -30,7 +30,7 @@ class ManifestTest(base.BaseTestCase):
         for verb in ("escalate", "bind", "impersonate", "deletecollection"):
             self.assertNotIn(verb, words)
 
-    def test_what_is_read_by_polls_may_be_read(self) -> None:
+    def test_polls_may_read_their_kinds(self) -> None:
         needed = {str(each) for each in permissions.needed()}
         for kind in kinds.ALL:
             name = f"{kind.plural}.{kind.group}".rstrip(".")
@@ -79,7 +79,7 @@ class MissingTest(base.BaseTestCase):
             asked,
         )
 
-    def test_what_is_refused_is_told(self) -> None:
+    def test_refused_permissions_are_returned(self) -> None:
         wanted = list(permissions.needed())
         management, _ = api.over(
             *(review(str(each) != "delete secrets") for each in wanted)

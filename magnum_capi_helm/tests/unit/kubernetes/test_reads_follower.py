@@ -101,7 +101,7 @@ class FollowerTest(base.BaseTestCase):
             self._asked(),
         )
 
-    def test_what_each_kind_of_event_does(self) -> None:
+    def test_effect_of_each_kind_of_event(self) -> None:
         a, b = machine("a", 3), machine("b", 4, "demo-2")
         for event, expected in (
             (
@@ -124,7 +124,7 @@ class FollowerTest(base.BaseTestCase):
             }
             self.assertEqual(expected, names)
 
-    def test_what_can_not_be_gone_on_with_is_listed_anew(self) -> None:
+    def test_an_expired_watch_lists_again(self) -> None:
         error = {"kind": "Status", "code": 410, "metadata": {}}
         for refusal in (GONE, watched(("ERROR", error))):
             follower = self._over(
@@ -133,7 +133,7 @@ class FollowerTest(base.BaseTestCase):
             follower.read()
             self.assertEqual({}, follower.read())
 
-    def test_who_may_not_watch_lists_each_time_and_is_told_once(
+    def test_without_the_right_to_watch_it_lists_and_warns_once(
         self,
     ) -> None:
         logged = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))

@@ -75,7 +75,7 @@ class ItemTest(base.BaseTestCase):
             {**bare, "kind": "Machine"}, _item(bare).decode(kinds.MACHINE)
         )
 
-    def test_what_repeats_itself_takes_little_memory(self) -> None:
+    def test_repeated_conditions_take_little_memory(self) -> None:
         conditions = [{"type": f"C{n}", "status": "True"} for n in range(99)]
         machine = {**MACHINE, "status": {"conditions": conditions}}
         kept = len(_item(machine).body)
@@ -95,7 +95,7 @@ class PageTest(base.BaseTestCase):
     def test_a_list_may_have_no_items(self) -> None:
         self.assertEqual(((), ""), _scan(b'{"metadata":{},"items":null}'))
 
-    def test_what_is_no_list_of_objects_is_no_answer(self) -> None:
+    def test_an_answer_that_is_no_list_is_refused(self) -> None:
         for content in (b"", b"{", b"[]", b'{"items":[', b'{"items":7}'):
             self.assertRaises(errors.ManagementUnreachable, _scan, content)
 

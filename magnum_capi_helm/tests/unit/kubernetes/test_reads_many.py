@@ -90,7 +90,9 @@ class ManyTest(reads_case.ReadsTestCase):
         self.assertIsNotNone(seen[reads_case.SCOPE].decode().cluster)
         self.assertIsNone(seen[there].decode().cluster)
 
-    def test_who_may_not_list_all_namespaces_reads_one_by_one(self) -> None:
+    def test_without_the_right_to_list_all_namespaces_are_read_one_by_one(
+        self,
+    ) -> None:
         there = ("magnum-p2", "demo-3")
         places: list[str | None] = []
         real = self.api.request

@@ -50,7 +50,7 @@ class SameTest(reads_case.ReadsTestCase):
             )
             before = after
 
-    def test_what_is_not_ready_any_more_is_noticed(self) -> None:
+    def test_a_release_that_stops_being_ready_is_noticed(self) -> None:
         before = self.observe()
         labels = {"cluster.x-k8s.io/cluster-name": "demo-1"}
         self.put("machines", "m-2", labels)

@@ -123,7 +123,7 @@ class AgeTest(_SharedReadsTest):
             ["demo-1 #1", "demo-2 #2"], [self._get(SCOPE), self._get(OTHER)]
         )
 
-    def test_what_was_forgotten_is_read_again(self) -> None:
+    def test_a_forgotten_release_is_read_again(self) -> None:
         self._get()
         self.snapshots.forget(SCOPE)
         self.snapshots.forget(OTHER)
@@ -131,7 +131,7 @@ class AgeTest(_SharedReadsTest):
 
 
 class ThreadsTest(_SharedReadsTest):
-    def test_all_who_ask_at_once_share_one_reading(self) -> None:
+    def test_simultaneous_polls_share_one_read(self) -> None:
         self.source.free = False
         threads, outcomes = self._in_threads(self._get, 20)
         self.assertTrue(self.source.begun.acquire(timeout=5))
@@ -139,7 +139,7 @@ class ThreadsTest(_SharedReadsTest):
         self._finish(threads)
         self.assertEqual(["demo-1 #1"] * 20, outcomes)
 
-    def test_who_writes_does_not_wait_for_polls(self) -> None:
+    def test_a_fresh_read_does_not_wait_for_polls(self) -> None:
         self.source.free = False
         slow, _ = self._in_threads(self._get, 1)
         self.assertTrue(self.source.begun.acquire(timeout=5))
@@ -158,7 +158,7 @@ class ThreadsTest(_SharedReadsTest):
         self.assertEqual(["no answer"] * 20, outcomes)
         self.assertEqual(1, self.source.readings)
 
-    def test_nobody_waits_for_a_reading_that_broke_off(self) -> None:
+    def test_a_read_that_broke_off_fails_the_waiting_polls(self) -> None:
         self.source.free = False
         self.source.errors = [ZeroDivisionError()]
         broken: list[str] = []
@@ -184,7 +184,7 @@ class ThreadsTest(_SharedReadsTest):
 class BurstTest(_SharedReadsTest):
     """Polls of many clusters in bursts."""
 
-    def test_who_asks_first_reads_for_all_that_asked_the_last_time(
+    def test_the_first_poll_reads_for_the_whole_last_burst(
         self,
     ) -> None:
         for scope in (SCOPE, OTHER):
@@ -211,25 +211,25 @@ class BurstTest(_SharedReadsTest):
         self._finish(threads)
         self.assertEqual([(["demo-1", "demo-2"], False)], source.asked)
 
-    def test_who_did_not_ask_for_long_is_not_expected_any_more(self) -> None:
+    def test_a_release_that_is_not_polled_is_not_read(self) -> None:
         self._get(OTHER)
         self.source.now += 91
         self._get(SCOPE)
         self.assertEqual((["demo-1"], False), self.source.asked[-1])
 
-    def test_who_needs_a_fresh_look_reads_for_itself_alone(self) -> None:
+    def test_a_fresh_read_is_for_one_release_alone(self) -> None:
         self._get(OTHER)
         self.source.now += 60
         self.snapshots.read(SCOPE)
         self.assertEqual((["demo-1"], True), self.source.asked[-1])
 
-    def test_a_reading_is_told_what_was_seen_before(self) -> None:
+    def test_a_read_gets_the_earlier_results(self) -> None:
         self._get()
         self.source.now += 60
         self._get()
         self.assertEqual([{}, {SCOPE: "demo-1 #1"}], self.source.known)
 
-    def test_what_was_seen_before_an_outage_is_still_known(self) -> None:
+    def test_earlier_results_survive_an_outage(self) -> None:
         self._get()
         self.source.now += 60
         self.source.errors = [errors.ManagementUnreachable("no answer")]

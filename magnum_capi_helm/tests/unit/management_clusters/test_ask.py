@@ -40,7 +40,9 @@ class AskTest(base.BaseTestCase):
         self.assertEqual(self.planes["a"].management.identity(), found["a"])
         self.assertIsInstance(found["b"], errors.ManagementUnreachable)
 
-    def test_who_was_silent_is_left_alone_for_a_while(self) -> None:
+    def test_one_that_did_not_answer_is_not_asked_for_five_seconds(
+        self,
+    ) -> None:
         self.planes["b"].management.unreachable()
         first = registry.ask(["a", "b"], identity.read)
         before = self.asked("b")
@@ -51,7 +53,7 @@ class AskTest(base.BaseTestCase):
         self.clock.advance(6)
         self.assertIsInstance(registry.ask(["b"], identity.read)["b"], str)
 
-    def test_who_refused_is_asked_again_at_once(self) -> None:
+    def test_one_that_refused_is_asked_again_at_once(self) -> None:
         self.planes["b"].management.fail(errors.ManagementError("no"))
         for _ in range(2):
             found = registry.ask(["b"], identity.read)

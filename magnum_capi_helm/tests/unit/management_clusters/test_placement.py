@@ -130,14 +130,14 @@ REFUSALS: list[
 
 
 class RankedTest(base.BaseTestCase):
-    def test_who_takes_a_cluster(self) -> None:
+    def test_management_clusters_that_take_a_cluster(self) -> None:
         for case, fields, there, expected in TAKERS:
             with self.subTest(case):
                 request = dataclasses.replace(REQUEST, **fields)  # type: ignore[arg-type]
                 found = placement.ranked(there, request, {})
                 self.assertEqual(expected, {each.name for each in found})
 
-    def test_what_is_said_when_none_does(self) -> None:
+    def test_message_when_none_takes_a_cluster(self) -> None:
         for case, fields, there, expected in REFUSALS:
             with self.subTest(case):
                 request = dataclasses.replace(REQUEST, **fields)  # type: ignore[arg-type]

@@ -88,7 +88,7 @@ UNTRACED: list[tuple[str, dict[str, Any], str]] = [
 class DecisionTest(base.BaseTestCase):
     """What the answers of several mean."""
 
-    def test_where_a_record_leads_to(self) -> None:
+    def test_location_by_record(self) -> None:
         for case, record, answers, expected in FOUND:
             with self.subTest(case):
                 found = registry.by_identity(identity.Record(*record), answers)
@@ -105,7 +105,7 @@ class DecisionTest(base.BaseTestCase):
                 )
                 self.assertEqual(expected, str(error))
 
-    def test_where_a_trace_leads_to(self) -> None:
+    def test_location_by_trace(self) -> None:
         for case, answers, expected in TRACED:
             with self.subTest(case):
                 self.assertEqual(expected, registry.by_traces("web", answers))

@@ -60,7 +60,7 @@ class ConductorTest(base.FlowTestCase):
         )
         self.assertEqual(1, len(self.begun))
 
-    def test_who_waits_for_another_conductor_has_not_failed(self) -> None:
+    def test_a_poll_that_waits_for_another_conductor_is_ok(self) -> None:
         self.create()
         self.capi.settle()
         with self.busy():

@@ -36,7 +36,7 @@ class FileTest(meter_case.MeterCase):
             pass
         self.assertEqual(([], []), (self.begun, self.outcomes()))
 
-    def test_a_directory_that_is_gone_is_told_once_and_no_poll_minds(
+    def test_a_missing_directory_is_logged_once_and_fails_no_poll(
         self,
     ) -> None:
         self.poll("health", 1.0)
@@ -61,7 +61,7 @@ class FileTest(meter_case.MeterCase):
         self.poll("health", 1.0)
         self.assertEqual(["health ok"], self.outcomes())
 
-    def test_what_a_gauge_raises_ends_no_writer(self) -> None:
+    def test_an_error_of_a_gauge_ends_no_writer(self) -> None:
         def broken() -> float:
             raise KeyError
 

@@ -39,7 +39,7 @@ class WriteTest(base.BaseTestCase):
         metrics.write(self.path, Text("one"))
         self.assertEqual(0o644, self.path.stat().st_mode & 0o777)
 
-    def test_who_reads_the_old_one_reads_all_of_it(self) -> None:
+    def test_a_reader_of_the_old_file_reads_all_of_it(self) -> None:
         metrics.write(self.path, Text("old"))
         with self.path.open() as stream:
             metrics.write(self.path, Text("new"))

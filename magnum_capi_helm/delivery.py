@@ -25,7 +25,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 import dataclasses
 import datetime
@@ -291,11 +290,11 @@ def _kubeconfig(
     user = f"admin@{name}"
     cluster = {
         "server": address,
-        "certificate-authority-data": _base64(credential.ca),
+        "certificate-authority-data": encoding.encode(credential.ca),
     }
     secrets = {
-        "client-certificate-data": _base64(credential.certificate),
-        "client-key-data": _base64(credential.key),
+        "client-certificate-data": encoding.encode(credential.certificate),
+        "client-key-data": encoding.encode(credential.key),
     }
     document = {
         "apiVersion": "v1",
@@ -328,10 +327,6 @@ def _iso(seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
-
-
 # The request
 
 
@@ -350,7 +345,7 @@ def signature(
         "webhook-id": delivery_id,
         "webhook-timestamp": moment,
         "webhook-signature": " ".join(
-            f"v1,{base64.b64encode(digest).decode()}" for digest in digests
+            f"v1,{encoding.encode(digest)}" for digest in digests
         ),
     }
 

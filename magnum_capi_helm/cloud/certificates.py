@@ -10,7 +10,6 @@ off every token.
 
 from __future__ import annotations
 
-import base64
 from typing import Any, TypeAlias
 
 from cryptography.hazmat.primitives import serialization
@@ -96,8 +95,8 @@ def secrets(
             names.certificate(release, purpose),
             labels,
             {
-                "tls.crt": base64.b64encode(certificate).decode(),
-                "tls.key": base64.b64encode(key).decode(),
+                "tls.crt": encoding.encode(certificate),
+                "tls.key": encoding.encode(key),
             },
             type=_SECRET_TYPE,
         )

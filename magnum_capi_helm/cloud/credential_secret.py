@@ -20,6 +20,7 @@ import yaml
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 from magnum_capi_helm.status import view
@@ -202,7 +203,10 @@ def ca_bundle(secret: client.Object) -> str:
 
 def data(clouds_yaml: str, ca_bundle: str) -> dict[str, str]:
     """Return the ``data`` of the Secret."""
-    return {CLOUDS: _base64(clouds_yaml), _CAS: _base64(ca_bundle)}
+    return {
+        CLOUDS: encoding.encode(clouds_yaml),
+        _CAS: encoding.encode(ca_bundle),
+    }
 
 
 def _damaged(name: str, error: Exception) -> errors.ManagementError:
@@ -211,7 +215,3 @@ def _damaged(name: str, error: Exception) -> errors.ManagementError:
         f"cluster has ({type(error).__name__}): delete those named magnum-"
         "<UUID of the cluster>-* in Keystone, then delete the Secret"
     )
-
-
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()

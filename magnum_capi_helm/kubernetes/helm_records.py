@@ -224,7 +224,7 @@ def _unpack(record: client.Object) -> dict[str, Any]:
 
 
 def _pack(body: dict[str, Any]) -> str:
-    return base64.b64encode(encoding.pack(body).encode()).decode()
+    return encoding.encode(encoding.pack(body))
 
 
 class MissingError(errors.ManagementError):

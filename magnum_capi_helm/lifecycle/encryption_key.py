@@ -9,7 +9,6 @@ once and never written again. It is deleted with the cluster's other Secrets.
 
 from __future__ import annotations
 
-import base64
 import secrets
 
 from oslo_log import log
@@ -37,7 +36,7 @@ def ensure(
     The chart takes the Secret's data as it is for the API server's file:
     both have the raw bytes in base64, once.
     """
-    key = base64.b64encode(secrets.token_bytes(_BYTES)).decode()
+    key = encoding.encode(secrets.token_bytes(_BYTES))
     name = names.etcd_key(release)
     try:
         management.create(

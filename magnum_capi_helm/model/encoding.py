@@ -28,7 +28,7 @@ DAMAGED: tuple[type[Exception], ...] = (
 
 def pack(content: Any) -> str:
     """Compress and encode content: Kubernetes limits the size of objects."""
-    return _encode(gzip.compress(_json(content), mtime=0))
+    return encode(gzip.compress(_json(content), mtime=0))
 
 
 def unpack(text: str | bytes) -> Any:
@@ -41,7 +41,7 @@ def unpack(text: str | bytes) -> Any:
 
 def plain(content: Any) -> str:
     """Encode content without compression, so that people can read it."""
-    return _encode(_json(content))
+    return encode(_json(content))
 
 
 def read_plain(text: str) -> Any:
@@ -56,8 +56,10 @@ def _json(content: Any) -> bytes:
     return json.dumps(content, sort_keys=True).encode()
 
 
-def _encode(content: bytes) -> str:
-    return base64.b64encode(content).decode()
+def encode(content: bytes | str) -> str:
+    """Return content in base64."""
+    raw = content.encode() if isinstance(content, str) else content
+    return base64.b64encode(raw).decode()
 
 
 def secret(
@@ -128,7 +130,7 @@ def _normal_form(body: str) -> str:
         return ""
     if not der.startswith(_SEQUENCE):
         return ""
-    text = _encode(der)
+    text = encode(der)
     lines = [text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH)]
     return "\n".join([_BEGIN, *lines, _END, ""])
 

@@ -128,6 +128,7 @@ class Values:
     )
 
     def __post_init__(self) -> None:
+        # The caller may change its mapping later.
         object.__setattr__(self, "values", dict(self.values))
 
     def __getitem__(self, label: Label[T]) -> T:

@@ -7,6 +7,7 @@ B are those in what it does, P those in how long it takes.
 
 from __future__ import annotations
 
+_CLOUD = "unit.cloud"
 _LIFECYCLE = "unit.lifecycle"
 _CREDENTIALS = "unit.credentials"
 _FEATURES = "unit.features"
@@ -115,7 +116,7 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_the_credential_is_the_users_own_and_never_admin",
     ),
     "B11 machines get an address of Keystone that they don't reach": (
-        f"{_LIFECYCLE}.test_cloud.CloudTest.test_keystone_as_machines_reach_it",
+        f"{_CLOUD}.test_catalogue.CloudTest.test_keystone_as_machines_reach_it",
     ),
     "B12 the Keystone webhook has the caller's project": (
         f"{_FEATURES}.test_authentication.KeystoneTest."
@@ -215,7 +216,7 @@ PACE: dict[str, tuple[str, ...]] = {
         "unit.kubernetes.test_client_lists.ListTest.test_all_pages_are_read",
     ),
     "P5 OpenStack is asked the same thing again and again": (
-        f"{_LIFECYCLE}.test_cloud.CloudTest.test_flavors_are_asked_for_once",
+        f"{_CLOUD}.test_catalogue.CloudTest.test_flavors_are_asked_for_once",
         "unit.resolve.test_network.GivenTest."
         "test_extra_networks_are_asked_for_once",
         f"{_LIFECYCLE}.test_resizing.ResizeTest."

@@ -8,6 +8,7 @@ Magnum that reach a driver.
 
 from __future__ import annotations
 
+_CLOUD = "unit.cloud"
 _LIFECYCLE = "unit.lifecycle"
 _FEATURES = "unit.features"
 
@@ -35,7 +36,7 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_a_long_name_is_cut_as_the_chart_cuts_it",
     ),
     "C6 a flavor's UUID is sent where a name is wanted": (
-        f"{_LIFECYCLE}.test_cloud.CloudTest.test_a_flavor_by_name_and_by_id",
+        f"{_CLOUD}.test_catalogue.CloudTest.test_a_flavor_by_name_and_by_id",
     ),
     "C7 values that can't change follow labels and options": (
         f"{_LIFECYCLE}.test_preview.PreviewTest."
@@ -85,11 +86,11 @@ MAGNUM: dict[str, tuple[str, ...]] = {
         f"{_LIFECYCLE}.test_health.RecoveryTest.test_a_refused_update_recovers",
     ),
     "M3 a refused rotation of the CA loses the references": (
-        f"{_LIFECYCLE}.test_certificates.RotationTest."
+        f"{_CLOUD}.test_certificates.RotationTest."
         "test_the_old_references_and_certificates_are_kept",
     ),
     "M4 two of four certificates are left behind": (
-        f"{_LIFECYCLE}.test_certificates.CertificatesTest."
+        f"{_CLOUD}.test_certificates.CertificatesTest."
         "test_the_two_that_magnum_forgets_are_deleted",
     ),
     "M5 a poll between two steps of a request": (

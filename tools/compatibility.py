@@ -58,8 +58,6 @@ print(json.dumps({"python": platform.python_version(), "packages": found}))
 """
 _SECTION = "testenv:"
 _CHOICE = re.compile(r"\{([^{}]*)\}")
-#: Environments that tox has by itself.
-_IMPLIED = ("py310", "py311", "py312", "py313")
 
 
 class NoCounts(Exception):
@@ -73,10 +71,10 @@ def counts(output: str) -> dict[str, int]:
 
     :raises NoCounts: there are none in the output
     """
-    found = {name.lower(): int(n) for name, n in _COUNT.findall(output)}
-    if not found or not sum(found.values()):
+    totals = {name.lower(): int(n) for name, n in _COUNT.findall(output)}
+    if not sum(totals.values()):
         raise NoCounts("\n".join(output.splitlines()[-20:]))
-    return found
+    return totals
 
 
 def line(
@@ -101,10 +99,10 @@ def newest(record: str) -> list[dict[str, Any]]:
     """
     last: dict[tuple[str, ...], dict[str, Any]] = {}
     for each in filter(None, record.splitlines()):
-        found = json.loads(each)
-        beside = [found.get(name, "") for name in BESIDE]
-        beside.append(found["packages"].get("magnum", ""))
-        last[(found["environment"], *beside)] = found
+        run = json.loads(each)
+        beside = [run.get(name, "") for name in BESIDE]
+        beside.append(run["packages"].get("magnum", ""))
+        last[(run["environment"], *beside)] = run
     return [last[key] for key in sorted(last)]
 
 
@@ -173,31 +171,24 @@ def expand(name: str) -> Iterator[str]:
         yield "".join(chosen)
 
 
-def defined() -> list[str]:
-    """Return the names of all environments, in the order of the file."""
+def environments() -> list[str]:
+    """Return the environments whose results are recorded, as in tox.ini."""
     parser = configparser.RawConfigParser()
     parser.read(archives.CHECKOUT / "tox.ini")
-    names = [
+    return [
         name
         for section in parser.sections()
-        if section.startswith(_SECTION)
         for name in expand(section.removeprefix(_SECTION))
+        if name.startswith("compat-")
     ]
-    return [*_IMPLIED, *names]
-
-
-def environments() -> list[str]:
-    """Return the environments whose results are recorded."""
-    return [name for name in defined() if name.startswith("compat-")]
 
 
 def _arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m tools.compatibility")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="the environments that there are")
-    known = environments()
     runs = commands.add_parser("run", help="run some, and record them")
-    runs.add_argument("environments", nargs="+", choices=known)
+    runs.add_argument("environments", nargs="+", choices=environments())
     return parser.parse_args(words)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""Makes a cluster template of Magnum from a file.
+"""Make a cluster template of Magnum from a file.
 
 The file is one that ``magnum-capi-helm values --template FILE`` reads: the
 fields of a template as Magnum's API names them. What is below ``cluster`` and
@@ -55,11 +55,11 @@ _LABEL = re.compile(r"[^=\s,;]+")
 
 
 class WrongInput(Exception):
-    """What is wrong with a file or an argument, and what is allowed."""
+    """A file or an argument is wrong; the text says what is allowed."""
 
 
 def command(fields: Mapping[str, Any], *, public: bool) -> list[str]:
-    """The arguments that make the template.
+    """Return the command that makes the template.
 
     :param fields: of a file
     :raises WrongInput: a field is unknown, or has no such value
@@ -86,7 +86,7 @@ def command(fields: Mapping[str, Any], *, public: bool) -> list[str]:
 
 
 def _text(name: str, value: Any) -> str:
-    """A value that the openstack command will not take for an option."""
+    """Return a value that can't be mistaken for an option."""
     text = str(value)
     if not isinstance(value, str | int) or text.startswith("-"):
         raise WrongInput(f"{name} is {value!r}: give a name, ID or number")
@@ -102,7 +102,7 @@ def _truth(name: str, value: Any) -> bool:
 
 
 def _labels(labels: Any) -> list[str]:
-    """One option for each: the client splits a single one at its commas."""
+    """Return one option for each label: the client splits one at commas."""
     if not isinstance(labels, dict):
         raise WrongInput(f"labels is {labels!r}: give names and values")
     found = []
@@ -122,7 +122,7 @@ def _labels(labels: Any) -> list[str]:
 
 
 def read(path: str, changes: Sequence[str]) -> dict[str, Any]:
-    """The fields of a file, some of them changed.
+    """Return the fields of a file, some of them changed.
 
     :param changes: ``FIELD=VALUE``, or ``labels.NAME=VALUE``
     :raises WrongInput: it can't be read, or a label has no value
@@ -154,7 +154,7 @@ def read(path: str, changes: Sequence[str]) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Make it, or show how; the exit code is that of the command."""
+    """Make the template, or print the command; return its exit code."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("file", metavar="FILE")
     parser.add_argument(

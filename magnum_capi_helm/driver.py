@@ -28,6 +28,12 @@ from magnum_capi_helm.operations import magnum_errors
 
 LOG = log.getLogger(__name__)
 
+_NO_ROLLBACK = (
+    f"rollback=true is not supported by the driver {names.DRIVER}: a failed "
+    "upgrade waits, so that its reason can be removed; an operator takes it "
+    "back with magnum-capi-helm cluster rollback"
+)
+
 
 class Driver(driver.Driver):  # type: ignore[misc]
     """Kubernetes clusters by Cluster API and helm."""
@@ -130,7 +136,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
         with _request("upgrade", context, cluster, answer=True):
             if rollback or scale_manager:
-                _refuse_rollback()
+                raise errors.NotSupported(_NO_ROLLBACK)
             rt = registry.runtime_of(cluster)
             upgrade.upgrade(
                 _operation(context, cluster, rt),
@@ -207,16 +213,11 @@ class Driver(driver.Driver):  # type: ignore[misc]
             rotation.rotate(_operation(context, cluster))
 
     def create_federation(self, context: Any, federation: Any) -> None:
-        """Refused; Magnum itself never calls it."""
-        _refuse("federation")
+        """Refuse a federation; Magnum itself never calls it."""
+        text = f"federation is not supported by the driver {names.DRIVER}"
+        raise magnum_errors.as_magnum(errors.NotSupported(text))
 
-    def update_federation(self, context: Any, federation: Any) -> None:
-        """Refused; Magnum itself never calls it."""
-        _refuse("federation")
-
-    def delete_federation(self, context: Any, federation: Any) -> None:
-        """Refused; Magnum itself never calls it."""
-        _refuse("federation")
+    update_federation = delete_federation = create_federation
 
 
 def _operation(context: Any, cluster: Any, runtime: Any = None) -> Any:
@@ -260,21 +261,8 @@ def _group_request(
         raise
 
 
-def _refuse_rollback() -> None:
-    raise errors.NotSupported(
-        f"rollback=true is not supported by the driver {names.DRIVER}: a "
-        "failed upgrade waits, so that its reason can be removed; an operator "
-        "takes it back with magnum-capi-helm cluster rollback"
-    )
-
-
 def _check_size(count: int, name: str) -> None:
     try:
         cluster_spec.check_control_plane_size(count, name)
     except errors.InvalidInput as error:
         raise exception.MasterNGSizeInvalid(str(error)) from None
-
-
-def _refuse(what: str) -> None:
-    text = f"{what} is not supported by the driver {names.DRIVER}"
-    raise magnum_errors.as_magnum(errors.NotSupported(text))

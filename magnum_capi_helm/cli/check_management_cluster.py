@@ -24,7 +24,7 @@ from magnum_capi_helm.kubernetes import kubeconfig as kubeconfigs
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import permissions
 from magnum_capi_helm.kubernetes import responses
-from magnum_capi_helm.lifecycle import leftovers
+from magnum_capi_helm.lifecycle import delete
 from magnum_capi_helm.model import api_versions
 from magnum_capi_helm.model import components
 from magnum_capi_helm.model import errors
@@ -245,13 +245,13 @@ def _missing_kinds(
 def describe_cleanup(rt: runtime.Runtime) -> str:
     """Return who deletes the OpenStack resources that workloads leave."""
     configured = conf.CONF.capi_helm.cleanup
-    if configured != leftovers.AUTO:
-        who = "nobody" if configured == leftovers.NOBODY else "the driver"
+    if configured != delete.AUTO:
+        who = "nobody" if configured == delete.NOBODY else "the driver"
         return f"{who} ([capi_helm] cleanup = {configured})"
     clusters = rt.management.list(
         kinds.OPENSTACK_CLUSTER, None, metadata_only=True
     )
-    watched = sum(map(leftovers.has_janitor, clusters))
+    watched = sum(map(delete.has_janitor, clusters))
     if not clusters:
         return "unknown: there is no cluster yet that would show a janitor"
     if watched == len(clusters):

@@ -13,6 +13,11 @@
 6. Delete the credentials in Keystone, then the Secrets, the one that names
    the credentials last, and record that the cluster is gone.
 7. Delete the Lease. Magnum removes the row.
+
+Once the machines are gone, no process in the cluster deletes its load
+balancers, floating IPs and volumes any more, and Cluster API can't delete a
+network that load balancers are in: the driver deletes them, or
+cluster-api-janitor-openstack where it runs.
 """
 
 from __future__ import annotations
@@ -25,18 +30,21 @@ from oslo_log import log
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.cloud import certificates
+from magnum_capi_helm.cloud import leftovers
 from magnum_capi_helm.cloud import server_faults
 from magnum_capi_helm.cloud import server_groups
+from magnum_capi_helm.cloud import sessions
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
+from magnum_capi_helm.features import storage
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import reads
-from magnum_capi_helm.lifecycle import leftovers
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
@@ -47,6 +55,19 @@ from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
+
+#: Kinds of objects that stand for servers in Nova.
+_SERVERS = (kinds.MACHINE, kinds.OPENSTACK_MACHINE)
+
+#: The janitor adds it to every OpenStackCluster that it cares for.
+_JANITOR = "janitor.capi.stackhpc.com"
+_JANITORS_POLICY = "janitor.capi.stackhpc.com/volumes-policy"
+
+#: Where no object is known to be left, since a service does not answer.
+_UNKNOWN = "cleanup of the project is not done"
+
+AUTO = "auto"
+NOBODY = "none"
 
 
 def begin(operation: operations.Operation) -> None:
@@ -145,7 +166,7 @@ def _guarded(operation: operations.Operation) -> Iterator[None]:
     conductor were killed: the row goes any moment, and no poll comes then.
     """
     rt, scope, cluster = operation.runtime, operation.scope, operation.cluster
-    if leftovers.nothing_left(operation):
+    if _nothing_left(operation):
         # The next delete may remove the last object.
         identity.record_gone(scope[1], rows.all_groups(cluster))
         yield
@@ -200,7 +221,7 @@ def _uninstall(operation: operations.Operation) -> None:
     if not helm_records.revisions(rt.management, *scope):
         return
     with rt.turns.turn():
-        leftovers.instruct_janitor(operation)
+        _instruct_janitor(operation)
         helm_run.uninstall(operation)
 
 
@@ -210,7 +231,7 @@ def _remove(operation: operations.Operation) -> machine_status.Waiting | None:
     _uninstall(operation)
     capi_cluster = rt.management.get(kinds.CLUSTER, *scope)
     if capi_cluster is None:
-        kept = leftovers.delete_kept(operation)
+        kept = _delete_kept(operation)
         waiting = machine_status.Waiting(kept) if kept else None
     else:
         waiting = _remove_machines(operation, capi_cluster)
@@ -218,20 +239,18 @@ def _remove(operation: operations.Operation) -> machine_status.Waiting | None:
         return waiting
     # Not before: the cloud controller manager would make them again. Cluster
     # API can't delete the network while load balancers are in it.
-    cleaned = leftovers.clean(operation)
-    if cleaned.waiting:
-        return cleaned.waiting
+    waiting, left = _clean(operation)
+    if waiting:
+        return waiting
     if capi_cluster is not None:
         return _waiting(
             "network still to be deleted",
             _network_problem(rt, scope),
             validity.deletion_problem(operation, "network"),
-            cleaned.left,
+            left,
         )
-    if cleaned.left:
-        LOG.warning(
-            "Deletion of cluster %s goes on: %s", cluster.uuid, cleaned.left
-        )
+    if left:
+        LOG.warning("Deletion of cluster %s goes on: %s", cluster.uuid, left)
     return None
 
 
@@ -246,7 +265,7 @@ def _remove_machines(
     rt, scope = operation.runtime, operation.scope
     if not view.deleting(capi_cluster):
         # helm had no record of the release.
-        leftovers.instruct_janitor(operation)
+        _instruct_janitor(operation)
         rt.management.delete(kinds.CLUSTER, *scope)
     objects = reads.complete(rt.management, scope, reads.MACHINES).decode()
     if not objects.machines:
@@ -263,11 +282,7 @@ def _network_problem(rt: runtime.Runtime, scope: location.Scope) -> str:
     """Return why the network is still there, or an empty string."""
     openstack_cluster = rt.management.get(kinds.OPENSTACK_CLUSTER, *scope)
     reason = machine_status.infrastructure_error(openstack_cluster)
-    if (
-        not reason
-        and openstack_cluster
-        and leftovers.has_janitor(openstack_cluster)
-    ):
+    if not reason and openstack_cluster and has_janitor(openstack_cluster):
         return "cluster-api-janitor-openstack is not done with the project"
     return reason
 
@@ -276,6 +291,139 @@ def _remove_secrets(operation: operations.Operation) -> None:
     rt, scope = operation.runtime, operation.scope
     application_credential.delete_all(operation)
     last = names.credentials(scope[1])
-    secrets = leftovers.secrets(operation)
+    secrets = _secrets(operation)
     for name in sorted(secrets, key=lambda name: name == last):
         rt.management.delete(kinds.SECRET, scope[0], name)
+
+
+# Leftovers
+
+
+def _clean(
+    operation: operations.Operation,
+) -> tuple[machine_status.Waiting | None, str]:
+    """Delete cloud resources, once no machine is left.
+
+    :returns: the objects that the deletion waits for, and those that it
+        leaves behind, in words
+    :raises ManagementError: the management cluster does not answer
+    :raises CloudUnreachable: Keystone does not answer
+    """
+    if not _is_driver_responsible(operation):
+        return None, ""
+    outcome = _sweep(operation)
+    limit = conf.CONF.capi_helm.cleanup_timeout * 60
+    age = operation.runtime.leftovers.age(operation.scope, outcome.looks)
+    if outcome.done or age >= limit:
+        return None, str(outcome)
+    left = outcome.remaining or _UNKNOWN
+    return machine_status.Waiting(left, outcome.reasons), ""
+
+
+def _is_driver_responsible(operation: operations.Operation) -> bool:
+    """Return whether the driver cleans up, and not the janitor."""
+    chosen = conf.CONF.capi_helm.cleanup
+    if chosen != AUTO:
+        return bool(chosen != NOBODY)
+    management = operation.runtime.management
+    provider = management.get(kinds.OPENSTACK_CLUSTER, *operation.scope)
+    return provider is None or not has_janitor(provider)
+
+
+def has_janitor(provider: client.Object) -> bool:
+    """Return whether the janitor takes care of an OpenStackCluster."""
+    return _JANITOR in (provider["metadata"].get("finalizers") or [])
+
+
+def _sweep(operation: operations.Operation) -> leftovers.Outcome:
+    try:
+        session = sessions.cluster_session(
+            operation.runtime.management, operation.scope
+        )
+        return leftovers.sweep(
+            session or sessions.service_session(),
+            operation.cluster.project_id,
+            operation.release,
+            volumes=_policy(operation.cluster) == storage.DELETE,
+        )
+    except errors.CloudUnreachable:
+        # Keystone is needed for all that follows.
+        raise
+    except errors.CloudError as error:
+        everything = "what Kubernetes made in the project"
+        return leftovers.Outcome({}, {everything: str(error)}, ())
+
+
+def _policy(cluster: Any) -> str | None:
+    """Return the policy for volumes; None: no user or operator set it."""
+    label = storage.VOLUMES_POLICY
+    value = (cluster.labels or {}).get(label.name)
+    if value is not None:
+        try:
+            return label.parse(value)
+        except errors.LabelError:
+            # An older driver took any text. Keeping loses nothing.
+            return storage.KEEP
+    default = conf.label_defaults()[label.name]
+    return None if default is None else str(default)
+
+
+def _instruct_janitor(operation: operations.Operation) -> None:
+    """Tell the janitor the user's policy, before the cluster is deleted.
+
+    Its own default is to delete volumes.
+    """
+    policy = _policy(operation.cluster)
+    if policy is not None:
+        operation.runtime.management.patch(
+            kinds.OPENSTACK_CLUSTER,
+            *operation.scope,
+            {"metadata": {"annotations": {_JANITORS_POLICY: policy}}},
+        )
+
+
+def _nothing_left(operation: operations.Operation) -> bool:
+    """Return whether Lease, release and Secrets are all gone."""
+    rt, scope = operation.runtime, operation.scope
+    return (
+        rt.leases.read(*scope) is None
+        and rt.management.get(kinds.CLUSTER, *scope) is None
+        and not helm_records.revisions(rt.management, *scope)
+        and not _secrets(operation)
+    )
+
+
+def _secrets(operation: operations.Operation) -> list[str]:
+    """Return the names of the Secrets that the driver made for a cluster."""
+    selector = f"{location.CLUSTER_UUID}={operation.cluster.uuid}"
+    objects = operation.runtime.management.list(
+        kinds.SECRET, operation.namespace, selector, metadata_only=True
+    )
+    return list(map(view.name_of, objects))
+
+
+def _delete_kept(operation: operations.Operation) -> str:
+    """Delete objects that neither helm nor an owner reference removed.
+
+    :returns: the objects that are still there, in words
+    """
+    management = operation.runtime.management
+    namespace, release = operation.scope
+    of_chart = f"{view.CHART_CLUSTER_LABEL}={release}"
+    kept = (*kinds.KEPT, kinds.HELM_RELEASE, kinds.MANIFESTS)
+    # If helm's own Secrets were removed by hand, helm removed nothing.
+    rendered = (kinds.SECRET, *kinds.PLAIN)
+    selectors = {
+        **dict.fromkeys((*kept, *rendered), of_chart),
+        # If the Cluster object was removed by hand before its machines.
+        **dict.fromkeys(_SERVERS, f"{view.CLUSTER_NAME_LABEL}={release}"),
+    }
+    left = []
+    for kind, selector in selectors.items():
+        for each in management.list(
+            kind, namespace, selector, metadata_only=True
+        ):
+            left.append(f"{kind.name} {view.name_of(each)}")
+            if not view.deleting(each):
+                management.delete(kind, namespace, view.name_of(each))
+    return f"still to be deleted: {', '.join(left[:3])}" if left else ""

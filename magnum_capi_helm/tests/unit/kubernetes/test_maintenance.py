@@ -64,7 +64,7 @@ class ParsedTest(base.BaseTestCase):
         self.assertEqual(((1.0, 2.0), (-math.inf, 9.0)), state.spans(9.0))
 
 
-class AnchorTest(base.BaseTestCase):
+class ReadTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.now = 100.0

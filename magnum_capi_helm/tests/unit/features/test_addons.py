@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addons: whole values, on each chart version that differs."""
+"""Addons, also for hardware: whole values, by chart version."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from oslotest import base
 
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import addons
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
@@ -14,7 +15,7 @@ from magnum_capi_helm.tests.unit.features import specs
 NEWEST = "0.27.0"
 
 
-def values(
+def _values(
     given: dict[str, str] | None = None, version: str = NEWEST
 ) -> dict[str, Any]:
     """What the topic has below ``addons``."""
@@ -40,7 +41,7 @@ class DefaultsTest(base.BaseTestCase):
                 NEWEST: {**no_ingress, **reloader},
             },
             {
-                version: values(version=version)
+                version: _values(version=version)
                 for version in (
                     "0.10.1",
                     "0.16.1",
@@ -63,7 +64,7 @@ class DefaultsTest(base.BaseTestCase):
             self.assertEqual(
                 {name: {"enabled": enabled} for name in rows},
                 {
-                    name: values({name: text})[addon]
+                    name: _values({name: text})[addon]
                     for name, addon in rows.items()
                 },
             )
@@ -73,12 +74,12 @@ class ReloaderTest(base.BaseTestCase):
     def test_it_can_be_switched_off(self) -> None:
         self.assertEqual(
             {"enabled": False},
-            values({"reloader_enabled": "false"})["reloader"],
+            _values({"reloader_enabled": "false"})["reloader"],
         )
 
     def test_a_chart_without_it_is_not_told(self) -> None:
         given = {"reloader_enabled": "false"}
-        self.assertNotIn("reloader", values(given, "0.16.1"))
+        self.assertNotIn("reloader", _values(given, "0.16.1"))
 
 
 class IngressTest(base.BaseTestCase):
@@ -92,19 +93,19 @@ class IngressTest(base.BaseTestCase):
                     "nginx": {"enabled": nginx},
                     "traefik": {"enabled": not nginx},
                 },
-                values({"ingress_controller": chosen})["ingress"],
+                _values({"ingress_controller": chosen})["ingress"],
             )
 
     def test_empty_installs_none(self) -> None:
         self.assertEqual(
-            {"enabled": False}, values({"ingress_controller": ""})["ingress"]
+            {"enabled": False}, _values({"ingress_controller": ""})["ingress"]
         )
 
     def test_a_controller_of_another_driver_names_what_is_allowed(
         self,
     ) -> None:
         error = self.assertRaises(
-            errors.LabelError, values, {"ingress_controller": "octavia"}
+            errors.LabelError, _values, {"ingress_controller": "octavia"}
         )
         self.assertEqual(
             "label ingress_controller: give nginx or traefik; empty installs "
@@ -125,3 +126,77 @@ class IngressTest(base.BaseTestCase):
             "is in charts 0.23.0 and later, not in 0.22.0",
             str(error),
         )
+
+
+NO_OPERATOR = {
+    "nvidia_gpu_operator_enabled": "false",
+    "mellanox_network_operator_enabled": "false",
+}
+NO_DISCOVERY = {"node_feature_discovery_enabled": "false"}
+
+
+class ValuesTest(base.BaseTestCase):
+    def test_nothing_given_leaves_the_charts_choice(self) -> None:
+        self.assertEqual({}, addons.HARDWARE.cluster(specs.cluster()))
+
+    def test_operators_and_discovery_can_be_switched_off(self) -> None:
+        self.assertEqual(
+            {
+                "addons": {
+                    "nvidiaGPUOperator": {"enabled": False},
+                    "mellanoxNetworkOperator": {"enabled": False},
+                    "nodeFeatureDiscovery": {"enabled": False},
+                }
+            },
+            addons.HARDWARE.cluster(
+                specs.cluster({**NO_OPERATOR, **NO_DISCOVERY})
+            ),
+        )
+
+    def test_intels_plugin_does_without_flux(self) -> None:
+        rows = {
+            "true": {
+                "enabled": True,
+                "xpuManagerMonitoring": {"enabled": False},
+            },
+            "false": {"enabled": False},
+        }
+        for text, expected in rows.items():
+            cluster = specs.cluster({"intel_device_plugin_enabled": text})
+            self.assertEqual(
+                {"addons": {"intelDevicePlugin": expected}},
+                addons.HARDWARE.cluster(cluster),
+            )
+
+
+class RefusedTest(base.BaseTestCase):
+    def test_an_operator_that_the_chart_does_not_have(self) -> None:
+        rows = {
+            "amd_gpu_operator_enabled": ("0.26.1", "0.27.0"),
+            "intel_device_plugin_enabled": ("0.14.1", "0.15.0"),
+        }
+        for name, (without, since) in rows.items():
+            given = {name: "true"}
+            values.checked(specs.cluster(given, chart=specs.chart(since)))
+            error = self.assertRaises(
+                errors.LabelError,
+                values.checked,
+                specs.cluster(given, chart=specs.chart(without)),
+            )
+            self.assertIn(f"label {name}: ", str(error))
+            self.assertIn(f"{since} and later", str(error))
+
+    def test_discovery_stays_while_an_operator_needs_it(self) -> None:
+        # The chart would install it all the same.
+        error = self.assertRaises(
+            errors.LabelError,
+            addons.HARDWARE.check,
+            specs.cluster(NO_DISCOVERY),
+        )
+        self.assertEqual(
+            "label node_feature_discovery_enabled: give true, or false for "
+            "nvidia_gpu_operator_enabled and "
+            "mellanox_network_operator_enabled as well. It is 'false'",
+            str(error),
+        )
+        addons.HARDWARE.check(specs.cluster({**NO_OPERATOR, **NO_DISCOVERY}))

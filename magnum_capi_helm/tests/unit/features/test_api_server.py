@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way to the Kubernetes API."""
+"""The way to the Kubernetes API; load balancers."""
 
 from __future__ import annotations
 
@@ -223,3 +223,56 @@ class ApiServerTest(base.BaseTestCase):
                 errors.InvalidInput, api_server.TOPIC.check, cluster
             )
             self.assertEqual(message, str(error))
+
+
+class LoadBalancersTest(base.BaseTestCase):
+    def test_algorithm_fits_the_provider_unless_it_is_chosen(self) -> None:
+        chosen = {"octavia_lb_algorithm": "LEAST_CONNECTIONS"}
+        rows: list[tuple[dict[str, str], str, str]] = [
+            ({}, "amphora", "ROUND_ROBIN"),
+            ({"octavia_provider": "ovn"}, "ovn", "SOURCE_IP_PORT"),
+            (chosen, "amphora", "LEAST_CONNECTIONS"),
+        ]
+        for given, provider, method in rows:
+            section = {
+                "lb-provider": provider,
+                "lb-method": method,
+                "create-monitor": True,
+            }
+            config = {"cloudConfig": {"LoadBalancer": section}}
+            self.assertEqual(
+                {"addons": {"openstack": config}},
+                api_server.LOAD_BALANCERS.cluster(specs.cluster(given)),
+            )
+
+    def test_algorithms_that_the_provider_lacks_are_refused(self) -> None:
+        for provider, algorithm, words in (
+            ("ovn", "ROUND_ROBIN", "SOURCE_IP_PORT or nothing"),
+            (
+                "amphora",
+                "SOURCE_IP_PORT",
+                "ROUND_ROBIN, LEAST_CONNECTIONS or SOURCE_IP",
+            ),
+        ):
+            error = self.assertRaises(
+                errors.LabelError,
+                api_server.LOAD_BALANCERS.check,
+                specs.cluster(
+                    {
+                        "octavia_provider": provider,
+                        "octavia_lb_algorithm": algorithm,
+                    }
+                ),
+            )
+            self.assertEqual(
+                f"label octavia_lb_algorithm: give {words} with "
+                f"octavia_provider={provider}. It is {algorithm!r}",
+                str(error),
+            )
+
+    def test_other_providers_say_themselves_what_they_know(self) -> None:
+        given = {"octavia_lb_algorithm": "SOURCE_IP_PORT"}
+        for provider in ("ovn", "f5"):
+            api_server.LOAD_BALANCERS.check(
+                specs.cluster({**given, "octavia_provider": provider})
+            )

@@ -241,3 +241,41 @@ class OidcTest(base.BaseTestCase):
         ):
             labels.check_chart(declared, given, "0.10.1")
         labels.check_chart(declared, given, "0.11.0")
+
+
+class AccessTest(base.BaseTestCase):
+    def test_the_cluster_has_a_credential_of_its_own(self) -> None:
+        # And no authWebhook: old charts take any string for a webhook.
+        self.assertEqual(
+            {
+                "cloudCredentialsSecretName": (
+                    "demo-45f11a8de301-cloud-credentials"
+                )
+            },
+            authentication.TOPIC.cluster(specs.cluster()),
+        )
+
+    def test_keystone_users(self) -> None:
+        given = {"keystone_auth_enabled": "true"}
+        self.assertEqual(
+            {
+                "cloudCredentialsSecretName": (
+                    "demo-45f11a8de301-cloud-credentials"
+                ),
+                "authWebhook": "k8s-keystone-auth",
+                "addons": {
+                    "openstack": {
+                        "k8sKeystoneAuth": {
+                            "enabled": True,
+                            "values": {
+                                "openstackAuthUrl": (
+                                    "https://keystone.example.org/v3"
+                                ),
+                                "projectId": "p1",
+                            },
+                        }
+                    }
+                },
+            },
+            authentication.TOPIC.cluster(specs.cluster(given)),
+        )

@@ -154,13 +154,13 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "test_files_come_in_order_and_profiles_on_top",
     ),
     "B16 an arbitrary volume type is the default class": (
-        f"{_FEATURES}.test_storage_topics.FoundClassesTest."
+        f"{_FEATURES}.test_storage.FoundClassesTest."
         "test_no_class_is_the_default_one_where_that_would_be_a_guess",
-        f"{_FEATURES}.test_storage_topics.FoundClassesTest."
+        f"{_FEATURES}.test_storage.FoundClassesTest."
         "test_cinders_default_type_is_the_default_class",
     ),
     "B16 a cloud without volume types is a crash": (
-        f"{_FEATURES}.test_storage_topics.FoundClassesTest."
+        f"{_FEATURES}.test_storage.FoundClassesTest."
         "test_a_cloud_without_any_type_has_no_class",
     ),
     "B17 a flavor that is not there has too little memory": (

@@ -18,8 +18,7 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_only_cnis_that_the_chart_knows_are_passed_on",
     ),
     "C2 metadata of one group reaches the next": (
-        f"{_FEATURES}.test_machines.MetadataTest."
-        "test_servers_say_whose_they_are",
+        f"{_FEATURES}.test_nodes.MetadataTest.test_servers_say_whose_they_are",
     ),
     "C3 what a group wants to be false is lost": (
         f"{_FEATURES}.test_healing.GroupTest."
@@ -45,7 +44,7 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_paths_of_the_infrastructure_keep_their_values",
     ),
     "C8 name servers are where the chart does not look": (
-        f"{_FEATURES}.test_network_topics.NetworksTest."
+        f"{_FEATURES}.test_networking.NetworksTest."
         "test_each_chart_version_has_its_place_for_name_servers",
     ),
     "C9 no addon is there yet, so all are deployed": (
@@ -57,11 +56,11 @@ CHART: dict[str, tuple[str, ...]] = {
         "test_nobody_waits_for_what_other_programs_install",
     ),
     "C11 no security groups means those of the cluster": (
-        f"{_FEATURES}.test_network_topics.NetworksTest."
+        f"{_FEATURES}.test_networking.NetworksTest."
         "test_only_ports_in_extra_networks_lose_their_security",
     ),
     "C12 a volume type without a size is ignored": (
-        f"{_FEATURES}.test_machines.ClusterTest."
+        f"{_FEATURES}.test_nodes.ClusterTest."
         "test_a_type_without_a_size_is_refused",
     ),
     "C13 status is read in one version of Cluster API alone": (

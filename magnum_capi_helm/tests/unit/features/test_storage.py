@@ -294,3 +294,90 @@ class ManilaTest(base.BaseTestCase):
         given = {**MANILA, "manila_csi_enabled": "false"}
         storage.SHARED_VOLUMES.check(specs.cluster(given))
         self.assertEqual({}, self._values(given))
+
+
+class StorageTest(base.BaseTestCase):
+    def _csi(self, given: dict[str, str] | None = None, **changes: Any) -> Any:
+        values = storage.TOPIC.cluster(specs.cluster(given, **changes))
+        self.assertEqual(["addons"], list(values))
+        self.assertEqual(["openstack"], list(values["addons"]))
+        return values["addons"]["openstack"]
+
+    def test_a_cloud_without_volume_types_gets_no_class(self) -> None:
+        self.assertEqual(
+            {"csiCinder": {"defaultStorageClass": {"enabled": False}}},
+            self._csi(),
+        )
+
+    def test_the_default_class_is_not_among_the_others(self) -> None:
+        classes = (
+            cluster_spec.StorageClass("fast", "Fast", default=True),
+            cluster_spec.StorageClass("bulk", "bulk"),
+        )
+        common: dict[str, Any] = {
+            "enabled": True,
+            "reclaimPolicy": "Retain",
+            "allowVolumeExpansion": True,
+            "volumeBindingMode": "WaitForFirstConsumer",
+            "allowedTopologies": [],
+            "fstype": "ext4",
+            "availabilityZone": "nova",
+        }
+        self.assertEqual(
+            {
+                "csiCinder": {
+                    "defaultStorageClass": common
+                    | {
+                        "name": "fast",
+                        "volumeType": "Fast",
+                        "isClusterDefault": True,
+                    },
+                    "additionalStorageClasses": [
+                        common
+                        | {
+                            "name": "bulk",
+                            "volumeType": "bulk",
+                            "isClusterDefault": False,
+                        }
+                    ],
+                }
+            },
+            self._csi(storage_classes=classes),
+        )
+
+    def test_labels_and_zones_reach_each_class(self) -> None:
+        found = self._csi(
+            {
+                "csi_cinder_reclaim_policy": "Delete",
+                "csi_cinder_allow_volume_expansion": "false",
+                "csi_cinder_volume_binding_mode": "Immediate",
+                "csi_cinder_fstype": "xfs",
+                "csi_cinder_availability_zone": "az1",
+            },
+            storage_classes=(
+                cluster_spec.StorageClass("fast", "Fast", default=True),
+            ),
+            allowed_zones=("az1", "az2"),
+        )
+        zone = "topology.cinder.csi.openstack.org/zone"
+        self.assertEqual(
+            {
+                "enabled": True,
+                "name": "fast",
+                "isClusterDefault": True,
+                "reclaimPolicy": "Delete",
+                "allowVolumeExpansion": False,
+                "volumeBindingMode": "Immediate",
+                "allowedTopologies": [
+                    {
+                        "matchLabelExpressions": [
+                            {"key": zone, "values": ["az1", "az2"]}
+                        ]
+                    }
+                ],
+                "fstype": "xfs",
+                "availabilityZone": "az1",
+                "volumeType": "Fast",
+            },
+            found["csiCinder"]["defaultStorageClass"],
+        )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The label that picks profiles."""
+"""Labels that only a template has."""
 
 from __future__ import annotations
 
@@ -41,3 +41,10 @@ class ProfilesTest(base.BaseTestCase):
             (template.PROFILE_NAMES,), labels.Sources(cluster=given), {}
         )
         self.assertEqual((), found[template.PROFILE_NAMES])
+
+
+class VersionTest(base.BaseTestCase):
+    def test_the_chart_version_is_no_value(self) -> None:
+        cluster = specs.cluster({"capi_helm_chart_version": "0.26.0"})
+        self.assertEqual({}, template.TOPIC.cluster(cluster))
+        self.assertEqual("0.26.0", cluster.labels[template.VERSION])

@@ -133,17 +133,8 @@ def read(path: str, memory: MemoryFiles, option: str = OPTION) -> Kubeconfig:
             "take: set its current-context"
         )
     user = _named(document, "user", context.get("user")) or {}
-    files = []
-    for body in (cluster, user):
-        _make_absolute(body, path)
-        files += [
-            body[field]
-            for field in _PATHS
-            if body.get(field) and not body.get(f"{field}-data")
-        ]
-        _move_inline(body, memory)
-        for field in _PATHS:
-            check_readable(body, field, path)
+    files = [*_used_files(cluster, path, memory)]
+    files += _used_files(user, path, memory)
     if not _is_url(cluster.get("server", "http://localhost")):
         # Not shown: the URL may contain a password.
         raise errors.NotConfigured(
@@ -187,20 +178,15 @@ def _named(
     return None
 
 
-def _make_absolute(body: dict[str, Any], path: str) -> None:
+def _used_files(
+    body: dict[str, Any], path: str, memory: MemoryFiles
+) -> Iterator[str]:
+    """Make paths absolute, move inline data to memory; yield the paths.
+
+    :param body: fields of a cluster or a user
+    """
     # Absolute: "./plugin" beside a relative path would become a bare name.
     folder = pathlib.Path(path).parent.absolute()
-    for field in (*_PATHS, "tokenFile"):
-        if value := body.get(field):
-            body[field] = str(folder / value)
-    plugin = body.get("exec")
-    # A bare name is searched in PATH, as kubectl does.
-    if plugin and "/" in str(plugin.get("command")):
-        plugin["command"] = str(folder / str(plugin["command"]))
-
-
-def _move_inline(body: dict[str, Any], memory: MemoryFiles) -> None:
-    """Move inline certificates and keys to files in memory."""
     for field in _PATHS:
         if data := body.pop(f"{field}-data", None):
             try:
@@ -210,6 +196,16 @@ def _move_inline(body: dict[str, Any], memory: MemoryFiles) -> None:
                     f"the kubeconfig's {field}-data is not base64"
                 ) from error
             body[field] = memory.write(field, content)
+        elif body.get(field):
+            body[field] = str(folder / body[field])
+            check_readable(body, field, path)
+            yield body[field]
+    if token_file := body.get("tokenFile"):
+        body["tokenFile"] = str(folder / token_file)
+    plugin = body.get("exec")
+    # A bare name is searched in PATH, as kubectl does.
+    if plugin and "/" in str(plugin.get("command")):
+        plugin["command"] = str(folder / str(plugin["command"]))
 
 
 def check_readable(body: Mapping[str, Any], field: str, path: str) -> None:

@@ -18,7 +18,6 @@ from typing import Any
 
 from oslo_log import log
 
-from magnum_capi_helm import runtime
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import kinds
@@ -46,39 +45,32 @@ def differs(
     return bool(_chosen(cluster, nodegroups, rows_now, objects))
 
 
-def follow(rt: runtime.Runtime, context: Any, cluster: Any) -> None:
+def follow(operation: operations.Operation) -> None:
     """Write the live counts into the rows, under the Lease.
 
     :raises CapiHelmError: they could not be read or written
     """
-    operation = operations.Operation(context, cluster, rt)
     # If the Lease is held, the cluster changes: the next poll looks again.
     with contextlib.suppress(errors.LeaseHeld), operation.lock() as locked:
         if not locked.deleting:
-            observed = operation.observe()
-            save(
-                rt,
-                locked.row,
-                observed.nodegroups,
-                rows.wants(locked.row, observed.nodegroups),
-                observed.view,
-            )
+            observed = locked.observe()
+            groups = observed.nodegroups
+            save(locked, groups, rows.wants(locked.row, groups), observed.view)
 
 
 def save(
-    rt: runtime.Runtime,
-    cluster: Any,
+    locked: operations.Locked,
     nodegroups: list[Any],
     rows_now: requested_groups.Rows,
     objects: view.View,
 ) -> None:
-    """Write the live counts. Only under the Lease.
+    """Write the live counts.
 
     :param objects: read under the Lease
     """
+    cluster = locked.cluster
     chosen = _chosen(cluster, nodegroups, rows_now, objects)
-    operation = operations.Operation(None, cluster, rt)
-    if not chosen or not _stamp(operation, rows_now, chosen, objects):
+    if not chosen or not _stamp(locked, rows_now, chosen, objects):
         return
     for nodegroup in nodegroups:
         if nodegroup.uuid in chosen:
@@ -118,7 +110,7 @@ def _chosen(
 
 
 def _stamp(
-    operation: operations.Operation,
+    locked: operations.Locked,
     rows_now: requested_groups.Rows,
     chosen: Mapping[str, int],
     objects: view.View,
@@ -127,13 +119,13 @@ def _stamp(
 
     :returns: whether the rows may be written
     """
-    rt, scope = operation.runtime, operation.scope
+    rt, scope = locked.runtime, locked.scope
     new = rows_now.counted(chosen).fingerprint()
     desired = releases.read_stored(rt, scope).desired
     if desired is not None and desired.fingerprint != new:
         if desired.fingerprint != rows_now.fingerprint():
             return False
-        operation.store(dataclasses.replace(desired, fingerprint=new))
+        locked.store(dataclasses.replace(desired, fingerprint=new))
     live = cluster_status.fingerprint(objects.cluster)
     if live is not None and live != new:
         note = {requested_groups.FINGERPRINT_ANNOTATION: new}

@@ -116,9 +116,7 @@ def _judge(
         if autoscaler_counts.differs(cluster, nodegroups, rows_now, objects):
             seconds = 0
             with _logged("Counts of cluster %s are old: %s", cluster):
-                autoscaler_counts.follow(
-                    operation.runtime, operation.context, cluster
-                )
+                autoscaler_counts.follow(operation)
     # A certificate is no illness. The text of the warning changes by the day.
     warning = certificates.warning(objects, now)
     if warning and result.status != health.UNKNOWN:

@@ -197,9 +197,7 @@ def _complete(
         ):
             status_writer.save_updating(row)
         else:
-            autoscaler_counts.save(
-                operation.runtime, row, group_rows, rows_now, state.view
-            )
+            autoscaler_counts.save(locked, group_rows, rows_now, state.view)
     LOG.info("cluster %s is %s", row.uuid, row.status)
 
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.chart import diff
+from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import topic
@@ -30,6 +31,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
@@ -81,10 +83,39 @@ class Current:
         """The items of the value ``nodeGroups``, by name."""
         return items_by_name(self.desired.values)
 
+    def changed(
+        self,
+        chart: cluster_spec.Chart,
+        new_values: topic.Values,
+        fingerprint: str,
+        back: desired_state.Moves,
+        **fields: Any,
+    ) -> desired_state.DesiredState:
+        """Return another desired state, which a rollback can take back.
 
-def items_by_name(values: topic.Values) -> dict[str, topic.Values]:
+        :param fingerprint: of the rows after the change
+        :param back: the changes of the rows that a rollback makes
+        :param fields: other fields of the desired state
+        """
+        before = self.desired
+        return desired_state.DesiredState(
+            chart,
+            values.upgraded(new_values, before.values),
+            fingerprint,
+            time.time(),
+            before=desired_state.Before(
+                before.chart, before.values, before.labels, back
+            ),
+            **fields,
+        )
+
+
+def items_by_name(chart_values: topic.Values) -> dict[str, topic.Values]:
     """Return the items of the value ``nodeGroups``, by name."""
-    return {str(each["name"]): each for each in values.get("nodeGroups") or []}
+    return {
+        str(each["name"]): each
+        for each in chart_values.get("nodeGroups") or []
+    }
 
 
 def read(release: releases.Release) -> Current:

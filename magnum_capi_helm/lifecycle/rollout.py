@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import dataclasses
-import time
 from typing import Any
 
 from magnum_capi_helm import features
@@ -203,15 +202,9 @@ def _desired(
     _check_encryption(before.values, new)
     # No row changes, so a rollback has none to put back.
     no_moves = desired_state.Moves(current.row.cluster_template_id, {})
-    return desired_state.DesiredState(
-        chart=chart,
-        values=values.upgraded(new, before.values),
-        fingerprint=current.rows.fingerprint(),
-        since=time.time(),
-        labels=before.labels,
-        before=desired_state.Before(
-            before.chart, before.values, before.labels, no_moves
-        ),
+    fingerprint = current.rows.fingerprint()
+    return current.changed(
+        chart, new, fingerprint, no_moves, labels=before.labels
     )
 
 

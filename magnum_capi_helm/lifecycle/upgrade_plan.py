@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import copy
 import dataclasses
-import time
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -119,20 +118,16 @@ class Plan:
 
         :raises InvalidInput: the new template does not fit the cluster
         """
-        before = self.current.desired
         new = self._values()
         new["nodeGroups"] = self._node_groups(new)
         moves = self._moves(new)
-        return desired_state.DesiredState(
-            chart=self.cluster.chart,
-            values=values.upgraded(new, before.values),
-            fingerprint=fingerprint(self.current.rows, moves),
-            since=time.time(),
+        return self.current.changed(
+            self.cluster.chart,
+            new,
+            fingerprint(self.current.rows, moves),
+            self.change.back,
             labels=self.change.labels,
             moves=moves,
-            before=desired_state.Before(
-                before.chart, before.values, before.labels, self.change.back
-            ),
         )
 
     def _values(self) -> topic.Values:

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""helm: the program, the charts it is given, the releases it keeps."""
+"""Run helm, keep its charts, and read charts and manifests."""

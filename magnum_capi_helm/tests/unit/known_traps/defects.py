@@ -187,7 +187,7 @@ PACE: dict[str, tuple[str, ...]] = {
         "test_the_second_answer_counts",
     ),
     "P2 a helm that hangs hangs for ever": (
-        "unit.helm.test_process.ProcessTest."
+        "unit.helm.test_command.ProcessTest."
         "test_the_deadline_ends_helm_and_all_that_it_started",
     ),
     "P2 the chart is downloaded by every operation": (

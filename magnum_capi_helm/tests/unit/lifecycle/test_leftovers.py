@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import leftovers
+from magnum_capi_helm.tests.unit.lifecycle import deleting
 
 
-class ServicesTest(leftovers.LeftoversTestCase):
+class ServicesTest(deleting.LeftoversTestCase):
     """Load balancers, floating IPs and security groups of Services."""
 
     def test_they_go_after_the_machines_and_before_the_network(self) -> None:
         self.complete()
-        self.there.balancer(leftovers.WEB)
+        self.there.balancer(deleting.WEB)
         self.there.address(
-            "192.0.2.7", leftovers.address(), f"port-of-{leftovers.WEB}"
+            "192.0.2.7", deleting.address(), f"port-of-{deleting.WEB}"
         )
         self.there.group(
             "lb-sg-1",
@@ -29,10 +29,10 @@ class ServicesTest(leftovers.LeftoversTestCase):
         self.capi.drain()
         waiting = (
             "load balancers of Kubernetes Services still to be deleted: "
-            f"{leftovers.WEB}"
+            f"{deleting.WEB}"
         )
         self.assertEqual(waiting, self.reason())
-        self.assertEqual({leftovers.WEB}, self.there.names())
+        self.assertEqual({deleting.WEB}, self.there.names())
         self.assertEqual(waiting, self.reason(), "a pending one is waited for")
         self.there.settle()
         self.assertIn("network still to be deleted", self.reason())
@@ -40,7 +40,7 @@ class ServicesTest(leftovers.LeftoversTestCase):
         self.assertEqual(set(), self.there.names())
 
     def test_as_the_clusters_own_user(self) -> None:
-        self.there.balancer(leftovers.WEB)
+        self.there.balancer(deleting.WEB)
         self.drained()
         self.poll()
         [body] = [
@@ -53,14 +53,14 @@ class ServicesTest(leftovers.LeftoversTestCase):
         self.assertEqual(made, body["application_credential"]["id"])
 
     def test_what_belongs_to_somebody_else_stays(self) -> None:
-        self.there.balancer(f"kube_service_{leftovers.NEIGHBOUR}_default_web")
+        self.there.balancer(f"kube_service_{deleting.NEIGHBOUR}_default_web")
         self.there.balancer(
             f"k8s-clusterapi-cluster-ns-{base.RELEASE}-kubeapi"
         )
         self.there.balancer("mine")
-        self.there.address("192.0.2.7", leftovers.address(leftovers.NEIGHBOUR))
+        self.there.address("192.0.2.7", deleting.address(deleting.NEIGHBOUR))
         self.there.address(
-            "192.0.2.8", "of the user", f"port-of-{leftovers.WEB}"
+            "192.0.2.8", "of the user", f"port-of-{deleting.WEB}"
         )
         self.there.group("default", "Default security group")
         before = self.there.names()
@@ -71,32 +71,30 @@ class ServicesTest(leftovers.LeftoversTestCase):
 
     def test_what_somebody_else_uses_stays_and_is_named(self) -> None:
         self.there.balancer(
-            leftovers.WEB,
+            deleting.WEB,
             tags=[
-                leftovers.WEB,
-                f"kube_service_{leftovers.NEIGHBOUR}_default_web",
+                deleting.WEB,
+                f"kube_service_{deleting.NEIGHBOUR}_default_web",
             ],
         )
-        self.there.address(
-            "192.0.2.7", leftovers.address(), "port-of-a-server"
-        )
+        self.there.address("192.0.2.7", deleting.address(), "port-of-a-server")
         self.drained()
         stays = (
-            f"load balancer {leftovers.WEB} stays: another cluster uses it; "
+            f"load balancer {deleting.WEB} stays: another cluster uses it; "
             "floating IP 192.0.2.7 stays: something else uses it"
         )
         self.assertEqual(
             f"network still to be deleted; {stays}", self.reason()
         )
         self.finish()
-        self.assertEqual({leftovers.WEB, "192.0.2.7"}, self.there.names())
+        self.assertEqual({deleting.WEB, "192.0.2.7"}, self.there.names())
         [line] = self.warnings()
         self.assertIn(stays, line)
 
     def test_one_that_is_busy_is_waited_for_and_then_deleted(self) -> None:
         for status in ("PENDING_CREATE", "PENDING_UPDATE", "ERROR"):
             self.there.balancer(
-                f"{leftovers.WEB}-{status}", provisioning_status=status
+                f"{deleting.WEB}-{status}", provisioning_status=status
             )
         self.drained()
         self.poll()
@@ -106,9 +104,9 @@ class ServicesTest(leftovers.LeftoversTestCase):
         }
         self.assertEqual(
             {
-                f"{leftovers.WEB}-PENDING_CREATE": "PENDING_CREATE",
-                f"{leftovers.WEB}-PENDING_UPDATE": "PENDING_UPDATE",
-                f"{leftovers.WEB}-ERROR": "PENDING_DELETE",
+                f"{deleting.WEB}-PENDING_CREATE": "PENDING_CREATE",
+                f"{deleting.WEB}-PENDING_UPDATE": "PENDING_UPDATE",
+                f"{deleting.WEB}-ERROR": "PENDING_DELETE",
             },
             states,
         )
@@ -123,34 +121,33 @@ class ServicesTest(leftovers.LeftoversTestCase):
 
     def test_a_lot_of_them_is_shortened(self) -> None:
         for number in range(5):
-            self.there.balancer(f"{leftovers.WEB}{number}")
+            self.there.balancer(f"{deleting.WEB}{number}")
         self.drained()
         self.assertTrue(
             self.reason().endswith(
-                f"{leftovers.WEB}0, {leftovers.WEB}1, {leftovers.WEB}2 "
-                "and 2 more"
+                f"{deleting.WEB}0, {deleting.WEB}1, {deleting.WEB}2 and 2 more"
             )
         )
 
     def test_after_the_cluster_object_is_gone(self) -> None:
-        self.there.balancer(leftovers.WEB)
+        self.there.balancer(deleting.WEB)
         self.created()
         self.delete()
         self.capi.finish()
-        self.assertIn(leftovers.WEB, self.reason())
+        self.assertIn(deleting.WEB, self.reason())
         self.there.settle()
         self.poll()
         self.assertTrue(self.gone())
 
 
-class VolumesTest(leftovers.LeftoversTestCase):
+class VolumesTest(deleting.LeftoversTestCase):
     """Volumes and snapshots, by the label volumes_policy."""
 
     def setUp(self) -> None:
         super().setUp()
         self.there.volume("pvc-1", cluster=base.RELEASE)
         self.there.volume("pvc-2", cluster=base.RELEASE, keep="true")
-        self.there.volume("pvc-3", cluster=leftovers.NEIGHBOUR)
+        self.there.volume("pvc-3", cluster=deleting.NEIGHBOUR)
         self.there.snapshot("snap-1", cluster=base.RELEASE)
         self.all = self.there.names()
 

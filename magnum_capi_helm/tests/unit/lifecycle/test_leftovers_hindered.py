@@ -10,19 +10,19 @@ from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import leftovers
+from magnum_capi_helm.tests.unit.lifecycle import deleting
 
 
-class HinderedTest(leftovers.LeftoversTestCase):
+class HinderedTest(deleting.LeftoversTestCase):
     """Services that refuse never hold a deletion up for good."""
 
     def test_what_cannot_be_deleted_is_given_up_in_the_end(self) -> None:
-        self.there.balancer(leftovers.WEB)
-        self.there.balancer(f"{leftovers.WEB}2")
+        self.there.balancer(deleting.WEB)
+        self.there.balancer(f"{deleting.WEB}2")
         self.there.refusals["DELETE", "loadbalancers"] = 403
         self.drained()
         self.assertIn(
-            f"still to be deleted: {leftovers.WEB}, {leftovers.WEB}2; ",
+            f"still to be deleted: {deleting.WEB}, {deleting.WEB}2; ",
             self.reason(),
         )
         self.assertIn("can't be deleted: ", self.reason())
@@ -34,15 +34,15 @@ class HinderedTest(leftovers.LeftoversTestCase):
         self.assertIn("network still to be deleted; load", self.reason())
         self.finish()
         [line] = [each for each in self.warnings() if "goes on" in each]
-        self.assertIn(f"{leftovers.WEB}, {leftovers.WEB}2", line)
+        self.assertIn(f"{deleting.WEB}, {deleting.WEB}2", line)
         self.assertEqual(
-            {leftovers.WEB, f"{leftovers.WEB}2"}, self.there.names()
+            {deleting.WEB, f"{deleting.WEB}2"}, self.there.names()
         )
 
     def test_the_wait_begins_anew_when_something_goes(self) -> None:
-        self.there.balancer(leftovers.WEB)
+        self.there.balancer(deleting.WEB)
         stuck = self.there.balancer(
-            f"{leftovers.WEB}2", provisioning_status="PENDING_X"
+            f"{deleting.WEB}2", provisioning_status="PENDING_X"
         )
         self.drained()
         self.poll()
@@ -85,7 +85,7 @@ class HinderedTest(leftovers.LeftoversTestCase):
 
     def test_a_service_that_does_not_answer_is_named(self) -> None:
         self.there.address(
-            "192.0.2.7", leftovers.address(), "port-of-something"
+            "192.0.2.7", deleting.address(), "port-of-something"
         )
         self.drained()
         self.openstack.stop(openstack.BALANCER)
@@ -116,7 +116,7 @@ class HinderedTest(leftovers.LeftoversTestCase):
         )
 
     def test_without_a_credential_magnums_user_does_it(self) -> None:
-        self.there.balancer(leftovers.WEB)
+        self.there.balancer(deleting.WEB)
         self.there.volume("pvc-1", cluster=base.RELEASE)
         self.drained(labels={"volumes_policy": "delete"})
         self.server.delete(kinds.SECRET, base.NAMESPACE, base.CREDENTIALS)
@@ -135,7 +135,7 @@ class HinderedTest(leftovers.LeftoversTestCase):
         )
 
     def test_a_credential_that_keystone_refuses(self) -> None:
-        self.there.balancer(leftovers.WEB)
+        self.there.balancer(deleting.WEB)
         self.drained()
         refused = ka_exceptions.BadRequest("no")
         self.openstack.mocker.post(

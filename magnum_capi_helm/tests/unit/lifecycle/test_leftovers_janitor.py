@@ -10,13 +10,13 @@ from magnum_capi_helm.cli import checks
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.tests.unit.lifecycle import base
-from magnum_capi_helm.tests.unit.lifecycle import leftovers
+from magnum_capi_helm.tests.unit.lifecycle import deleting
 
 JANITOR = "janitor.capi.stackhpc.com"
 POLICY = "janitor.capi.stackhpc.com/volumes-policy"
 
 
-class JanitorTest(leftovers.LeftoversTestCase):
+class JanitorTest(deleting.LeftoversTestCase):
     """Where cluster-api-janitor-openstack runs, it is its work."""
 
     def set(self, **options: Any) -> None:
@@ -34,7 +34,7 @@ class JanitorTest(leftovers.LeftoversTestCase):
         )
 
     def test_the_driver_leaves_it_to_the_janitor(self) -> None:
-        self.there.balancer(leftovers.WEB)
+        self.there.balancer(deleting.WEB)
         self.created()
         self.janitor()
         self.delete()
@@ -49,10 +49,10 @@ class JanitorTest(leftovers.LeftoversTestCase):
     def test_options_overrule_what_is_seen(self) -> None:
         for chosen, janitor, left in (
             ("driver", True, set()),
-            ("none", False, {leftovers.WEB}),
+            ("none", False, {deleting.WEB}),
         ):
             self.set(cleanup=chosen)
-            self.there.balancer(leftovers.WEB)
+            self.there.balancer(deleting.WEB)
             self.created()
             if janitor:
                 self.janitor()

@@ -331,13 +331,6 @@ class Meter(Collector):
             if metric is POLL:
                 self._start_writer()
 
-    def helm(self, command: str) -> contextlib.AbstractContextManager[Event]:
-        """Measure a run of helm.
-
-        :param command: ``upgrade``, ``uninstall``, ``template``...
-        """
-        return self.measure(HELM, command)
-
     def _start_writer(self) -> None:
         if self._begun or not self._directory:
             return

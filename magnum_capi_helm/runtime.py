@@ -412,7 +412,9 @@ def build(
     )
     meter, helm_turns = _process.meter, _process.turns
     helm = helm_client.Helm(
-        settings.kubeconfig, options.helm_timeout, meter.helm
+        settings.kubeconfig,
+        options.helm_timeout,
+        functools.partial(meter.measure, metrics.HELM),
     )
     runtime = Runtime(
         settings,

@@ -45,7 +45,7 @@ class MeasuresTest(meter_case.MeterCase):
         with self.meter.measure(metrics.POLL, "health") as poll:
             self.now += 0.5
             poll.outcome = metrics.FAILED
-        with self.meter.helm("upgrade"):
+        with self.meter.measure(metrics.HELM, "upgrade"):
             self.now += 3.0
         with self.meter.measure(metrics.DELIVERY):
             self.now += 0.25
@@ -103,7 +103,7 @@ class MeasuresTest(meter_case.MeterCase):
             self.meter = self.made(str(self.directory))
             with (
                 self.assertRaises(type(error)),
-                self.meter.helm("upgrade"),
+                self.meter.measure(metrics.HELM, "upgrade"),
             ):
                 raise error
             self.assertEqual([f"upgrade {word}"], self.outcomes())

@@ -18,7 +18,7 @@ from magnum_capi_helm.tests.unit.metrics import meter_case
 
 class FileTest(meter_case.MeterCase):
     def test_the_first_poll_begins_to_write_and_no_other(self) -> None:
-        with self.meter.helm("template"):
+        with self.meter.measure(metrics.HELM, "template"):
             pass
         self.assertEqual([], self.begun)
         self.poll("health", 1.0)
@@ -32,7 +32,7 @@ class FileTest(meter_case.MeterCase):
     def test_without_a_directory_nothing_is_measured(self) -> None:
         self.meter = self.made("")
         self.poll("health", 1.0)
-        with self.meter.helm("upgrade"):
+        with self.meter.measure(metrics.HELM, "upgrade"):
             pass
         self.assertEqual(([], []), (self.begun, self.outcomes()))
 

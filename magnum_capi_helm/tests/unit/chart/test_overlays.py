@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Overlays on the driver's values."""
+"""Overlays: what they may set, and repositories of addons."""
 
 from __future__ import annotations
 
@@ -11,12 +11,30 @@ from oslotest import base
 
 from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.tests.unit.chart import overlaid
+
+VALUES: dict[str, Any] = {
+    "kubernetesVersion": "1.34.2",
+    "clusterNetworking": {"internalNetwork": {"nodeCidr": "10.0.0.0/24"}},
+    "apiServer": {"allowedCIDRs": ["192.0.2.0/24"], "port": 6443},
+    "registryMirrors": None,
+    "controlPlane": {
+        "machineCount": 3,
+        "kubeadmConfigSpec": {
+            "files": [{"path": "/etc/proxy"}],
+            "preKubeadmCommands": ["start proxy"],
+        },
+    },
+    "nodeGroups": [{"name": "default-worker", "machineCount": 2}],
+}
+
+
+def applied(overlay: dict[str, Any]) -> dict[str, Any]:
+    return overlays.apply(VALUES, overlay, "profile gpu")
 
 
 class ApplyTest(base.BaseTestCase):
     def test_dictionaries_merge_and_single_settings_win(self) -> None:
-        found = overlaid.applied(
+        found = applied(
             {
                 "apiServer": {"port": 443, "logLevel": 4},
                 "addons": {"metricsServer": {"enabled": False}},
@@ -24,7 +42,7 @@ class ApplyTest(base.BaseTestCase):
         )
         self.assertEqual(
             {
-                **overlaid.VALUES,
+                **VALUES,
                 "apiServer": {
                     "allowedCIDRs": ["192.0.2.0/24"],
                     "port": 443,
@@ -36,9 +54,7 @@ class ApplyTest(base.BaseTestCase):
         )
 
     def test_a_list_wins_as_a_whole(self) -> None:
-        found = overlaid.applied(
-            {"apiServer": {"allowedCIDRs": ["203.0.113.0/24"]}}
-        )
+        found = applied({"apiServer": {"allowedCIDRs": ["203.0.113.0/24"]}})
         self.assertEqual(
             ["203.0.113.0/24"], found["apiServer"]["allowedCIDRs"]
         )
@@ -50,7 +66,7 @@ class ApplyTest(base.BaseTestCase):
             "postKubeadmCommands": ["mine after"],
             "ntp": {"servers": ["ntp.example.org"]},
         }
-        found = overlaid.applied(
+        found = applied(
             {
                 "controlPlane": {"kubeadmConfigSpec": spec},
                 "nodeGroupDefaults": {"kubeadmConfigSpec": spec},
@@ -68,7 +84,7 @@ class ApplyTest(base.BaseTestCase):
         self.assertEqual(spec, found["nodeGroupDefaults"]["kubeadmConfigSpec"])
 
     def test_a_null_reaches_helm_which_takes_the_default_away(self) -> None:
-        found = overlaid.applied(
+        found = applied(
             {
                 "clusterNetworking": {"internalNetwork": None},
                 "autoscaler": {"extraArgs": {"expander": None}},
@@ -81,29 +97,27 @@ class ApplyTest(base.BaseTestCase):
 
     def test_a_mapping_takes_the_place_of_a_null(self) -> None:
         mirrors = {"docker.io": ["https://mirror.example.org/v2"]}
-        found = overlaid.applied({"registryMirrors": mirrors})
+        found = applied({"registryMirrors": mirrors})
         self.assertEqual(mirrors, found["registryMirrors"])
 
     def test_nothing_on_top_changes_nothing(self) -> None:
-        self.assertEqual(overlaid.VALUES, overlaid.applied({}))
+        self.assertEqual(VALUES, applied({}))
 
     def test_neither_side_is_changed_nor_shared(self) -> None:
-        before = copy.deepcopy(overlaid.VALUES)
+        before = copy.deepcopy(VALUES)
         extra = {"addons": {"custom": {"one": {"kind": "Manifests"}}}}
         files = {"files": [{"path": "/etc/mine"}]}
         overlay = {**extra, "controlPlane": {"kubeadmConfigSpec": files}}
         kept = copy.deepcopy(overlay)
-        found = overlaid.applied(overlay)
+        found = applied(overlay)
         found["addons"]["custom"]["one"]["kind"] = "other"
         found["controlPlane"]["kubeadmConfigSpec"]["files"][1]["path"] = "/"
         found["controlPlane"]["kubeadmConfigSpec"]["files"][0]["path"] = "/"
-        self.assertEqual(before, overlaid.VALUES)
+        self.assertEqual(before, VALUES)
         self.assertEqual(kept, overlay)
 
     def test_the_last_of_several_is_on_top(self) -> None:
-        first = overlaid.applied(
-            {"apiServer": {"port": 1}, "authWebhook": "a"}
-        )
+        first = applied({"apiServer": {"port": 1}, "authWebhook": "a"})
         both = overlays.apply(first, {"apiServer": {"port": 2}}, "second")
         self.assertEqual(2, both["apiServer"]["port"])
         self.assertEqual("a", both["authWebhook"])
@@ -130,8 +144,8 @@ class AgainTest(base.BaseTestCase):
             "registryMirrors": {"a": None},
             "apiServer": {"allowedCIDRs": ["203.0.113.0/24"], "logLevel": 4},
         }
-        once = overlaid.applied(overlay)
-        self.assertEqual(once, _again(overlaid.VALUES, overlay))
+        once = applied(overlay)
+        self.assertEqual(once, _again(VALUES, overlay))
         self.assertEqual(once, _again(once, overlay))
 
     def test_lists_get_what_is_new(self) -> None:
@@ -172,7 +186,227 @@ class AgainTest(base.BaseTestCase):
         error = self.assertRaises(
             errors.NotConfigured,
             _again,
-            overlaid.VALUES,
+            VALUES,
             {"nodeGroups": []},
         )
         self.assertIn("nodeGroups is not theirs to set", str(error))
+
+
+#: Paths, and an overlay that sets each.
+NOT_THEIRS: list[tuple[str, dict[str, Any]]] = [
+    *(
+        (key, {key: "x"})
+        for key in (
+            "cloudCACert",
+            "cloudCredentialsSecretName",
+            "cloudName",
+            "clouds",
+            "controlPlaneEndpoint",
+            "global",
+            "kubernetesVersion",
+            "machineImage",
+            "machineImageId",
+            "machineSSHKeyName",
+            "nodeGroups",
+            "osDistro",
+            "projectPrefix",
+            "registryAuth",
+        )
+    ),
+    *(
+        (f"{machines}.{key}", {machines: {key: 1}})
+        for machines in ("controlPlane", "nodeGroupDefaults")
+        for key in (
+            "kubernetesVersion",
+            "machineCount",
+            "machineFlavor",
+            "machineImage",
+            "machineImageId",
+        )
+    ),
+    *(
+        (f"nodeGroupDefaults.{key}", {"nodeGroupDefaults": {key: None}})
+        for key in (
+            "autoscale",
+            "machineCountMax",
+            "machineCountMin",
+            "name",
+        )
+    ),
+    ("addons.clusterName", {"addons": {"clusterName": "x"}}),
+    ("addons.global", {"addons": {"global": {}}}),
+    ("apiServer.floatingIP", {"apiServer": {"floatingIP": "x"}}),
+    *(
+        (
+            f'clusterAnnotations."magnum.openstack.org/{name}"',
+            {"clusterAnnotations": {f"magnum.openstack.org/{name}": "x"}},
+        )
+        for name in ("intent", "values-profiles")
+    ),
+]
+
+
+class OutOfReachTest(base.BaseTestCase):
+    def _refused(self, overlay: dict[str, Any]) -> str:
+        error = self.assertRaises(errors.NotConfigured, applied, overlay)
+        return str(error)
+
+    def test_names_counts_and_credentials(self) -> None:
+        for path, overlay in NOT_THEIRS:
+            self.assertEqual(
+                f"profile gpu: {path} is not theirs to set: take it out",
+                self._refused(overlay),
+            )
+
+    def test_what_would_take_those_away_with_it(self) -> None:
+        for path, overlay in (
+            ("controlPlane", {"controlPlane": None}),
+            ("addons", {"addons": None}),
+            ("clusterAnnotations", {"clusterAnnotations": []}),
+            ("apiServer", {"apiServer": "x"}),
+            (
+                "controlPlane.kubeadmConfigSpec",
+                {"controlPlane": {"kubeadmConfigSpec": None}},
+            ),
+        ):
+            self.assertEqual(
+                f"profile gpu: {path} must be a mapping",
+                self._refused(overlay),
+            )
+
+    def test_commands_that_are_no_list(self) -> None:
+        for value in (None, "reboot", {"a": 1}):
+            self.assertEqual(
+                "profile gpu: controlPlane.kubeadmConfigSpec."
+                "preKubeadmCommands must be a list",
+                self._refused(
+                    {
+                        "controlPlane": {
+                            "kubeadmConfigSpec": {"preKubeadmCommands": value}
+                        }
+                    }
+                ),
+            )
+
+    def test_the_same_names_elsewhere_are_free(self) -> None:
+        overlay = {
+            "addons": {"custom": {"one": {"spec": {"name": "x"}}}},
+            "controlPlane": {"machineMetadata": {"machineCount": "3"}},
+            "clusterAnnotations": {"example.org/owner": "me"},
+        }
+        self.assertEqual(
+            "x",
+            applied(overlay)["addons"]["custom"]["one"]["spec"]["name"],
+        )
+
+
+URL = "https://charts.example.org"
+
+DEFAULTS: dict[str, Any] = {
+    "autoscaler": {"image": {"repository": "registry.k8s.io/autoscaler"}},
+    "addons": {
+        "enabled": True,
+        "cni": {
+            "type": "calico",
+            "calico": {"chart": {"repo": "https://calico", "name": "c"}},
+            "cilium": {"chart": {"repo": "https://cilium", "name": "c"}},
+        },
+        "etcdDefrag": {"chart": {"repo": "https://azimuth", "version": None}},
+        "custom": {},
+    },
+}
+INTEL = {
+    "addons": {
+        "intelDevicePlugin": {
+            "operator": {"chart": {"repo": "https://intel"}},
+            "xpuManagerMonitoring": {
+                "enabled": True,
+                "repo": {"url": "https://github.com/intel/xpumanager"},
+            },
+        }
+    }
+}
+
+
+class WithRepositoryTest(base.BaseTestCase):
+    def test_every_addon_of_the_chart_comes_from_the_repository(self) -> None:
+        self.assertEqual(
+            {
+                "addons": {
+                    "cni": {
+                        "calico": {"chart": {"repo": URL}},
+                        "cilium": {"chart": {"repo": URL}},
+                    },
+                    "etcdDefrag": {"chart": {"repo": URL}},
+                }
+            },
+            overlays.with_repository({}, DEFAULTS, URL),
+        )
+
+    def test_what_the_values_say_stays(self) -> None:
+        values = {
+            "addons": {
+                "cni": {
+                    "type": "cilium",
+                    "cilium": {
+                        "chart": {"repo": "https://own", "version": "2"}
+                    },
+                },
+                "etcdDefrag": None,
+                "custom": {"tool": {"spec": {"chart": {"repo": "https://t"}}}},
+            }
+        }
+        self.assertEqual(
+            {
+                "addons": {
+                    "cni": {
+                        "type": "cilium",
+                        "calico": {"chart": {"repo": URL}},
+                        "cilium": {
+                            "chart": {"repo": "https://own", "version": "2"}
+                        },
+                    },
+                    "etcdDefrag": None,
+                    "custom": {
+                        "tool": {"spec": {"chart": {"repo": "https://t"}}}
+                    },
+                }
+            },
+            overlays.with_repository(values, DEFAULTS, URL),
+        )
+
+    def test_what_comes_from_git_is_switched_off(self) -> None:
+        self.assertEqual(
+            {
+                "addons": {
+                    "intelDevicePlugin": {
+                        "operator": {"chart": {"repo": URL}},
+                        "xpuManagerMonitoring": {"enabled": False},
+                    }
+                }
+            },
+            overlays.with_repository({}, INTEL, URL),
+        )
+
+    def test_what_comes_from_a_git_of_one_s_own_is_not(self) -> None:
+        for own in ({"enabled": True}, {"repo": {"url": "https://git"}}):
+            addon = {"xpuManagerMonitoring": own}
+            values = {"addons": {"intelDevicePlugin": addon}}
+            found = overlays.with_repository(values, INTEL, URL)["addons"]
+            self.assertEqual(
+                own, found["intelDevicePlugin"]["xpuManagerMonitoring"]
+            )
+
+    def test_a_chart_without_addons_needs_none(self) -> None:
+        self.assertEqual({"a": 1}, overlays.with_repository({"a": 1}, {}, URL))
+
+    def test_a_second_time_changes_nothing(self) -> None:
+        once = overlays.with_repository({}, DEFAULTS, URL)
+        again = overlays.with_repository(once, DEFAULTS, "https://other")
+        self.assertEqual(once, again)
+
+    def test_what_it_is_given_stays_as_it_is(self) -> None:
+        values: dict[str, Any] = {"addons": {"cni": {"calico": {}}}}
+        given = copy.deepcopy((values, DEFAULTS))
+        overlays.with_repository(values, DEFAULTS, URL)
+        self.assertEqual(given, (values, DEFAULTS))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What tests of the helm program start with: a stand-in on the PATH."""
+"""A stand-in for the helm program, on the PATH of a test."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class HelmTestCase(base.BaseTestCase):
         self.useFixture(fixtures.EnvironmentVariable("PATH", path))
 
     def stub(self, body: str) -> None:
-        """helm is a script that notes how it was called, then does this."""
+        """Make helm a script that notes how it was called, then does this."""
         script = f"""#!/bin/sh
 cd {shlex.quote(str(self.home))}
 printf '%s\\n' "$@" > argv
@@ -71,6 +71,13 @@ cat > stdin
 
     def noted(self, what: str) -> str:
         return (self.home / what).read_text()
+
+    def argv(self) -> list[str]:
+        return self.noted("argv").splitlines()
+
+    def environment(self) -> dict[str, str]:
+        lines = self.noted("environment").splitlines()
+        return dict(line.split("=", 1) for line in lines if "=" in line)
 
     def helm(self, timeout: float = 60) -> client.Helm:
         seconds: Any = timeout

@@ -60,7 +60,7 @@ class UpgradeTest(program.HelmTestCase):
     def test_the_command_line(self) -> None:
         self.answers(program.RELEASE)
         self.upgrade()
-        argv = self.noted("argv").splitlines()
+        argv = self.argv()
         self.assertEqual(["upgrade", "demo-1"], argv[:2])
         pairs = set(itertools.pairwise(argv))
         for option, value in {
@@ -82,7 +82,7 @@ class UpgradeTest(program.HelmTestCase):
         self.assertNotIn("--description", self.noted("argv"))
         with audit.acting(audit.Actor("resize", "--set=a=b")):
             self.upgrade()
-        pairs = itertools.pairwise(self.noted("argv").splitlines())
+        pairs = itertools.pairwise(self.argv())
         self.assertIn(("--description", "resize, user --set=a=b"), pairs)
 
     def test_values_are_on_standard_input_alone(self) -> None:
@@ -105,11 +105,7 @@ class UpgradeTest(program.HelmTestCase):
         }
         with mock.patch.dict(os.environ, elsewhere):
             self.upgrade()
-        found = dict(
-            line.split("=", 1)
-            for line in self.noted("environment").splitlines()
-            if "=" in line
-        )
+        found = self.environment()
         self.assertEqual(
             {
                 "HELM_CACHE_HOME": "/nonexistent/helm/cache",
@@ -155,7 +151,7 @@ class UninstallTest(program.HelmTestCase):
     def test_the_command_line(self) -> None:
         self.answers("")
         self.helm().uninstall("demo-1", "magnum-p1")
-        argv = self.noted("argv").splitlines()
+        argv = self.argv()
         self.assertEqual(["uninstall", "demo-1"], argv[:2])
         pairs = set(itertools.pairwise(argv))
         self.assertIn(("--namespace", "magnum-p1"), pairs)
@@ -190,17 +186,16 @@ class PullTest(program.HelmTestCase):
     def test_a_chart_of_a_repository(self) -> None:
         self.answers("")
         self.pull("c", "https://charts")
-        argv = self.noted("argv").splitlines()
         self.assertEqual(
             "pull c --version 1.0.0 --repo https://charts --destination "
             f"{self.staging} --kubeconfig /etc/kube",
-            " ".join(argv),
+            " ".join(self.argv()),
         )
 
     def test_a_chart_of_a_registry_has_no_repository(self) -> None:
         self.answers("")
         self.pull("oci://r/c", "")
-        self.assertNotIn("--repo", self.noted("argv").splitlines())
+        self.assertNotIn("--repo", self.argv())
 
     def test_helm_writes_nowhere_else_and_leaves_only_the_chart(self) -> None:
         self.stub(
@@ -249,11 +244,7 @@ class PullTest(program.HelmTestCase):
                 for absent in {*named} - {*given}:
                     os.environ.pop(absent, None)
                 self.pull("oci://r/c", "")
-                found = dict(
-                    each.split("=", 1)
-                    for each in self.noted("environment").splitlines()
-                    if "=" in each
-                )
+                found = self.environment()
                 self.assertEqual(expected, found.get("HELM_REGISTRY_CONFIG"))
 
 
@@ -261,14 +252,13 @@ class RenderTest(program.HelmTestCase):
     def _render(self, **how: bool) -> tuple[object, str]:
         """Return the objects and the command line."""
         self.answers("kind: Größe\n---\n# empty\n---\nkind: Pod")
-        found = self.helm().render(
-            "r", "n", "/store/c.tgz", program.VALUES, **how
-        )
-        return found, " ".join(self.noted("argv").splitlines())
+        chart = "/store/c.tgz"
+        objects = self.helm().render("r", "n", chart, program.VALUES, **how)
+        return objects, " ".join(self.argv())
 
     def test_a_manifest_is_made_without_a_cluster(self) -> None:
-        found, argv = self._render()
-        self.assertEqual(({"kind": "Größe"}, {"kind": "Pod"}), found)
+        objects, argv = self._render()
+        self.assertEqual(({"kind": "Größe"}, {"kind": "Pod"}), objects)
         self.assertEqual(
             "template r /store/c.tgz --namespace n --values - --no-hooks "
             "--kubeconfig /etc/kube",
@@ -308,20 +298,19 @@ class RenderTest(program.HelmTestCase):
 
 
 class RepositoryTest(program.HelmTestCase):
-    def test_a_directory_becomes_an_archive(self) -> None:
+    def test_directories_become_archives_and_archives_a_repository(
+        self,
+    ) -> None:
         self.answers("")
         self.helm().package("/src/c", "/store")
         self.assertEqual(
             "package /src/c --destination /store --kubeconfig /etc/kube",
-            " ".join(self.noted("argv").splitlines()),
+            " ".join(self.argv()),
         )
-
-    def test_archives_become_a_repository(self) -> None:
-        self.answers("")
         self.helm().index("/srv/charts")
         self.assertEqual(
             "repo index /srv/charts --kubeconfig /etc/kube",
-            " ".join(self.noted("argv").splitlines()),
+            " ".join(self.argv()),
         )
 
 

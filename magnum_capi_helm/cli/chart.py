@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import dataclasses
 import pathlib
 import shutil
@@ -123,56 +123,50 @@ class List(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """List each file of the store."""
-        lines = [*_stored_charts()]
+        from magnum_capi_helm import runtime
+        from magnum_capi_helm.helm import charts
+
+        entries = runtime.any_one().charts.entries()
+        lines = [
+            _line(
+                each.name or each.file,
+                each.version,
+                each.problem or "ok",
+                each.size,
+                each.checksum,
+            )
+            for each in entries
+        ]
         if parsed_args.all:
-            lines += _missing_charts({line["Version"] for line in lines})
-        columns = ["Name", "Version", "State", "Size", "Supported", "Needs"]
-        if parsed_args.long:
-            columns += ["SHA-256", "Notes"]
-        return (
-            tuple(columns),
-            [tuple(line[each] for each in columns) for line in lines],
-        )
+            stored = {each.version for each in entries}
+            name = charts.name_of(_chart(None))
+            lines += [
+                _line(name, version, "not in the store")
+                for version in versions.known_charts()
+                if version not in stored
+            ]
+        columns = 8 if parsed_args.long else 6
+        header = ("Name", "Version", "State", "Size", "Supported", "Needs")
+        return (*header, "SHA-256", "Notes")[:columns], [
+            line[:columns] for line in lines
+        ]
 
 
-def _stored_charts() -> Iterator[dict[str, object]]:
-    from magnum_capi_helm import runtime
-
-    for each in runtime.any_one().charts.entries():
-        yield {
-            "Name": each.name or each.file,
-            "Version": each.version,
-            "State": each.problem or "ok",
-            "Size": each.size,
-            "SHA-256": each.checksum,
-            **_support(each.version),
-        }
-
-
-def _missing_charts(stored: set[object]) -> Iterator[dict[str, object]]:
-    """Yield the supported versions that the store does not have."""
-    from magnum_capi_helm.helm import charts
-
-    for version in versions.known_charts():
-        if version not in stored:
-            yield {
-                "Name": charts.name_of(_chart(None)),
-                "Version": version,
-                "State": "not in the store",
-                "Size": "",
-                "SHA-256": "",
-                **_support(version),
-            }
-
-
-def _support(version: str) -> dict[str, object]:
-
+def _line(
+    name: str, version: str, state: str, size: object = "", checksum: str = ""
+) -> tuple[object, ...]:
+    """Return the line of a chart, with all columns."""
     release = versions.find_tested(version)
-    return {
-        "Supported": "yes" if release else "unknown",
-        "Needs": release.needs if release else "",
-        "Notes": "; ".join(versions.traps(version)) if release else "",
-    }
+    return (
+        name,
+        version,
+        state,
+        size,
+        "yes" if release else "unknown",
+        release.needs if release else "",
+        checksum,
+        "; ".join(versions.traps(version)) if release else "",
+    )
 
 
 class Mirror(base.Lister):

@@ -109,26 +109,19 @@ class Unlock(base.Lister):
             self.say(f"{lock.refusal}; --force frees it all the same")
             result = batch.REFUSED
         if parsed_args.apply and lock.found:
-            result = self._free(row, lock, force=parsed_args.force)
+            rt = registry.verified_runtime(row)
+            result = "freed"
+            try:
+                with base.audited("unlock", f"cluster {row.uuid}"):
+                    unlock.free(rt, row, lock, force=parsed_args.force)
+            except errors.LeaseHeld as error:
+                result = batch.REFUSED
+                if not self.exit_code:
+                    self.say(str(error))
+                self.exit_code = 1
         elif lock.found:
             self.say("nothing was written: --apply frees it")
         return self.HEADER, _lock_lines(lock, result)
-
-    def _free(self, row: Any, lock: unlock.Lock, *, force: bool) -> str:
-        """Free the cluster, and log that it was freed or refused."""
-        from magnum_capi_helm.management_clusters import registry
-        from magnum_capi_helm.operations import unlock
-
-        rt = registry.verified_runtime(row)
-        try:
-            with base.audited("unlock", f"cluster {row.uuid}"):
-                unlock.free(rt, row, lock, force=force)
-        except errors.LeaseHeld as error:
-            if not self.exit_code:
-                self.say(str(error))
-            self.exit_code = 1
-            return batch.REFUSED
-        return "freed"
 
     def _pause(self) -> None:
         time.sleep(1.0)

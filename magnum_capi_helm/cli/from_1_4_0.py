@@ -167,23 +167,26 @@ def _read_charts(
 
 
 def _check_cluster(cluster: Any, chart: str | None) -> Iterator[checks.Result]:
-    status = cluster.status or ""
+    """Yield the state of a cluster, and labels that are taken differently.
+
+    :param chart: of its deployed release; None: there is none
+    """
+    state = checks.FAILED
     if not cluster.stack_id:
-        text = f"{status}; it has no release: Magnum only deletes its row"
-        yield _result("cluster", checks.OK, cluster, text)
+        state = checks.OK
+        text = "; it has no release: Magnum only deletes its row"
     elif chart is None:
         text = (
-            f"{status}; helm has deployed no release {cluster.stack_id}: see "
-            "that [capi_helm] kubeconfig_file is the right one; if it is, "
-            "delete the cluster"
+            f"; helm has deployed no release {cluster.stack_id}: see that "
+            "[capi_helm] kubeconfig_file is the right one; if it is, delete "
+            "the cluster"
         )
-        yield _result("cluster", checks.FAILED, cluster, text)
-    elif status.endswith("_IN_PROGRESS"):
-        text = f"{status}: wait until the operation ends"
-        yield _result("cluster", checks.FAILED, cluster, text)
+    elif rows.in_progress(cluster.status):
+        text = ": wait until the operation ends"
     else:
-        text = f"{status}, chart {chart}"
-        yield _result("cluster", checks.OK, cluster, text)
+        state = checks.OK
+        text = f", chart {chart}"
+    yield _result("cluster", state, cluster, f"{cluster.status or ''}{text}")
     yield from _check_labels(cluster, chart or "")
 
 

@@ -6,13 +6,9 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-from typing import TYPE_CHECKING
 
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.model import errors
-
-if TYPE_CHECKING:
-    from magnum_capi_helm import metrics
 
 
 class Metrics(base.Command):
@@ -54,18 +50,12 @@ class Metrics(base.Command):
         if output is None:
             self.app.stdout.write(metrics.text(collector))
         else:
-            _write(output, collector)
+            try:
+                metrics.write(output, collector)
+            except OSError as error:
+                raise errors.InvalidInput(
+                    f"--output {output} can't be written: {error.strerror}"
+                ) from error
         for each in problems:
-            self.app.stderr.write(f"{each}\n")
+            self.say(each)
         return int(bool(problems))
-
-
-def _write(path: pathlib.Path, collector: metrics.Collector) -> None:
-    from magnum_capi_helm import metrics
-
-    try:
-        metrics.write(path, collector)
-    except OSError as error:
-        raise errors.InvalidInput(
-            f"--output {path} can't be written: {error.strerror}"
-        ) from error

@@ -46,7 +46,7 @@ class Configuration(enum.Enum):
     UNUSED = enum.auto()
 
 
-class BaseCommand(command.Command):
+class Command(command.Command):
     """A command with examples in its help."""
 
     #: Command lines without the program's name; at least one.
@@ -91,11 +91,7 @@ class BaseCommand(command.Command):
         self.app.stderr.write(f"{text}\n")
 
 
-class Command(BaseCommand):
-    """A command that prints text."""
-
-
-class Lister(BaseCommand, lister.Lister):
+class Lister(Command, lister.Lister):
     """A command that prints a table, or the same data for programs."""
 
 

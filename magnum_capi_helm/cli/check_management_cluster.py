@@ -313,7 +313,7 @@ Target: TypeAlias = Mapping[str, frozenset[str]]
 
 
 def stranded_releases(
-    text: str, planes: Sequence[str]
+    text: str, chosen: Sequence[str]
 ) -> tuple[list[tuple[comparison.Line, api_versions.Outlook]], int]:
     """Find releases with API versions that would not be served any more.
 
@@ -322,23 +322,22 @@ def stranded_releases(
 
     :param text: versions as :func:`api_versions.target` reads them, or
         :data:`NOW`
-    :param planes: names of the management clusters to be upgraded
+    :param chosen: names of the management clusters to be upgraded
     :returns: those releases and what to do about each before the upgrade,
         and how many releases were read
     :raises InvalidInput: no versions are given
     """
     target = None if text == NOW else api_versions.target(text)
-    for name in planes:
+    for name in chosen:
         runtime.settings_of(name)
-    everything = inventory.read(None)
-    lines = [
-        each for each in everything.lines if each.management_cluster in planes
-    ]
-    asked = [each for each in everything.planes if each.name in planes]
-    releases = [(each, _judge(each, target)) for each in lines if each.release]
-    releases += [
-        (each, api_versions.Outlook(UNREADABLE, each.state))
-        for each in comparison.unreachable(asked, lines)
+    whole = inventory.read(None).on(chosen)
+    releases = [
+        (each, _judge(each, target))
+        for each in (
+            *whole.lines,
+            *comparison.unreachable(whole.management_clusters, whole.lines),
+        )
+        if each.release or each.state.startswith(comparison.UNREACHABLE)
     ]
     count = sum(outlook.state != UNREADABLE for _, outlook in releases)
     affected = [

@@ -146,7 +146,7 @@ def _read_charts(
     clusters: list[Any],
 ) -> tuple[dict[tuple[str, str], str], list[str]]:
     """Return the chart version of each deployed release, and problems."""
-    found: dict[tuple[str, str], str] = {}
+    charts: dict[tuple[str, str], str] = {}
     problems: list[str] = []
     wanted = {_key(each) for each in clusters if each.stack_id}
     selector = f"{helm_records.OWNED},status=deployed"
@@ -160,10 +160,10 @@ def _read_charts(
                     release = view.labels_of(record)[helm_records.NAME_LABEL]
                     if (namespace, release) in wanted:
                         opened = helm_records.opened(record)
-                        found[namespace, release] = opened.chart_version
+                        charts[namespace, release] = opened.chart_version
         except errors.CapiHelmError as error:
             problems.append(str(error))
-    return found, problems
+    return charts, problems
 
 
 def _check_cluster(cluster: Any, chart: str | None) -> Iterator[checks.Result]:
@@ -230,8 +230,8 @@ def _has_new_effect(
 
 
 def _check_template(template: Any) -> Iterator[checks.Result]:
-    given: Mapping[str, str] = template.labels or {}
-    for name, text in sorted(given.items()):
+    wanted: Mapping[str, str] = template.labels or {}
+    for name, text in sorted(wanted.items()):
         label = _LABELS.get(name)
         if label is not None and (problem := _problem(label, name, text)):
             detail = (

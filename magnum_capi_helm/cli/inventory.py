@@ -57,7 +57,22 @@ class Inventory(NamedTuple):
 
     rows: list[comparison.Row]
     lines: list[comparison.Line]
-    planes: list[comparison.ManagementCluster]
+    management_clusters: list[comparison.ManagementCluster]
+
+    def on(self, chosen: Collection[str]) -> Inventory:
+        """Return the part that is on some management clusters."""
+        return self._replace(
+            lines=[
+                each
+                for each in self.lines
+                if each.management_cluster in chosen
+            ],
+            management_clusters=[
+                each
+                for each in self.management_clusters
+                if each.name in chosen
+            ],
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,18 +109,18 @@ def read(
     :param owners: read the owners of credentials
     """
     prefix = conf.CONF.capi_helm.namespace_prefix
-    known = _rows(project)
-    reader = _Reader(known, project, settings, owners)
+    clusters = _rows(project)
+    reader = _Reader(clusters, project, settings, owners)
     configured = runtime.names()
     with futures.ThreadPoolExecutor(len(configured)) as pool:
-        planes = list(pool.map(reader.read, configured))
-    lines = comparison.compare(known, planes, prefix)
+        management_clusters = list(pool.map(reader.read, configured))
+    lines = comparison.compare(clusters, management_clusters, prefix)
     if any(each.orphan for each in lines):
         # A cluster that Magnum made in the meantime is no orphan.
-        again = {each.uuid: each for each in (*known, *_rows(project))}
-        known = list(again.values())
-        lines = comparison.compare(known, planes, prefix)
-    return Inventory(known, lines, planes)
+        again = {each.uuid: each for each in (*clusters, *_rows(project))}
+        clusters = list(again.values())
+        lines = comparison.compare(clusters, management_clusters, prefix)
+    return Inventory(clusters, lines, management_clusters)
 
 
 def _rows(project: str | None) -> list[comparison.Row]:
@@ -143,14 +158,14 @@ class _Reader:
 
     def __init__(
         self,
-        known: Iterable[comparison.Row],
+        clusters: Iterable[comparison.Row],
         project: str | None,
         settings: CloudSettings | None,
         owners: bool,
     ) -> None:
         self._settings = settings
         self._owners = owners
-        self._ours = frozenset(each.scope for each in known)
+        self._ours = frozenset(each.scope for each in clusters)
         #: Namespaces of clusters, and those to read; None: all of them.
         self._namespaces = sorted({namespace for namespace, _ in self._ours})
         self._where: list[str | None] = [None]
@@ -338,16 +353,16 @@ def credentials_of(user: str, inventory: Inventory) -> dict[str, str]:
     :raises InvalidInput: no user, or more than one, has that name
     :raises CloudError: Keystone does not tell who has that name
     """
-    planes = {each.name: each for each in inventory.planes}
+    by_name = {each.name: each for each in inventory.management_clusters}
     location_of: dict[str, str] = {}
     for line in inventory.lines:
         location_of.setdefault(line.uuid, line.management_cluster)
     owners = {
-        row.uuid: _owner_of(row, planes.get(location_of.get(row.uuid, "")))
+        row.uuid: _owner_of(row, by_name.get(location_of.get(row.uuid, "")))
         for row in inventory.rows
     }
-    known = {row.user for row in inventory.rows} | {*owners.values()}
-    user_id = _user_id(user, known)
+    user_ids = {row.user for row in inventory.rows} | {*owners.values()}
+    user_id = _user_id(user, user_ids)
     words = {}
     for row in inventory.rows:
         owner = owners[row.uuid]
@@ -363,23 +378,23 @@ def credentials_of(user: str, inventory: Inventory) -> dict[str, str]:
 
 
 def _owner_of(
-    row: comparison.Row, plane: comparison.ManagementCluster | None
+    row: comparison.Row, location: comparison.ManagementCluster | None
 ) -> str | None:
     """Return the owner of a cluster's credential; None: it can't be read.
 
     1.4.0 did not write down the owner: it is the cluster's user.
     """
-    if plane is None:
+    if location is None:
         return row.user
-    if plane.error:
+    if location.error:
         return None
-    owner = plane.releases.get(row.scope, comparison.Release()).owner
+    owner = location.releases.get(row.scope, comparison.Release()).owner
     return row.user if owner == "" else owner
 
 
-def _user_id(user: str, known: Collection[str | None]) -> str:
+def _user_id(user: str, user_ids: Collection[str | None]) -> str:
     """Return the ID of a user, who may be gone already."""
-    if user in known or _ID.fullmatch(user):
+    if user in user_ids or _ID.fullmatch(user):
         return user
     ids = keystone.user_ids(sessions.service_session(), user)
     if len(ids) == 1:

@@ -79,19 +79,18 @@ class List(base.Lister):
             self._cloud_settings(),
             owners=parsed_args.user is not None,
         )
-        lines, planes = whole.lines, whole.planes
         owners: dict[str, str] | None = None
         if parsed_args.user is not None:
             owners = inventory.credentials_of(parsed_args.user, whole)
-            lines = [each for each in lines if each.uuid in owners]
         if chosen is not None:
-            lines = [
-                each for each in lines if each.management_cluster == chosen
-            ]
-            planes = [each for each in planes if each.name == chosen]
-        if parsed_args.orphans:
-            lines = [each for each in lines if each.orphan]
-        lines = lines + comparison.unreachable(planes, lines)
+            whole = whole.on([chosen])
+        lines = [
+            each
+            for each in whole.lines
+            if (owners is None or each.uuid in owners)
+            and (each.orphan or not parsed_args.orphans)
+        ]
+        lines += comparison.unreachable(whole.management_clusters, lines)
         self.exit_code = int(
             any(each.state != comparison.OK for each in lines)
         )

@@ -98,10 +98,10 @@ class Application(app.App):
 
         A usage error needs no configuration.
         """
-        if isinstance(cmd, base.BaseCommand):
+        if isinstance(cmd, base.Command):
             cmd.configure = lambda: self._configure(cmd)
 
-    def _configure(self, cmd: base.BaseCommand) -> None:
+    def _configure(self, cmd: base.Command) -> None:
         """Read the configuration of the conductor.
 
         :raises NotConfigured: there is none, and the command needs one

@@ -51,7 +51,7 @@ _CONTROL_PLANES = f"{view.CLUSTER_NAME_LABEL},{view.CONTROL_PLANE_LABEL}"
 class Details:
     """Objects of one management cluster beside its releases.
 
-    :param plane: the name of the management cluster
+    :param name: of the management cluster
     :param addons: release and phase
     :param certificates: release, name, and end in seconds since 1970
     :param leases: release, and last renewal in seconds since 1970
@@ -59,7 +59,7 @@ class Details:
     :param problems: why some could not
     """
 
-    plane: str
+    name: str
     addons: list[tuple[inventory.Scope, str]] = dataclasses.field(
         default_factory=list
     )
@@ -81,31 +81,36 @@ class Details:
 
 def collect() -> tuple[metrics.Collector, list[str]]:
     """Return all metrics, and why some are missing."""
-    rows, lines, planes = inventories.read(None)
+    rows, lines, management_clusters = inventories.read(None)
     prefix = conf.CONF.capi_helm.namespace_prefix
 
-    def read_details(plane: inventory.ManagementCluster) -> Details:
+    def read_details(where: inventory.ManagementCluster) -> Details:
         here = {
             each.uuid
             for each in lines
-            if each.management_cluster == plane.name
+            if each.management_cluster == where.name
         }
         scopes = [
             each.scope
             for each in rows
-            if each.uuid in here and each.scope in plane.releases
+            if each.uuid in here and each.scope in where.releases
         ]
-        return read(runtime.get(plane.name), scopes, prefix)
+        return read(runtime.get(where.name), scopes, prefix)
 
-    answering = [each for each in planes if each.identity and not each.error]
-    problems = [(each.name, each.error) for each in planes if each.error]
-    with futures.ThreadPoolExecutor(len(planes)) as pool:
+    answering = [
+        each
+        for each in management_clusters
+        if each.identity and not each.error
+    ]
+    problems = [
+        (each.name, each.error) for each in management_clusters if each.error
+    ]
+    with futures.ThreadPoolExecutor(len(management_clusters)) as pool:
         details = list(pool.map(read_details, answering))
     for one in details:
-        problems += [(one.plane, each) for each in one.problems]
-    return Samples(rows, planes, lines, details), [
-        f"{plane}: {problem}" if plane else problem
-        for plane, problem in problems
+        problems += [(one.name, each) for each in one.problems]
+    return Samples(rows, management_clusters, lines, details), [
+        f"{name}: {problem}" if name else problem for name, problem in problems
     ]
 
 
@@ -261,7 +266,7 @@ class Samples(metrics.Collector):
     def __init__(
         self,
         rows: Sequence[inventory.Row],
-        planes: Sequence[inventory.ManagementCluster],
+        management_clusters: Sequence[inventory.ManagementCluster],
         lines: Sequence[inventory.Line],
         details: Sequence[Details],
     ) -> None:
@@ -270,12 +275,12 @@ class Samples(metrics.Collector):
         for line in lines:
             if line.uuid:
                 own_lines.setdefault(line.uuid, line)
-        self._add_planes(planes, lines)
+        self._add_management_clusters(management_clusters, lines)
         self._add_statuses(rows)
         self._add_rows(rows, own_lines)
         self._add_states(lines)
         for one in details:
-            self._add_details(one, _uuids_on(one.plane, rows, own_lines))
+            self._add_details(one, _uuids_on(one.name, rows, own_lines))
 
     def collect(self) -> Iterator[metrics.Family]:
         """Yield the metrics that have samples."""
@@ -284,13 +289,13 @@ class Samples(metrics.Collector):
     def _add(self, metric: metrics.Metric, value: float, *labels: str) -> None:
         self._families[metric].add_metric(labels, value)
 
-    def _add_planes(
+    def _add_management_clusters(
         self,
-        planes: Iterable[inventory.ManagementCluster],
+        management_clusters: Iterable[inventory.ManagementCluster],
         lines: Iterable[inventory.Line],
     ) -> None:
         orphans = [each.management_cluster for each in lines if each.orphan]
-        for each in planes:
+        for each in management_clusters:
             readable = not each.error
             self._add(metrics.UP, float(bool(each.identity)), each.name)
             self._add(metrics.READ, float(readable), each.name, "releases")
@@ -338,7 +343,7 @@ class Samples(metrics.Collector):
     ) -> None:
         """Add details of clusters, and Leases of orphans as well."""
         for part, readable in sorted(details.parts.items()):
-            self._add(metrics.READ, float(readable), details.plane, part)
+            self._add(metrics.READ, float(readable), details.name, part)
         phases = collections.Counter(
             (uuids[scope], phase)
             for scope, phase in details.addons
@@ -355,11 +360,11 @@ class Samples(metrics.Collector):
             self._add(metrics.CERTIFICATE, moment, *labels)
         for scope, renewed in sorted(details.leases):
             uuid = uuids.get(scope, "")
-            self._add(metrics.LEASE, renewed, details.plane, *scope, uuid)
+            self._add(metrics.LEASE, renewed, details.name, *scope, uuid)
 
 
 def _uuids_on(
-    plane: str,
+    name: str,
     rows: Iterable[inventory.Row],
     lines: Mapping[str, inventory.Line],
 ) -> dict[inventory.Scope, str]:
@@ -369,7 +374,7 @@ def _uuids_on(
         for each in rows
         if each.scope[1]
         and each.uuid in lines
-        and lines[each.uuid].management_cluster == plane
+        and lines[each.uuid].management_cluster == name
     }
 
 

@@ -17,7 +17,7 @@ from magnum_capi_helm.cli import main
 ROOT = pathlib.Path(magnum_capi_helm.__file__).parents[1]
 
 
-def declared() -> dict[str, type[base.BaseCommand]]:
+def declared() -> dict[str, type[base.Command]]:
     """Each command as one types it, and its class."""
     parser = configparser.ConfigParser()
     parser.read(ROOT / "setup.cfg")

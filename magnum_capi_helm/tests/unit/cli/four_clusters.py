@@ -69,7 +69,7 @@ PLANES = (
     inventory.ManagementCluster("b", "", error="no answer"),
 )
 DETAILS = metrics_sources.Details(
-    plane="a",
+    name="a",
     addons=[
         (SHOP, "Deployed"),
         (SHOP, "Failed"),

@@ -188,7 +188,7 @@ class ExitTest(base.BaseTestCase):
                 "exit_code = " in inspect.getsource(each)
                 for each in command.__mro__
                 if each.__module__.startswith("magnum_capi_helm.")
-                and each is not commands.BaseCommand
+                and each is not commands.Command
             )
             or command.take_action.__annotations__["return"] == "int"
         }

@@ -69,7 +69,7 @@ class TextTest(base.BaseTestCase):
             inventory.ManagementCluster("b", "i-b", {SHOP: DEPLOYED}),
         )
         copy = metrics_sources.Details(
-            plane="b",
+            name="b",
             addons=[(SHOP, "Failed")],
             certificates=[(SHOP, "ca", 1.0)],
         )

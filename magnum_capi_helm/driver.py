@@ -43,7 +43,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
 
     @property
     def provides(self) -> list[dict[str, str]]:
-        """The properties that Magnum matches a template against."""
+        """Return the properties that Magnum matches a template against."""
         return [
             {"server_type": "vm", "os": os_distro, "coe": "kubernetes"}
             for os_distro in names.OS_DISTROS
@@ -53,11 +53,11 @@ class Driver(driver.Driver):  # type: ignore[misc]
     # shares what this one provides.
 
     def validate_master_size(self, node_count: int) -> None:
-        """Refuse a control plane of a size that can't be, at create."""
+        """Refuse a control plane size that is not possible, at create."""
         _check_size(node_count, "master_count")
 
     def validate_master_resize(self, node_count: int) -> None:
-        """Refuse a control plane of a size that can't be, at a resize."""
+        """Refuse a control plane size that is not possible, at a resize."""
         _check_size(node_count, "node_count")
 
     # Clusters
@@ -94,7 +94,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         scale_manager: Any = None,
         rollback: bool = False,
     ) -> None:
-        """``coe cluster update node_count``: a resize of default-worker."""
+        """Resize default-worker: ``coe cluster update node_count``."""
         from magnum_capi_helm.lifecycle import resize
 
         with _request("update", context, cluster):
@@ -161,7 +161,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
                 delete.begin(_operation(context, cluster, rt))
 
     def get_monitor(self, context: Any, cluster: Any) -> Any:
-        """The health poll."""
+        """Return the object that does the health poll."""
         from magnum_capi_helm import monitor
 
         return monitor.Monitor(context, cluster)
@@ -171,7 +171,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
     def create_nodegroup(
         self, context: Any, cluster: Any, nodegroup: Any
     ) -> None:
-        """Make one more group of workers; the polls say when it is there."""
+        """Make a group of workers; the polls report when it is complete."""
         from magnum_capi_helm.lifecycle import nodegroups
 
         with _group_request("nodegroup create", context, cluster, nodegroup):
@@ -198,7 +198,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
     # Certificates and credentials
 
     def rotate_ca_certificate(self, context: Any, cluster: Any) -> None:
-        """Refused, with the references that Magnum replaced put back."""
+        """Refuse, and restore the references that Magnum replaced."""
         from magnum_capi_helm.cloud import certificates
 
         with _request("CA rotation", context, cluster):
@@ -206,7 +206,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
             raise errors.NotSupported(certificates.NO_ROTATION)
 
     def rotate_credential(self, context: Any, cluster: Any) -> None:
-        """Give the cluster a new credential, of the user who asks."""
+        """Give the cluster a new credential of the requesting user."""
         from magnum_capi_helm.credentials import rotation
 
         with _request("credential rotation", context, cluster, answer=True):

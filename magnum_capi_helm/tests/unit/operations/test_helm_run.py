@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How long a revision that somebody began is left to them."""
+"""Pending revisions are given up after the time that their helm has."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from magnum_capi_helm.tests.unit.lifecycle import base
 SCOPE = (base.NAMESPACE, base.RELEASE)
 
 
-class UnfinishedTest(base.FlowTestCase):
+class PendingRevisionTest(base.FlowTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.complete()
 
     def conductor(self, seconds: int) -> runtime.Runtime:
-        """One whose helms may take so long."""
+        """Return a runtime whose helms may take so long."""
         conf.CONF.set_override("helm_timeout", seconds, "capi_helm")
         built = runtime.build(cast("client.Client", self.management))
         built.pending_revisions = schedules.AgeTracker(self.plane.clock)

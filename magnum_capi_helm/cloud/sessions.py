@@ -193,7 +193,10 @@ def _check_files(session: Any) -> None:
 
 
 class _Measured(adapters.BaseAdapter):
-    """An HTTP adapter that records the time which requests take."""
+    """An HTTP adapter that records the time which requests take.
+
+    It wraps keystoneauth's own, which knows the options of TLS.
+    """
 
     def __init__(self, inner: adapters.BaseAdapter) -> None:
         super().__init__()

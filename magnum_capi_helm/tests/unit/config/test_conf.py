@@ -304,7 +304,7 @@ class ChartStoreTest(base.BaseTestCase):
 
 
 class HelmProcessesTest(base.BaseTestCase):
-    """How many there are at once, on hosts and with workers of all kinds."""
+    """The number of helm processes on hosts of all sizes."""
 
     def test_each_worker_has_its_share_of_the_processors(self) -> None:
         for configured, processors, workers, expected in (
@@ -384,7 +384,7 @@ class ManagementClustersTest(base.BaseTestCase):
             found,
         )
 
-    def test_what_is_missing_or_wrong_is_named(self) -> None:
+    def test_a_missing_or_wrong_option_is_named(self) -> None:
         kube = {"kubeconfig_file": "/k"}
         rows: list[tuple[list[str], dict[str, Any], str]] = [
             (

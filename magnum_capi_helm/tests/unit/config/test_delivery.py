@@ -68,7 +68,7 @@ class SettingsTest(base.BaseTestCase):
         path.chmod(0o600)
         return str(path)
 
-    def test_what_is_read(self) -> None:
+    def test_all_options_are_read(self) -> None:
         ca = self.file("ca", pki.trusted().pem)
         self.set("delivery_ca_file", ca)
         self.assertEqual(
@@ -85,7 +85,7 @@ class SettingsTest(base.BaseTestCase):
             delivery.read(),
         )
 
-    def test_what_may_be_told_of_it(self) -> None:
+    def test_neither_the_url_nor_a_key_is_shown(self) -> None:
         found = delivery.read()
         self.assertEqual("https://portal.test:8443", found.receiver)
         self.assertNotIn("token", repr(found))
@@ -95,7 +95,7 @@ class SettingsTest(base.BaseTestCase):
         self.set("delivery_url", "https://portal.test")
         self.assertEqual(443, delivery.read().port)
 
-    def test_what_is_wrong(self) -> None:
+    def test_wrong_options_are_refused(self) -> None:
         for name, value, said in WRONG:
             before = conf.CONF.capi_helm[name]
             self.set(name, value)
@@ -121,7 +121,7 @@ class SettingsTest(base.BaseTestCase):
         self.assertIn("delivery_user", str(error))
         self.assertIn("limited", str(error))
 
-    def test_what_oslo_config_refuses_is_told_as_well(self) -> None:
+    def test_errors_of_oslo_config_are_translated(self) -> None:
         error = self.refused_file("delivery_timeout = 600")
         self.assertIn("delivery_timeout", str(error))
 
@@ -155,7 +155,7 @@ class KeysTest(base.BaseTestCase):
         self.path = pathlib.Path(directory) / "key"
 
     def keys(self, text: str, mode: int = 0o600) -> tuple[bytes, ...]:
-        """Those of a file with such a text."""
+        """Return the keys of a file with this text."""
         self.path.write_text(text)
         self.path.chmod(mode)
         return delivery.read_keys(str(self.path))
@@ -166,7 +166,7 @@ class KeysTest(base.BaseTestCase):
             self.assertRaises(errors.NotConfigured, self.keys, text, mode)
         )
 
-    def test_what_files_have_keys(self) -> None:
+    def test_files_with_keys_are_read(self) -> None:
         for text, found in (
             (ONE, (b"1" * 24,)),
             (f"{ONE}\n", (b"1" * 24,)),
@@ -175,7 +175,7 @@ class KeysTest(base.BaseTestCase):
         ):
             self.assertEqual(found, self.keys(text), text)
 
-    def test_what_files_have_none(self) -> None:
+    def test_files_without_keys_are_refused(self) -> None:
         for text, why in (
             ("", "has 0 keys: give one, or the new one and the former one"),
             (f"{ONE} {ONE} {ONE}", "has 3 keys"),
@@ -189,7 +189,7 @@ class KeysTest(base.BaseTestCase):
             self.assertIn(why, said)
             self.assertNotIn(text or "?", said)
 
-    def test_who_may_read_and_write_the_file(self) -> None:
+    def test_a_file_that_others_can_open_is_refused(self) -> None:
         for mode in (0o600, 0o400, 0o640):
             self.assertEqual(1, len(self.keys(ONE, mode)), oct(mode))
         for mode in (0o644, 0o604, 0o602, 0o660, 0o666):
@@ -199,7 +199,7 @@ class KeysTest(base.BaseTestCase):
                 self.refused(ONE, mode),
             )
 
-    def test_what_is_no_file_is_not_waited_for(self) -> None:
+    def test_a_pipe_is_refused_at_once(self) -> None:
         os.mkfifo(self.path, 0o600)
         error = self.assertRaises(
             errors.NotConfigured, delivery.read_keys, str(self.path)

@@ -104,7 +104,7 @@ class DeliveryCase(base.FlowTestCase):
         return set(found["data"])
 
     def record(self) -> delivery_record.Record:
-        """What it says."""
+        """Return the record in the Secret."""
         found = self.secret()
         assert found is not None
         return delivery_record.read(found)

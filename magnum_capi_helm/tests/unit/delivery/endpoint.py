@@ -29,7 +29,7 @@ class Received:
 
     @property
     def id(self) -> str:
-        """What receivers deduplicate by."""
+        """Return the id by which receivers recognize a repetition."""
         return self.headers["webhook-id"]
 
     @property
@@ -71,7 +71,7 @@ class Endpoint(fixtures.Fixture):
 
     @property
     def ids(self) -> list[str]:
-        """Of all requests."""
+        """Return the ids of all requests."""
         return [each.id for each in self.received]
 
 

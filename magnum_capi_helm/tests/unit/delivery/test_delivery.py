@@ -47,7 +47,7 @@ class ReadyTest(delivery_case.DeliveryCase):
         self.assertEqual(delivery_case.ADDRESS, cluster["cluster"]["server"])
         self.assertEqual("/hook", found.path)
 
-    def test_it_is_delivered_once_whoever_polls_and_how_often(self) -> None:
+    def test_it_is_delivered_once_in_many_polls_of_conductors(self) -> None:
         self.created()
         for _ in range(3):
             self.later()
@@ -91,7 +91,7 @@ class ReadyTest(delivery_case.DeliveryCase):
 class OnceTest(delivery_case.DeliveryCase):
     """At least once, and always by the same id."""
 
-    def test_what_was_refused_is_sent_again_by_the_same_id(self) -> None:
+    def test_a_refused_delivery_is_sent_again_by_the_same_id(self) -> None:
         self.receiver.answers = [500]
         self.created()
         self.assertEqual("CREATE_COMPLETE", self.row().status)
@@ -127,7 +127,7 @@ class OnceTest(delivery_case.DeliveryCase):
         self.assertEqual(13, self.record().attempts)
         self.assertLess(pause, 14 * 3601)
 
-    def test_what_nobody_noted_is_sent_again_by_the_same_id(self) -> None:
+    def test_a_delivery_without_a_record_is_sent_by_the_same_id(self) -> None:
         self.complete()
         kill = self.management.kill_before
         kill("replace", kinds.SECRET, delivery_case.SECRET)
@@ -217,14 +217,14 @@ class AdministratorTest(delivery_case.DeliveryCase):
 
 
 class ChangesTest(delivery_case.DeliveryCase):
-    """What was delivered, and is another one by now."""
+    """A kubeconfig that has changed since its delivery."""
 
     def setUp(self) -> None:
         super().setUp()
         self.created()
 
     def events(self) -> list[str]:
-        """Of all that was received."""
+        """Return the events of all requests."""
         return [each.json["event"] for each in self.receiver.received]
 
     def test_another_address_of_the_api_is_delivered_at_once(self) -> None:
@@ -247,7 +247,7 @@ class ChangesTest(delivery_case.DeliveryCase):
         moments = [e.json["created_at"] for e in self.receiver.received]
         self.assertEqual(sorted(set(moments)), moments)
 
-    def test_what_is_overtaken_is_not_sent_any_more(self) -> None:
+    def test_an_address_that_was_replaced_is_not_sent_any_more(self) -> None:
         self.receiver.answers = [500]
         self.move("https://203.0.113.98:6443")
         self.health_poll()
@@ -280,7 +280,7 @@ class ChangesTest(delivery_case.DeliveryCase):
         found = delivery_case.certificate_of(self.receiver.received[1].json)
         self.assertEqual("CN=second", found.subject.rfc4514_string())
 
-    def test_a_rotated_application_credential_is_none_of_it(self) -> None:
+    def test_a_rotated_application_credential_is_not_delivered(self) -> None:
         self.rotate()
         self.later()
         self.assertEqual(1, len(self.receiver.received))
@@ -299,10 +299,10 @@ class ChangesTest(delivery_case.DeliveryCase):
 
 
 class CostTest(delivery_case.DeliveryCase):
-    """What polls pay."""
+    """The requests of polls."""
 
     def requests(self) -> list[tuple[str, ...]]:
-        """Those of a health poll."""
+        """Return the requests of a health poll."""
         self.management.requests.clear()
         self.later(30)
         return [tuple(each) for each in self.management.requests]

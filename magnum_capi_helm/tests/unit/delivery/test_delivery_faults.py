@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is in the way of a delivery, and what is told of it."""
+"""Problems of a delivery, and their log lines."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RefusedTest(delivery_case.DeliveryCase):
         self.assertIn("answered with a redirect (307)", line)
         self.assertFalse(self.record().delivered)
 
-    def test_what_is_in_the_way_is_logged_once(self) -> None:
+    def test_a_problem_is_logged_once(self) -> None:
         self.receiver.answers = [500, 500, 500]
         self.created()
         for _ in range(2):
@@ -77,7 +77,7 @@ class RefusedTest(delivery_case.DeliveryCase):
             self.warnings(),
         )
 
-    def test_a_receiver_that_is_away_is_asked_for_no_other_cluster(
+    def test_a_receiver_that_does_not_answer_pauses_all_clusters(
         self,
     ) -> None:
         self.option("delivery_url", "https://127.0.0.1:1/hook")
@@ -98,7 +98,7 @@ class RefusedTest(delivery_case.DeliveryCase):
 class HinderedTest(delivery_case.DeliveryCase):
     """The management cluster, the options, and the cluster itself."""
 
-    def test_wrong_options_are_told_once_and_keep_no_poll(self) -> None:
+    def test_wrong_options_are_logged_once_and_delay_no_poll(self) -> None:
         self.option("delivery_key_file", "/nowhere/key")
         row = self.created()
         self.assertEqual("CREATE_COMPLETE", row.status)
@@ -114,7 +114,7 @@ class HinderedTest(delivery_case.DeliveryCase):
         )
         self.assertIsNone(self.secret())
 
-    def test_wrong_options_are_told_by_the_first_poll(self) -> None:
+    def test_wrong_options_are_logged_by_the_first_poll(self) -> None:
         self.option("delivery_url", "http://portal.test/secret-path")
         self.create()
         self.health_poll()
@@ -134,7 +134,7 @@ class HinderedTest(delivery_case.DeliveryCase):
         )
         self.assertEqual((1, 2), (len(first), len(second)))
 
-    def test_a_management_cluster_that_is_away_delays_it(self) -> None:
+    def test_an_unreachable_management_cluster_delays_it(self) -> None:
         self.complete()
         self.management.fail(
             errors.ManagementUnreachable("away"),
@@ -165,7 +165,7 @@ class HinderedTest(delivery_case.DeliveryCase):
         self.later(60)
         self.assertEqual(1, len(self.receiver.received))
 
-    def test_who_works_on_the_cluster_is_not_disturbed(self) -> None:
+    def test_it_waits_for_the_lease_of_another_operation(self) -> None:
         self.complete()
         with self.busy():
             self.health_poll()
@@ -199,7 +199,7 @@ class HinderedTest(delivery_case.DeliveryCase):
         )
         self.assertEqual([], self.receiver.received)
 
-    def test_a_delete_mark_is_enough_whatever_the_row_says(self) -> None:
+    def test_a_delete_mark_on_the_lease_is_enough(self) -> None:
         self.complete()
         rt = self.plane.runtime()
         rt.leases.mark_deleted(base.NAMESPACE, base.RELEASE)
@@ -215,7 +215,7 @@ class HinderedTest(delivery_case.DeliveryCase):
         self.notice(late)
         self.assertEqual(2, len(self.receiver.received))
 
-    def test_damaged_secrets_are_told_without_what_is_in_them(self) -> None:
+    def test_damaged_secrets_are_named_and_not_quoted(self) -> None:
         self.complete()
         for name, key in (
             (names.kubeconfig(base.RELEASE), "value"),

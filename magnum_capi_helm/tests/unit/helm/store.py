@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the chart store start with."""
+"""A chart store and a stand-in for helm."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class StoreTestCase(base.BaseTestCase):
         self.store = charts.Store(str(self.directory), self.helm)
 
     def files(self) -> list[str]:
-        """What an operator sees in the store."""
+        """Return the names of all files in the store."""
         return sorted(each.name for each in self.directory.iterdir())
 
     def put(self, content: bytes) -> None:
@@ -80,5 +80,5 @@ class StoreTestCase(base.BaseTestCase):
 
 
 def write(directory: pathlib.Path, content: bytes) -> None:
-    """What a fetch brings."""
+    """Write a chart as a fetch does."""
     (directory / "fetched.tgz").write_bytes(content)

@@ -112,7 +112,7 @@ class FetchTest(store.StoreTestCase):
             found = each.stat()
             self.assertEqual((65534, 65533), (found.st_uid, found.st_gid))
 
-    def test_nobody_sees_half_a_chart(self) -> None:
+    def test_half_a_chart_is_never_in_the_store(self) -> None:
         def look(directory: pathlib.Path) -> None:
             (directory / "part").write_text("a ch")
             self.assertFalse(self.file.exists())
@@ -122,7 +122,7 @@ class FetchTest(store.StoreTestCase):
         self.store.ensure(store.CHART)
         self.assertEqual(store.PACKED, self.file.read_bytes())
 
-    def test_what_a_killed_process_left_is_swept_away(self) -> None:
+    def test_staging_of_a_killed_process_is_removed(self) -> None:
         left = self.directory / ".pull-abc"
         left.mkdir(parents=True)
         (left / store.FILE).write_text("a ch")

@@ -148,7 +148,7 @@ class ChecksumTest(store.StoreTestCase):
         self.assertEqual(store.PACKED, self.file.read_bytes())
         self.assertEqual(before, self.record())
 
-    def test_a_damaged_chart_is_never_used_and_says_what_to_do(self) -> None:
+    def test_a_damaged_chart_is_never_used_and_the_error_helps(self) -> None:
         self.store.ensure(store.CHART)
         self.put(store.PACKED[:-1])
         other, away = store.Helm(), store.Helm()
@@ -164,7 +164,7 @@ class ChecksumTest(store.StoreTestCase):
                 self.unavailable(store.CHART),
             )
 
-    def test_a_damaged_chart_where_nobody_may_write_is_told_of(self) -> None:
+    def test_a_damaged_chart_in_a_read_only_store_is_refused(self) -> None:
         self.store.ensure(store.CHART)
         self.put(store.PACKED[:-1])
         self.useFixture(
@@ -224,7 +224,7 @@ class ChecksumTest(store.StoreTestCase):
 
 
 class EntriesTest(store.StoreTestCase):
-    def test_they_are_what_the_files_say(self) -> None:
+    def test_they_have_the_contents_of_the_files(self) -> None:
         self.put(store.OTHER)
         (self.directory / "notes.txt").write_text("no chart")
         (self.directory / "broken-1.0.0.tgz").write_text("no chart")

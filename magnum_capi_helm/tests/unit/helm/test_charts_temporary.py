@@ -74,7 +74,9 @@ class TemporaryTest(store.StoreTestCase):
                 self.assertEqual(path, self.store.ensure(store.CHART))
                 self.assertEqual(self.own / store.FILE, pathlib.Path(path))
 
-    def test_what_another_user_could_have_planted_is_refused(self) -> None:
+    def test_a_directory_of_uncertain_origin_is_refused(
+        self,
+    ) -> None:
         elsewhere = self.home / "elsewhere"
         elsewhere.mkdir(mode=0o700)
 

@@ -27,7 +27,7 @@ class UpgradeTest(program.HelmTestCase):
             self.upgrade()
         self.assertIn("(1 processes)", str(measured))
 
-    def test_each_run_is_told_by_its_command_and_how_it_ended(self) -> None:
+    def test_each_run_is_measured_with_its_command_and_end(self) -> None:
         told: list[tuple[str, str]] = []
 
         @contextlib.contextmanager
@@ -76,7 +76,7 @@ class UpgradeTest(program.HelmTestCase):
         for never in ("--wait", "--atomic", "--force", "--create-namespace"):
             self.assertNotIn(never, argv)
 
-    def test_a_revision_says_who_asked_for_it(self) -> None:
+    def test_a_revision_names_the_user_of_the_request(self) -> None:
         self.answers(program.RELEASE)
         self.upgrade()
         self.assertNotIn("--description", self.noted("argv"))
@@ -130,7 +130,7 @@ class ComplaintsTest(program.HelmTestCase):
         error = self.assertRaises(errors.HelmError, self.upgrade)
         self.assertLess(len(str(error)), 700)
 
-    def test_no_cause_carries_what_helm_printed(self) -> None:
+    def test_no_cause_has_the_output_of_helm(self) -> None:
         self.complains("Error: no")
         error = self.assertRaises(errors.HelmError, self.upgrade)
         self.assertIsNone(error.__cause__)
@@ -315,7 +315,7 @@ class RepositoryTest(program.HelmTestCase):
 
 
 class VersionTest(program.HelmTestCase):
-    def test_it_is_what_helm_says(self) -> None:
+    def test_it_is_the_output_of_helm(self) -> None:
         self.answers("v3.16.2\n")
         self.assertEqual("v3.16.2", self.helm().version())
 

@@ -56,7 +56,7 @@ class ProcessTest(program.HelmTestCase):
             self.assertRaises(errors.LeaseLost, self.upgrade)
         self.assertFalse((self.home / "started").exists())
 
-    def test_it_is_told_to_end_once_the_lease_is_lost(self) -> None:
+    def test_helm_is_ended_once_the_lease_is_lost(self) -> None:
         self.stub(
             "trap 'touch told; kill $!; exit 1' TERM; "
             "sleep 60 & echo $! > child; touch started; wait"
@@ -84,7 +84,7 @@ class ProcessTest(program.HelmTestCase):
         with lease_guard.around(lambda: None, lambda: False):
             self.upgrade()
 
-    def test_a_missing_helm_says_what_to_install(self) -> None:
+    def test_a_missing_helm_names_the_version_to_install(self) -> None:
         with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
             error = self.assertRaises(errors.NotConfigured, self.upgrade)
         self.assertIn("install helm", str(error))
@@ -100,7 +100,7 @@ class ProcessTest(program.HelmTestCase):
 
 
 def _ends(pid: int) -> bool:
-    """Whether a process ends within moments, if it has not yet."""
+    """Return whether a process ends within five seconds."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:

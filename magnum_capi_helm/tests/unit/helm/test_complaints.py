@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What helm writes on standard error, as exceptions."""
+"""Complaints of helm on standard error become exceptions."""
 
 from __future__ import annotations
 

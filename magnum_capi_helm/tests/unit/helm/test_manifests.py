@@ -104,7 +104,7 @@ class ManifestsTest(base.BaseTestCase):
             {a: b for a, b in zip(old, new, strict=True) if a != b},
         )
 
-    def test_what_is_not_to_move_stays_as_it_is_written(self) -> None:
+    def test_all_other_text_stays_as_it_is(self) -> None:
         self.assertEqual(OLD, manifests.moved(OLD, {}))
         self.assertEqual("", manifests.moved("", {}))
 
@@ -121,7 +121,7 @@ class ManifestsTest(base.BaseTestCase):
         moves = {api_versions.Api("other.io", "v1beta1", "Cluster"): "v1"}
         self.assertEqual(OLD, manifests.moved(OLD, moves))
 
-    def test_what_is_no_object_is_passed_over(self) -> None:
+    def test_documents_that_are_no_objects_are_skipped(self) -> None:
         documents = (
             "- a",
             "{b: c}: d",
@@ -132,7 +132,7 @@ class ManifestsTest(base.BaseTestCase):
         text = "\n---\n".join(documents)
         self.assertEqual(frozenset(), manifests.apis(text))
 
-    def test_what_is_no_yaml_is_said_to_be_none_and_not_quoted(self) -> None:
+    def test_text_that_is_no_yaml_is_refused_and_not_quoted(self) -> None:
         error = self.assertRaises(
             errors.HelmError, manifests.apis, "password: [hunter2"
         )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a chart version makes the addon provider download, and its images."""
+"""Addons and images of a chart version."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class ContentsTest(MirroringTestCase):
         found = self.contents({"addons": {"cni": {"type": "calico"}}})
         self.assertEqual((CILIUM, CALICO), found.addons)
 
-    def test_everything_is_what_the_defaults_have(self) -> None:
+    def test_everything_has_all_addons_of_the_defaults(self) -> None:
         found = self.contents(everything=True).addons
         nfs = storage.NFS_MOUNTER["chart"]
         mounter = mirroring.Addon(nfs["name"], nfs["version"], nfs["repo"])
@@ -193,7 +193,7 @@ class ContentsTest(MirroringTestCase):
             frozenset({"registry.k8s.io/auto:1"}), self.contents().images
         )
 
-    def test_an_addon_has_its_values_without_what_needs_a_cluster(
+    def test_an_addon_has_its_values_without_those_of_a_cluster(
         self,
     ) -> None:
         _, calico = self.contents().addons

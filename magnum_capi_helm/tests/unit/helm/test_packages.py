@@ -100,7 +100,7 @@ class PackagesTest(base.BaseTestCase):
         os.utime(self.file, ns=(1, 1))
         self.assertIsNot(known, packages.read(self.file))
 
-    def test_what_is_no_chart_is_refused_with_the_reason(self) -> None:
+    def test_a_file_that_is_no_chart_is_refused_with_the_reason(self) -> None:
         whole = chart.archive(ALIASED)
         wrong = {
             "no archive": b"<html>",
@@ -149,7 +149,7 @@ ABOVE: dict[str, Any] = {
 
 
 class MergedTest(base.BaseTestCase):
-    def test_a_null_removes_what_is_below(self) -> None:
+    def test_a_null_removes_the_value_below(self) -> None:
         self.assertEqual(
             {"a": {"b": 3, "c": 2}, "list": [3], "new": {"x": 1}},
             packages.merged(BELOW, ABOVE),

@@ -196,7 +196,7 @@ PACE: dict[str, tuple[str, ...]] = {
     ),
     "P2 manifests are in the log": (
         "unit.helm.test_client.ComplaintsTest."
-        "test_no_cause_carries_what_helm_printed",
+        "test_no_cause_has_the_output_of_helm",
     ),
     "P3 each poll connects anew, and asks for each object": (
         f"{_LIFECYCLE}.test_polling.CostTest."

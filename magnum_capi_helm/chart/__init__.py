@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of the chart, and what can be computed from them.
+"""Values of the chart, and decisions that need values alone.
 
 Nothing here does I/O.
 """

@@ -23,11 +23,7 @@ _CONTROL_PLANE = "KubeadmControlPlane"
 
 #: Changed in place, without a new machine.
 _IN_PLACE = frozenset(
-    {
-        "nodeDeletionTimeout",
-        "nodeDrainTimeout",
-        "nodeVolumeDetachTimeout",
-    }
+    {"nodeDeletionTimeout", "nodeDrainTimeout", "nodeVolumeDetachTimeout"}
 )
 
 #: Differs between any two renderings and means nothing to a machine.
@@ -75,8 +71,8 @@ def remade(
 ) -> tuple[str, ...]:
     """Return the names of objects that make other machines than before.
 
-    Names of MachineDeployments and of the KubeadmControlPlane: those whose
-    machines are made from something else, or that are not there any more.
+    These are MachineDeployments and the KubeadmControlPlane, if their machines
+    are made from something else, or if they are not there any more.
     Unlike in :class:`Change`, one that has no machines counts as well.
     """
     new = _by_name(after)
@@ -165,7 +161,7 @@ def _referenced(reference: Object | None) -> Object | None:
     return {"apiGroup": version.rpartition("/")[0], **fields}
 
 
-#: Kind -> what says from what its machines are made.
+#: Kind -> function that returns all that its machines are made from.
 _MADE_FROM: dict[str, Callable[[Object], Any]] = {
     _DEPLOYMENT: _deployment_machine,
     _CONTROL_PLANE: _control_plane_machine,
@@ -190,7 +186,7 @@ def _paths(old: Any, new: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
 #: Beside the spec, all that a chart says about an object.
 _METADATA = ("annotations", "labels")
 
-#: What controllers write into a spec, by kind.
+#: Fields of a spec that controllers write, by kind.
 _FOREIGN = {
     "Cluster": ("controlPlaneEndpoint",),
     "OpenStackCluster": ("controlPlaneEndpoint",),

@@ -7,8 +7,8 @@ commands of machines are the exception: they are added to the driver's, for
 without those a machine has no proxy and trusts no CA. A ``null`` stays what
 it is, because helm takes away the chart's default where it finds one.
 
-What Magnum's rows say (names, counts, flavors, images) and what belongs to
-one cluster alone (credentials, addresses) is out of reach.
+An overlay can't set the values of Magnum's rows (names, counts, flavors,
+images), nor those of one cluster alone (credentials, addresses).
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ def _lay(
             target[key] = copy.deepcopy(value)
 
 
-#: What the management cluster fetches from git: no helm repository can mirror
-#: that. Below ``addons``.
+#: Addons that the management cluster fetches from git, which no helm
+#: repository can mirror. Below ``addons``.
 _FROM_GIT = ("intelDevicePlugin.xpuManagerMonitoring",)
 
 
@@ -161,8 +161,8 @@ def with_repository(
 ) -> dict[str, Any]:
     """Return values whose addons come from one helm repository.
 
-    What the values themselves say stays: the mirror takes the place of the
-    chart's defaults alone. What comes from git is switched off.
+    The mirror takes the place of the chart's defaults alone: repositories in
+    the values stay. Addons from git are switched off.
 
     :param values: of a release
     :param defaults: of its chart, with those of the sub-charts

@@ -140,7 +140,7 @@ def _machines(
 def _network(cluster: cluster_spec.Cluster) -> Demand:
     """Return the demand around the machines."""
     balancer = int(cluster.api.load_balancer)
-    # Each makes what it needs: the router one port, and the load balancer.
+    # The router has a port, and so has the load balancer.
     made = int(networking.is_made(cluster.network))
     return {
         "floatingip": int(cluster.api.floating_ip),

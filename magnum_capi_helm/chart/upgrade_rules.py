@@ -94,7 +94,7 @@ def check_chart(
 ) -> None:
     """Refuse an older version of the chart.
 
-    :param asked: what says the new one
+    :param asked: the label or option that names the new version
     """
     before, after = versions.number(old), versions.number(new)
     if before and after and after < before:

@@ -25,8 +25,8 @@ _UNUSABLE = {
     "SecurityContextDeny": "Kubernetes has it no more",
 }
 
-#: Where the chart's addons live. Some need what any level above privileged
-#: forbids, and users can't change them.
+#: Namespaces of the chart's addons. Some addons break every level above
+#: privileged, and users can't change them.
 _ADDON_NAMESPACES = (
     "calico-apiserver",
     "calico-system",

@@ -27,10 +27,7 @@ LB_PROVIDER = labels.Label(
     help="Octavia provider of all load balancers of the cluster. Charts "
     "before 0.24.0 open no node ports for ovn, which load balancers of "
     "Services then need: open them in a security group.",
-    becomes=(
-        "apiServer.loadBalancerProvider",
-        f"{_SECTION}.lb-provider",
-    ),
+    becomes=("apiServer.loadBalancerProvider", f"{_SECTION}.lb-provider"),
 )
 LB_ALGORITHM = label_types.choice(
     "octavia_lb_algorithm",
@@ -120,10 +117,7 @@ ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = labels.Label(
     becomes=("apiServer.allowedCIDRs",),
     # In between, the chart writes a field that its provider does not have:
     # the load balancer would be open to all.
-    charts=(
-        versions.Range(until="0.10.1"),
-        versions.Range(since="0.24.0"),
-    ),
+    charts=(versions.Range(until="0.10.1"), versions.Range(since="0.24.0")),
 )
 CERT_SANS: labels.Label[tuple[str, ...]] = labels.Label(
     name="api_server_cert_sans",
@@ -147,8 +141,8 @@ LOG_LEVEL = labels.Label(
 def _check(cluster: cluster_spec.Cluster) -> None:
     """Refuse addresses that no machine or load balancer would get.
 
-    What Cluster API's OpenStack provider does without Octavia: one floating
-    IP, tied to a control plane machine, or nothing at all
+    Without Octavia, Cluster API's OpenStack provider makes one floating IP,
+    tied to a control plane machine, or nothing at all
     (reconcileControlPlaneEndpoint of the OpenStackCluster).
 
     :raises InvalidInput: the user can correct it

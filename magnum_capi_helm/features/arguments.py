@@ -194,7 +194,7 @@ def kube_proxy_configuration(
 ) -> topic.Values:
     """Return the fields of a KubeProxyConfiguration.
 
-    :raises ValueError: its text is what is allowed
+    :raises ValueError: its text says which arguments or values are allowed
     """
     leaves: dict[str, Any] = {}
     for name, text in arguments:

@@ -20,10 +20,10 @@ from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
 
-#: What Magnum's policy file has in place of the cluster's project.
+#: Placeholder of the cluster's project in Magnum's policy file.
 _PROJECT = "$PROJECT_ID"
 
-#: They become arguments of kube-apiserver, as what the user gave.
+#: Text that becomes an argument of kube-apiserver unchanged.
 _TEXT = rf"\A{label_types.HARMLESS_FORM}*\Z"
 _HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 #: ``--oidc-issuer-url``: https, no user, query or fragment.
@@ -31,7 +31,7 @@ _ISSUER = (
     rf"\A(https://{_HOST}(:[0-9]{{1,5}})?(/[A-Za-z0-9_.,:=/+@%*~-]*)?)?\Z"
 )
 
-#: What ``--oidc-signing-algs`` takes.
+#: Values of ``--oidc-signing-algs``.
 _ALGORITHMS = tuple(
     f"{family}{bits}"
     for family in ("RS", "ES", "PS")
@@ -122,7 +122,7 @@ ALGORITHMS: labels.Label[list[str]] = labels.Label(
     charts=_WITH_OIDC,
 )
 
-#: What means nothing without an issuer.
+#: Labels that have no effect without an issuer.
 _DEPENDENT: tuple[labels.Label[Any], ...] = (
     CLIENT,
     USERNAME_CLAIM,

@@ -112,7 +112,7 @@ TOPIC = topic.Topic(
 )
 
 
-#: What Cluster API's webhook accepts at least.
+#: The least number that Cluster API's webhook accepts.
 _FEWEST = 7
 #: Of a certificate's 365: more would replace machines all the time.
 _MOST = 300

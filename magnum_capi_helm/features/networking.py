@@ -31,10 +31,7 @@ NAME_SERVERS = {
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 #: Versions that write ports as their provider understands them.
-_PORTS = (
-    versions.Range(until="0.10.1"),
-    versions.Range(since="0.14.1"),
-)
+_PORTS = (versions.Range(until="0.10.1"), versions.Range(since="0.14.1"))
 
 
 #: kubeadm's limits (``ValidatePodSubnetNodeMask``): a node gets a /24 and a
@@ -46,7 +43,7 @@ _SERVICE_SIZES = (label_types.Sizes(12, 28), label_types.Sizes(108, 124))
 #: The gateway, DHCP servers, load balancer and nodes have to fit in.
 _NODE_SIZES = label_types.Sizes(8, 28)
 
-#: Prefix length of what one node takes of the pods' range: Calico's blocks
+#: Prefix length of a node's part of the pods' range: Calico's blocks
 #: as the chart makes them, and Kubernetes' own for Cilium.
 _NODE_BLOCKS = {"calico": 26, "cilium": 24}
 

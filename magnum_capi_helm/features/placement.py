@@ -28,10 +28,7 @@ CONTROL_PLANE_ZONES: labels.Label[list[str]] = labels.Label(
     default=[],
     allowed="names of Nova availability zones, separated by commas",
     help="Zones over which the machines of the control plane are spread.",
-    becomes=(
-        "controlPlane.failureDomains",
-        "controlPlane.omitFailureDomain",
-    ),
+    becomes=("controlPlane.failureDomains", "controlPlane.omitFailureDomain"),
 )
 SERVER_GROUP_POLICY = label_types.choice(
     "server_group_policies",
@@ -73,9 +70,7 @@ def server_groups(
 
 
 def with_server_group_ids(
-    values: topic.Values,
-    cluster: cluster_spec.Cluster,
-    ids: Mapping[str, str],
+    values: topic.Values, cluster: cluster_spec.Cluster, ids: Mapping[str, str]
 ) -> topic.Values:
     """Return the values of a cluster with its new server groups.
 

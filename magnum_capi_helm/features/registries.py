@@ -19,7 +19,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
-#: What every version of the chart has a mirror for.
+#: Registries that have a mirror in every version of the chart.
 _CHART_DEFAULTS = (
     "docker.io",
     "ghcr.io",
@@ -27,7 +27,7 @@ _CHART_DEFAULTS = (
     "quay.io",
     "registry.k8s.io",
 )
-#: What the operator's mirror stands in for.
+#: Registries that the operator's mirror replaces.
 _MIRRORED = (*_CHART_DEFAULTS, "gcr.io")
 
 _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
@@ -238,8 +238,5 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
 
 
 TOPIC = topic.Topic(
-    name="Registries",
-    labels=(MIRRORS, PREFIX),
-    leaves=_leaves,
-    check=_check,
+    name="Registries", labels=(MIRRORS, PREFIX), leaves=_leaves, check=_check
 )

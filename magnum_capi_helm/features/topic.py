@@ -153,7 +153,7 @@ class Topic:
     :param labels: labels that belong to this topic
     :param leaves: the topic's values for the whole cluster
     :param group_leaves: the topic's values in one item of ``nodeGroups``
-    :param check: raises InvalidInput for what contradicts itself
+    :param check: raises InvalidInput for settings that contradict each other
     """
 
     name: str

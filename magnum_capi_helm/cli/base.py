@@ -161,24 +161,6 @@ def audited(action: str, subject: str) -> Iterator[audit.Actor]:
         yield actor
 
 
-def management_cluster(name: str | None) -> str:
-    """Return the name of the management cluster that the operator chose.
-
-    :raises InvalidInput: there are several, and none was given
-    :raises NotConfigured: there is none of that name
-    """
-    from magnum_capi_helm import runtime
-
-    if name is not None:
-        return runtime.settings_of(name).name
-    configured = runtime.names()
-    if len(configured) > 1:
-        raise errors.InvalidInput(
-            f"give --management-cluster, one of {', '.join(configured)}"
-        )
-    return configured[0]
-
-
 def find_cluster(ref: str) -> Any:
     """Return the row of a cluster of this driver, by UUID or name.
 

@@ -120,6 +120,21 @@ class _Maintenance(base.Lister):
         )
         base.add_apply(parser, "do it (default: only show how it is now)")
 
+    def clients(self, name: str | None) -> runtime.Runtime:
+        """Return the clients of the management cluster of that name.
+
+        :raises InvalidInput: there are several, and none was given
+        :raises NotConfigured: there is none of that name
+        """
+        from magnum_capi_helm import runtime
+
+        configured = runtime.names()
+        if name is None and len(configured) > 1:
+            raise errors.InvalidInput(
+                f"give --management-cluster, one of {', '.join(configured)}"
+            )
+        return runtime.get(configured[0] if name is None else name)
+
     def table(self, rt: runtime.Runtime, at_work: str = "") -> base.Table:
         """Return the current state of a management cluster."""
         from magnum_capi_helm.kubernetes import maintenance
@@ -170,12 +185,10 @@ class Freeze(_Maintenance):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Freeze it, and wait until no operation is left."""
-        from magnum_capi_helm import runtime
         from magnum_capi_helm.kubernetes import maintenance
 
         maintenance.check_reason(parsed_args.reason)
-        name = base.management_cluster(parsed_args.management_cluster)
-        rt = runtime.get(name)
+        rt = self.clients(parsed_args.management_cluster)
         if not parsed_args.apply:
             self.say("nothing was written: --apply freezes it")
             return self.table(rt, ", ".join(rt.leases.holders()))
@@ -206,10 +219,7 @@ class Thaw(_Maintenance):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Thaw it; a management cluster that is not frozen is fine."""
-        from magnum_capi_helm import runtime
-
-        name = base.management_cluster(parsed_args.management_cluster)
-        rt = runtime.get(name)
+        rt = self.clients(parsed_args.management_cluster)
         if parsed_args.apply:
             with base.audited("thaw", _subject(rt)):
                 rt.maintenance.thaw(time.time())

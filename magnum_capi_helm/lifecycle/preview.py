@@ -113,7 +113,14 @@ def of_template(rt: runtime.Runtime, ref: str) -> Preview:
         row = offline.read(ref, project)
     else:
         row = offline.cluster(find_template(ref), {}, project)
-    return _resolved(rt, row, names.release(row.name, row.uuid), session)
+    release = names.release(row.name, row.uuid)
+    cluster = resolve_cluster.resolve(row, catalogue.Cloud(session), release)
+    return Preview(
+        release=release,
+        namespace=location.namespace(row.project_id),
+        chart=cluster.chart,
+        values=operator_files.complete(rt, cluster, values.checked(cluster)),
+    )
 
 
 def upgraded(
@@ -143,18 +150,6 @@ def of_desired_state(row: Any, desired: desired_state.DesiredState) -> Preview:
         namespace=scope[0],
         chart=desired.chart,
         values=values.stamped(desired.values, desired.fingerprint),
-    )
-
-
-def _resolved(
-    rt: runtime.Runtime, row: Any, release: str, session: Any
-) -> Preview:
-    found = resolve_cluster.resolve(row, catalogue.Cloud(session), release)
-    return Preview(
-        release=release,
-        namespace=location.namespace(row.project_id),
-        chart=found.chart,
-        values=operator_files.complete(rt, found, values.checked(found)),
     )
 
 

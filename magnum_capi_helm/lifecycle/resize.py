@@ -82,7 +82,10 @@ def resize(
     """
     operation.check_not_frozen()
     operation.check_release()
-    _check_size(operation, nodegroup, nodes_to_remove)
+    if nodegroup.role == "master":
+        _check_control_plane(operation, nodegroup.node_count, nodes_to_remove)
+    else:
+        _check_bounds(nodegroup)
     machines, autoscaled = _look_up(operation, nodegroup, nodes_to_remove)
     rows_now, _ = rows.read(operation.cluster)
     operation.check_replacement(rows_now, always=True)
@@ -106,17 +109,6 @@ def _apply(operation: operations.Operation) -> None:
         if not locked.deleting:
             _withdraw_marks(operation, rows.read(locked.row)[0])
             locked.apply()
-
-
-def _check_size(
-    operation: operations.Operation,
-    nodegroup: Any,
-    nodes_to_remove: Sequence[str],
-) -> None:
-    if nodegroup.role == "master":
-        _check_control_plane(operation, nodegroup.node_count, nodes_to_remove)
-    else:
-        _check_bounds(nodegroup)
 
 
 def _check_control_plane(
@@ -353,29 +345,22 @@ def _withdraw_marks(
     Machines at the next occasion.
     """
     owned = f"{view.CLUSTER_NAME_LABEL}={operation.release}"
-    machines = [
-        each
-        for each in operation.runtime.management.list(
-            kinds.MACHINE, operation.namespace, owned, metadata_only=True
-        )
-        if not view.deleting(each)
-    ]
-    marked_machines = [
-        each
-        for each in machines
-        if view.annotations_of(each).get(_ANNOTATION) == _OURS
-    ]
-    for owner in sorted({_owner(each) for each in marked_machines}):
-        existing = sum(_owner(each) == owner for each in machines)
-        if _shrinks(operation, rows_now, owner, existing):
-            continue
-        for each in marked_machines:
-            if _owner(each) == owner:
-                _mark(operation, view.name_of(each), None)
-
-
-def _owner(machine: client.Object) -> str:
-    return view.labels_of(machine).get(view.DEPLOYMENT_LABEL, "")
+    machines: dict[str, list[client.Object]] = {}
+    for each in operation.runtime.management.list(
+        kinds.MACHINE, operation.namespace, owned, metadata_only=True
+    ):
+        if not view.deleting(each):
+            owner = view.labels_of(each).get(view.DEPLOYMENT_LABEL, "")
+            machines.setdefault(owner, []).append(each)
+    for owner, group in sorted(machines.items()):
+        ours = [
+            view.name_of(each)
+            for each in group
+            if view.annotations_of(each).get(_ANNOTATION) == _OURS
+        ]
+        if ours and not _shrinks(operation, rows_now, owner, len(group)):
+            for name in ours:
+                _mark(operation, name, None)
 
 
 def _shrinks(

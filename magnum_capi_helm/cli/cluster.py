@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Rollback(base.Lister):
-    """Take back the last upgrade of a cluster, when it failed.
+    """Return a cluster to the release before a failed upgrade.
 
     Chart, values, template, images and flavors become what they were; counts
     stay. The objects that change are listed, and nothing is written without

@@ -24,7 +24,7 @@ _KEY = "value"
 
 
 class Kubeconfig(base.Command):
-    """Take the administrator's kubeconfig of a cluster.
+    """Save or print the administrator's kubeconfig of a cluster.
 
     Cluster API keeps it on the management cluster. Anyone who has it can do
     anything in the cluster until its client certificate expires: only new CAs

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class List(base.Lister):
-    """List all clusters, and releases that are none.
+    """List all clusters, and releases without a cluster.
 
     State is "ok", or says where Magnum and the management cluster differ.
     With --user, a column says whose application credential a cluster uses.

@@ -154,7 +154,7 @@ class _Maintenance(base.Lister):
 
 
 class Freeze(_Maintenance):
-    """Let nothing begin on a management cluster: it is in maintenance.
+    """Freeze a management cluster for maintenance.
 
     Requests that would change its clusters are refused with the reason;
     deletions wait; polls only read, and no operation runs out of time. The
@@ -209,10 +209,10 @@ class Freeze(_Maintenance):
 
 
 class Thaw(_Maintenance):
-    """End a maintenance: all goes on where it stopped.
+    """End the maintenance of a management cluster.
 
-    The time of it does not count against any operation. Nothing is written
-    without --apply.
+    Operations continue; the time of the maintenance does not count against
+    any of them. Nothing is written without --apply.
     """
 
     examples = ("management-cluster thaw --apply",)

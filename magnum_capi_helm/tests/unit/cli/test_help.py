@@ -79,7 +79,7 @@ class HelpTest(base.BaseTestCase):
 
     def test_paragraphs_stay_paragraphs(self) -> None:
         text = parser_of("management-cluster thaw").format_help()
-        self.assertIn("all goes on where it stopped.\n\nThe time", text)
+        self.assertIn("of a management cluster.\n\nOperations", text)
         self.assertTrue(
             text.endswith(
                 "Examples:\n\n"

@@ -142,7 +142,7 @@ class Batch(base.Lister, abc.ABC):
         if parsed_args.apply:
             lines = self._change_all(rows, parsed_args)
         else:
-            lines = [self._show(row, parsed_args) for row in rows]
+            lines = [self._change(row, parsed_args) for row in rows]
         results = [each.result for each in lines]
         self.say(count_results(results))
         if WOULD in results:
@@ -150,13 +150,6 @@ class Batch(base.Lister, abc.ABC):
         good = {NOTHING, WOULD, CHANGED}
         self.exit_code = int(not good.issuperset(results))
         return HEADER, lines
-
-    def _show(self, row: Any, parsed_args: argparse.Namespace) -> Line:
-        try:
-            change = self._plan(row, parsed_args)
-        except errors.CapiHelmError as error:
-            return _line(row, REFUSED, str(error))
-        return _line(row, WOULD if change.detail else NOTHING, change.text)
 
     def _change_all(
         self, rows: Sequence[Any], parsed_args: argparse.Namespace
@@ -181,7 +174,10 @@ class Batch(base.Lister, abc.ABC):
             return list(pool.map(change, rows))
 
     def _change(self, row: Any, parsed_args: argparse.Namespace) -> Line:
-        """Change one cluster, and wait until the change is complete."""
+        """Change one cluster, and wait until the change is complete.
+
+        Without --apply the change is only planned.
+        """
         from magnum_capi_helm.model import audit
 
         with audit.acting(base.operator(self.action)):
@@ -191,6 +187,8 @@ class Batch(base.Lister, abc.ABC):
                 return _line(row, REFUSED, str(error))
             if not change.detail:
                 return _line(row, NOTHING, change.text)
+            if not parsed_args.apply:
+                return _line(row, WOULD, change.text)
             try:
                 with audit.logged(f"cluster {row.uuid}"):
                     change.make()

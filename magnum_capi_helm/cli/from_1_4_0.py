@@ -198,22 +198,24 @@ def _check_labels(cluster: Any, chart: str) -> Iterator[checks.Result]:
         label = _LABELS.get(name)
         if label is None or label is nodes.KUBE_TAG:
             continue
+        state = checks.OK
         if problem := _problem(label, name, text):
             detail = f"{problem}; the default applies"
-            yield _result("label", checks.OK, cluster, detail)
         elif not _has_new_effect(label, name, text, chart):
             continue
         elif label is api_server.ALLOWED_CIDRS:
+            state = checks.FAILED
             detail = (
                 f"{name}={text} is not applied yet: the Kubernetes API is "
                 "open to all until an upgrade to a chart that applies it "
                 f"({versions.describe(label.charts)}). Inform the owner"
             )
-            yield _result("label", checks.FAILED, cluster, detail)
         else:
-            detail = f"{name}={text} takes effect with the next upgrade, "
-            detail += "unless a living cluster cannot change it"
-            yield _result("label", checks.OK, cluster, detail)
+            detail = (
+                f"{name}={text} takes effect with the next upgrade, unless a "
+                "living cluster cannot change it"
+            )
+        yield _result("label", state, cluster, detail)
 
 
 def _has_new_effect(

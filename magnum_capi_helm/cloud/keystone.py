@@ -11,6 +11,9 @@ from typing import Any
 
 from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ka_exceptions
+from keystoneclient.v3 import application_credentials
+from keystoneclient.v3 import projects
+from keystoneclient.v3 import users
 
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.model import errors
@@ -23,6 +26,7 @@ UNREACHABLE = (
     ka_exceptions.ConnectionError,
     ka_exceptions.HttpServerError,
 )
+_MANAGERS = {"user": users.UserManager, "project": projects.ProjectManager}
 #: States of a user or project that prevent a login.
 DELETED = "deleted"
 DISABLED = "disabled"
@@ -35,29 +39,27 @@ class ApplicationCredentials:
     """
 
     def __init__(self, session: Any) -> None:
-        self._api = _api(session)
+        self._manager = application_credentials.ApplicationCredentialManager(
+            _api(session)
+        )
 
     def create(self, user: str, name: str, **fields: Any) -> dict[str, Any]:
         """Create a restricted one; return it with its secret."""
-        body = {"name": name, "unrestricted": False, **fields}
-        answer = self._api.post(
-            _path(user), json={"application_credential": body}
-        )
-        created: dict[str, Any] = answer.json()["application_credential"]
-        return created
+        created = self._manager.create(name, user=user, **fields)
+        return dict(created.to_dict())
 
     def list(self, user: str) -> list[dict[str, Any]]:
         """Return those of a user; none if the user is gone."""
         try:
-            answer = self._api.get(_path(user)).json()
+            listed = self._manager.list(user=user)
         except ka_exceptions.NotFound:
             return []
-        return list(answer["application_credentials"])
+        return [dict(each.to_dict()) for each in listed]
 
     def delete(self, user: str, id_: str) -> None:
         """Delete one, unless it is gone."""
         with contextlib.suppress(ka_exceptions.NotFound):
-            self._api.delete(f"{_path(user)}/{id_}")
+            self._manager.delete(id_, user=user)
 
 
 @contextlib.contextmanager
@@ -87,8 +89,8 @@ def user_ids(session: Any, name: str) -> list[str]:
         "Keystone does not tell Magnum's service user the id of a user; give "
         f"the user's id. It is {errors.shown(name)}"
     ):
-        answer = _api(session).get("/users", params={"name": name}).json()
-    return sorted(str(each["id"]) for each in answer["users"])
+        listed = users.UserManager(_api(session)).list(name=name)
+    return sorted(str(each.id) for each in listed)
 
 
 def state(session: Any, kind: str, id_: str) -> str:
@@ -101,20 +103,18 @@ def state(session: Any, kind: str, id_: str) -> str:
     """
     with asking(f"Keystone does not show {kind} {id_}"):
         try:
-            answer = _api(session).get(f"/{kind}s/{id_}").json()
+            shown = _MANAGERS[kind](_api(session)).get(id_)
         except ka_exceptions.NotFound:
             return DELETED
-    return "" if answer[kind].get("enabled", True) else DISABLED
+    return "" if getattr(shown, "enabled", True) else DISABLED
 
 
-def _api(session: Any) -> adapter.Adapter:
-    return adapter.Adapter(
+def _api(session: Any) -> Any:
+    api: Any = adapter.LegacyJsonAdapter(
         session,
         endpoint_override=sessions.identity_url(),
         logger=_SILENT,
-        additional_headers={"Accept": "application/json"},
     )
-
-
-def _path(user: str) -> str:
-    return f"/users/{user}/application_credentials"
+    # Without it, a manager returns the answer's headers beside the resources.
+    api.include_metadata = False
+    return api

@@ -48,6 +48,7 @@ OWNERS = {
     "pykube": {"kubernetes.connection"},
     "pyhelm3": {"helm.command"},
     "openstack": {"cloud.sessions"},
+    "keystoneclient": {"cloud.keystone"},
     "prometheus_client": {"metrics"},
     "rich": {"cli.tree_output"},
 }

@@ -131,6 +131,8 @@ class OwnersTest(base.FlowTestCase):
         self.assertRaises(errors.CloudUnreachable, self.found, "Ann")
         # By id it is not asked.
         self.assertEqual([("web", "theirs")], self.found(openstack.USER))
+        self.give(credential_secret.Entry(SUCCESSOR, id="2", since=2.0))
+        self.assertEqual([("web", SUCCESSOR)], self.found(openstack.USER))
 
     def test_what_can_not_be_read_is_not_known(self) -> None:
         self.management.unreachable()

@@ -92,7 +92,7 @@ def restart(
     """Stop one service and start it again."""
     one = registry.get(name)
     if driver is not None:
-        one = _with_driver(one, driver)
+        one = with_driver(one, driver)
     if helm is not None:
         one = _with_helm(one, helm)
     if clock is not None:
@@ -104,7 +104,7 @@ def restart(
     print(f"{name} runs again.")
 
 
-def _with_driver(one: service.Service, driver: str) -> service.Service:
+def with_driver(one: service.Service, driver: str) -> service.Service:
     """Return a service that runs another driver.
 
     :param driver: "1.4.0", or the folder of a checkout

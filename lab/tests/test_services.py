@@ -9,6 +9,7 @@ from unittest import mock
 from lab import clocks
 from lab import errors
 from lab import helms
+from lab import layout
 from lab import predecessor
 from lab import registry
 from lab.cloud import services
@@ -34,26 +35,37 @@ class InputsTest(unittest.TestCase):
             self.assertIn(scripts[0], one.inputs(), one.name)
 
 
-class PredecessorTest(unittest.TestCase):
+class DriverTest(unittest.TestCase):
     def setUp(self) -> None:
         patch = mock.patch.object(predecessor, "install")
         patch.start()
         self.addCleanup(patch.stop)
 
-    def test_each_conductor_can_run_it(self) -> None:
+    def test_each_conductor_can_run_another_one(self) -> None:
+        checkout = layout.CHECKOUT
         for name in ("magnum", *magnum.CONDUCTORS):
             ours = registry.get(name)
-            found = commands._with_predecessor(ours)
-            self.assertEqual(name, found.name)
-            self.assertEqual(ours.argv, found.argv[:-2])
-            self.assertLessEqual(ours.env.items(), found.env.items())
-            self.assertEqual(str(predecessor.FOLDER), found.env["PYTHONPATH"])
+            older = commands.with_driver(ours, predecessor.VERSION)
+            other = commands.with_driver(ours, str(checkout))
+            self.assertEqual((name, name), (older.name, other.name))
+            self.assertEqual(ours.argv, older.argv[:-2])
+            self.assertEqual(ours.argv, other.argv)
+            self.assertEqual(
+                {**ours.env, "PYTHONPATH": str(predecessor.FOLDER)}, older.env
+            )
+            self.assertEqual(
+                {**ours.env, "PYTHONPATH": str(checkout)}, other.env
+            )
 
-    def test_nothing_else_can(self) -> None:
-        for name in ("keystone", magnum.API):
+    def test_refusals(self) -> None:
+        for name, driver, reason in (
+            ("keystone", "1.4.0", "has no driver"),
+            (magnum.API, "1.4.0", "has no driver"),
+            ("magnum", "/nonexistent", "/nonexistent has no magnum_capi_helm"),
+        ):
             with self.assertRaises(errors.LabError) as caught:
-                commands._with_predecessor(registry.get(name))
-            self.assertIn("has no driver", caught.exception.message)
+                commands.with_driver(registry.get(name), driver)
+            self.assertIn(reason, caught.exception.message)
 
 
 class HelmTest(unittest.TestCase):

@@ -17,7 +17,7 @@ CAs first, without expired ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import hashlib
 import json
@@ -183,15 +183,7 @@ def create(
     secret = None if first else credential_secret.read(management, scope)
     old = credential_secret.entries(secret, str(row.user_id or ""))
     new = application_credential.new_entry(row, owner)
-    metadata = {
-        "name": names.credentials(scope[1]),
-        "namespace": scope[0],
-        "labels": {
-            **operation.object_labels,
-            location.USER_ID: names.label_value(owner.user_id),
-        },
-        "annotations": credential_secret.entries_annotation([*old, new]),
-    }
+    metadata = _metadata(operation, owner.user_id, [*old, new])
     if secret is None:
         body = {"metadata": metadata, "type": "Opaque"}
         management.apply(kinds.SECRET, body)
@@ -215,6 +207,24 @@ def create(
             ),
         }
         management.apply(kinds.SECRET, body)
+
+
+def _metadata(
+    operation: operations.Operation,
+    user_id: str,
+    entries: Sequence[credential_secret.Entry],
+) -> dict[str, Any]:
+    """Return the metadata of the Secret: owner and list of credentials."""
+    namespace, release = operation.scope
+    return {
+        "name": names.credentials(release),
+        "namespace": namespace,
+        "labels": {
+            **operation.object_labels,
+            location.USER_ID: names.label_value(user_id),
+        },
+        "annotations": credential_secret.entries_annotation(entries),
+    }
 
 
 def is_deployed(

@@ -59,8 +59,10 @@ class Describer:
             runtime.management, scope, reads.OPTIONAL, snapshot
         )
         server_faults.ask(runtime, scope, whole.servers())
-        state = observed_state.judge(operation, row, whole, read_all=True)
-        objects, clock = state.view, view.Clock(time.time())
+        # The summary is that of the polls.
+        state = observed_state.judge(operation, row, snapshot, read_all=True)
+        objects = server_faults.added(runtime, scope, whole.decode())
+        clock = view.Clock(time.time())
         error = self._credential_error(operation)
         parts = [
             tree.release(objects, _chart_version(state)),

@@ -58,6 +58,34 @@ class TreeTest(described.DescribeTestCase):
         self.assertIn("not every machine has its node yet", printed)
         self.assertIn("addons (4 of 4 deployed): ready", printed)
 
+    def test_the_summary_has_no_error_that_the_polls_do_not_read(self) -> None:
+        # All machines have nodes: then the polls read no infrastructure.
+        before = self.server.get(kinds.CLUSTER, base.NAMESPACE, base.RELEASE)
+        assert before is not None
+        nodes = self.server.get(kinds.MACHINE, base.NAMESPACE, f"{WORKERS}-m0")
+        assert nodes is not None
+        machine = self.capi.fail_machine("default-worker")
+        self.assertEqual(f"{WORKERS}-m0", machine)
+        for kind, name, status in (
+            (kinds.CLUSTER, base.RELEASE, before["status"]),
+            (kinds.MACHINE, machine, nodes["status"]),
+        ):
+            self.server.set_status(kind, base.NAMESPACE, name, status)
+        row = self.row()
+        row.status = "UPDATE_IN_PROGRESS"
+        row.save()
+        self.poll()
+        machine = machine.replace(base.RELEASE, "R")
+        reason = "nodegroup default-worker: 1 of 2 machines ready"
+        self.assertEqual(reason, self.row().status_reason)
+        lines = self.lines()
+        self.assertEqual(
+            f"cluster web (UPDATE_IN_PROGRESS, HEALTHY): not ready: {reason}",
+            lines[0],
+        )
+        self.assertTrue(lines[-1].startswith(f"Machine {machine} "), lines)
+        self.assertTrue(lines[-1].endswith(NO_HOST), lines)
+
     def test_the_reason_stands_at_the_node_that_is_ill(self) -> None:
         machine = f"{WORKERS}-m0"
         live = self.server.get(kinds.MACHINE, base.NAMESPACE, machine)

@@ -153,9 +153,12 @@ def _save_waiting(
 
     :param operation: None: its management cluster is not known
     """
+    if operation is None:
+        _save_reason(context, row, reason)
+        return
     if rows.fresh(context, row) is None:
         return
-    if operation is None or not _is_overdue(operation):
+    if not _is_overdue(operation):
         status_writer.save_reason(row, reason)
         return
     # Its groups stay DELETE_IN_PROGRESS: nothing brings them back.

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+from unittest import mock
 
 from magnum.common import exception
 
@@ -12,6 +14,7 @@ from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -84,6 +87,21 @@ class DeletionTimeoutTest(base.FlowTestCase):
             "not done in time: deletion waits: refused (403)",
             self.row().status_reason,
         )
+
+    def test_a_poll_that_finds_no_management_cluster_is_too_late(self) -> None:
+        # The text of a failed deletion tells whether it makes progress.
+        def fail_meanwhile(_: Any) -> None:
+            row = self.row()
+            row.status = "DELETE_FAILED"
+            row.status_reason = "not done in time: 3 machines"
+            row.save()
+            raise errors.ManagementUnreachable("no answer")
+
+        with mock.patch.object(registry, "runtime_of", fail_meanwhile):
+            self.poll()
+        row = self.row()
+        self.assertEqual("DELETE_FAILED", row.status)
+        self.assertEqual("not done in time: 3 machines", row.status_reason)
 
     def test_while_nothing_moves_it_stays_failed(self) -> None:
         self.failed()

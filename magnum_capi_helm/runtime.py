@@ -62,6 +62,9 @@ _HEALTH_REUSED = 900.0
 _RENEWAL = 3600.0
 #: Polls that decode the objects of their cluster and judge, at a time.
 _JUDGES = 16
+#: Creates that are planned at a time: Python runs one thread at a time, and
+#: fifty that compute leave next to no time to a thread that answers a user.
+_PLANNERS = 3
 
 Scope: TypeAlias = location.Scope
 Snapshots: TypeAlias = shared_reads.SharedReads[reads.ReleaseObjects]
@@ -123,6 +126,7 @@ class Runtime:
         )
         #: Polls that judge now: Magnum starts one for each cluster at once.
         self.verdict_slots = threading.Semaphore(_JUDGES)
+        self.create_slots = threading.BoundedSemaphore(_PLANNERS)
 
         self._add_timers(spread)
         self._add_results_of_polls(spread)

@@ -56,6 +56,10 @@ from magnum_capi_helm.resolve import quota
 
 LOG = log.getLogger(__name__)
 
+#: Seconds that a create waits for a slot. Then it goes on without one: the
+#: others may be waiting for a server.
+_PATIENCE = 30.0
+
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
@@ -82,7 +86,12 @@ def create(operation: operations.Operation) -> None:
     """
     rt, done = operation.runtime, False
     with timing.measured() as measured:
-        plan = _plan(operation)
+        acquired = rt.create_slots.acquire(timeout=_PATIENCE)
+        try:
+            plan = _plan(operation)
+        finally:
+            if acquired:
+                rt.create_slots.release()
         cluster_placement.ensure_namespace(
             rt, operation.namespace, plan.namespace
         )

@@ -9,15 +9,58 @@ import collections
 import json
 from typing import Any
 
+import fixtures
+from magnum.common import exception
 import testtools
 import yaml
 
+from magnum_capi_helm import runtime
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.lifecycle import create
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.tests.fakes import helm
 from magnum_capi_helm.tests.fakes import management
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
+
+
+class SlotsTest(base.FlowTestCase):
+    """Few creates are planned at a time."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.taken: set[int] = set()
+
+    def catalogue(self, session: Any) -> Any:
+        self.taken.add(3 - self.free())
+        return super().catalogue(session)
+
+    def free(self) -> int:
+        """Return how many slots are free."""
+        slots, free = runtime.get().create_slots, 0
+        while slots.acquire(blocking=False):
+            free += 1
+        for _ in range(free):
+            slots.release()
+        return free
+
+    def test_a_create_has_a_slot_while_it_is_planned(self) -> None:
+        self.create()
+        self.assertEqual(({1}, 3), (self.taken, self.free()))
+
+    def test_a_refused_create_gives_its_slot_back(self) -> None:
+        self.assertRaises(
+            exception.MagnumException, self.create, flavor_id="m1.huge"
+        )
+        self.assertEqual(({1}, 3), (self.taken, self.free()))
+
+    def test_a_create_does_not_wait_for_a_slot_for_ever(self) -> None:
+        self.useFixture(fixtures.MockPatchObject(create, "_PATIENCE", 0.01))
+        for _ in range(3):
+            runtime.get().create_slots.acquire()
+        self.create()
+        self.assertEqual({"CREATE_IN_PROGRESS"}, self.statuses())
+        self.assertEqual(({3}, 0), (self.taken, self.free()))
 
 
 class CreateTest(base.FlowTestCase):

@@ -22,6 +22,7 @@ from concurrent import futures
 import dataclasses
 import functools
 import itertools
+import random
 import time
 from typing import Any, NamedTuple, TypeAlias
 import zlib
@@ -260,7 +261,7 @@ FOLLOW_FROM = 50
 #: Names of releases in a LIST at most; they are up to 63 characters long, and
 #: proxies take URLs of 8 KiB. For more releases all objects are listed.
 _NAMED = 100
-#: Seconds after which a follower lists everything again.
+#: Seconds after which a follower lists everything again, at the latest.
 _RELIST = 1800.0
 #: Seconds for which namespaces are read one by one after a refusal. An API
 #: server that has just started, and has not read its roles yet, refuses
@@ -278,6 +279,7 @@ class Follower:
     threads at a time.
 
     :param clock: monotonic seconds
+    :param spread: a number from 0 to 1
     """
 
     def __init__(
@@ -285,10 +287,12 @@ class Follower:
         management: client.Client,
         query: Query,
         clock: Callable[[], float] = time.monotonic,
+        spread: Callable[[], float] = random.random,
     ) -> None:
         self._management = management
         self._query = query
         self._clock = clock
+        self._spread = spread
         self._relist_at = 0.0
         self._version = ""
         self._items: dict[Scope, Items] = {}
@@ -304,7 +308,9 @@ class Follower:
         self._items, self._version = self._query.scan(
             self._management, None, cached=False
         )
-        self._relist_at = self._clock() + _RELIST
+        # Not all kinds, and not all conductors, at the same time.
+        wait = _RELIST * (0.5 + self._spread() / 2)
+        self._relist_at = self._clock() + wait
 
     def _watch(self) -> bool:
         """Apply the changes since the last read; return whether it worked."""

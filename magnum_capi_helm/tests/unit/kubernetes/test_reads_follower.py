@@ -51,11 +51,14 @@ class FollowerTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.now = 0.0
+        self.spread = 1.0
 
     def _over(self, *script: Any) -> reads.Follower:
         self.transport = api.Scripted(SERVED, *script)
         management = client.Client(lambda: self.transport)
-        return reads.Follower(management, TRACK, lambda: self.now)
+        return reads.Follower(
+            management, TRACK, lambda: self.now, lambda: self.spread
+        )
 
     def _asked(self) -> list[tuple[str, str | None]]:
         """What was asked for, and from which version on."""
@@ -159,6 +162,20 @@ class FollowerTest(base.BaseTestCase):
         self.assertEqual(
             {"demo-1": [("b", "8")]}, self._names(follower.read())
         )
+
+    def test_followers_do_not_list_again_together(self) -> None:
+        for spread, seconds in ((0.0, 900), (0.5, 1350), (1.0, 1800)):
+            self.spread = spread
+            follower = self._over(
+                listed(7, machine("a", 3)),
+                watched(),
+                listed(20, machine("b", 8)),
+            )
+            follower.read()
+            for ahead, name in ((seconds - 1, "a"), (1, "b")):
+                self.now += ahead
+                names = self._names(follower.read())
+                self.assertEqual(name, names["demo-1"][0][0])
 
     def test_a_watch_that_fails_fails_the_look_and_loses_nothing(
         self,

@@ -354,8 +354,10 @@ class BackgroundJobs:
     def _take(self) -> tuple[_JobState, Job] | None:
         """Return a job that is due, to be run now."""
         with self._lock:
-            for job_state in self._states.values():
+            for scope, job_state in self._states.items():
                 if (job := job_state.job) is not None:
+                    # The others come first, if it is due again at once.
+                    self._states[scope] = self._states.pop(scope)
                     job_state.job, job_state.due = None, math.inf
                     return job_state, job
             self._running = False

@@ -93,6 +93,20 @@ class BackgroundJobsTest(base.BaseTestCase):
         self.run_thread()
         self.assertEqual(["one b", "two a"], self.done)
 
+    def test_a_job_that_is_due_at_once_keeps_no_other_waiting(self) -> None:
+        states = ["b", "c", "d"]
+
+        def job() -> schedules.Outcome:
+            self.done.append("one")
+            if states:
+                self.jobs.request(ONE, states.pop(), job)
+            return self.outcome
+
+        self.jobs.request(ONE, "a", job)
+        self.request(TWO)
+        self.run_thread()
+        self.assertEqual(["one", "two a", "one", "one", "one"], self.done)
+
     def test_a_poll_meanwhile_repeats_nothing(self) -> None:
         def job() -> schedules.Outcome:
             self.request()

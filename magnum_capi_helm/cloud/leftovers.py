@@ -97,11 +97,13 @@ def sweep(
     :param clock: monotonic seconds
     """
     look = _Look(session, project, release, clock)
-    chosen = _KINDS if volumes else _KINDS[:3]
-    # Load balancers are found before their addresses, and deleted after them.
-    things = [(kind, look.find(kind)) for kind in reversed(chosen)]
-    for kind, of_kind in reversed(things):
-        look.delete(kind, of_kind)
+    # A slow Cinder must not use up the time for load balancers: the network
+    # can't be deleted before them.
+    for kinds in (_KINDS[:3], _KINDS[3:] if volumes else ()):
+        # Load balancers are found before their addresses, and deleted after.
+        things = [(kind, look.find(kind)) for kind in reversed(kinds)]
+        for kind, of_kind in reversed(things):
+            look.delete(kind, of_kind)
     return Outcome(look.left, look.problems, tuple(look.kept))
 
 

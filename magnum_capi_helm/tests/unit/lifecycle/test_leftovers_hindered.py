@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from keystoneauth1 import exceptions as ka_exceptions
 
+from magnum_capi_helm.cloud import leftovers
+from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.tests.fakes import openstack
@@ -95,6 +97,26 @@ class HinderedTest(deleting.LeftoversTestCase):
         self.assertIn("still to be deleted: 192.0.2.7", waiting)
         self.plane.clock.advance(601)
         self.finish()
+
+    def test_a_slow_cinder_keeps_no_load_balancer(self) -> None:
+        # Else the network stays, too: load balancers are in it.
+        self.there.balancer(deleting.WEB)
+        self.there.volume("pvc-1", cluster=base.RELEASE)
+
+        def clock() -> float:
+            asked = {each[1] for each in self.there.requests}
+            return 60.0 if asked & {"volumes", "snapshots"} else 0.0
+
+        outcome = leftovers.sweep(
+            sessions.service_session(),
+            openstack.PROJECT,
+            base.RELEASE,
+            volumes=True,
+            clock=clock,
+        )
+        sent = {each[:2] for each in self.there.requests}
+        self.assertIn(("DELETE", "loadbalancers"), sent)
+        self.assertEqual(("pvc-1",), outcome.left["Kubernetes volumes"])
 
     def test_a_cloud_without_octavia(self) -> None:
         self.drained()

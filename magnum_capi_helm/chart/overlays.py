@@ -88,18 +88,23 @@ def apply(
     """
     _check(overlay, "", origin)
     result = copy.deepcopy(values)
-    _lay(result, overlay, "", _missing if again else _both)
+    _lay(result, overlay, "", _completed if again else _appended)
     return result
 
 
-def _both(there: Sequence[Any], more: Sequence[Any]) -> list[Any]:
-    return [*there, *copy.deepcopy(more)]
+def _appended(items: Sequence[Any], more: Sequence[Any]) -> list[Any]:
+    """Return all items, and then all of ``more``."""
+    return [*items, *copy.deepcopy(more)]
 
 
-def _missing(there: Sequence[Any], more: Sequence[Any]) -> list[Any]:
-    """Return the list with the missing items, each as often as it occurs."""
-    result, unmatched = list(there), list(there)
-    for each in copy.deepcopy(more):
+def _completed(items: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
+    """Return the items, and then those of ``wanted`` that they lack.
+
+    An item that occurs twice in ``wanted`` occurs twice in the result. A file
+    takes the place of the one with the same path.
+    """
+    result, unmatched = list(items), list(items)
+    for each in copy.deepcopy(wanted):
         former = [old for old in unmatched if _same(old, each)]
         if not former:
             result.append(each)

@@ -15,7 +15,7 @@ _SOURCE = pathlib.Path(__file__).parents[4] / "doc" / "source"
 _LITERAL = re.compile(r"``(.+?)``", flags=re.DOTALL)
 #: What stands left of what to do about it.
 _ROW = re.compile(r"^   \* - (.*?)\n     - ", re.MULTILINE | re.DOTALL)
-_READS = re.compile(r"^:Reads: (.*?)\n:Look:", re.MULTILINE | re.DOTALL)
+_READS = re.compile(r"^:Message: (.*?)\n:Look:", re.MULTILINE | re.DOTALL)
 #: Words of others, which the driver passes on. Whose they are.
 _OTHERS = {
     "unable to build kubernetes objects from new release manifest": "helm",
@@ -67,8 +67,8 @@ class TroubleshootingTest(base.BaseTestCase):
     page = (_SOURCE / "admin" / "troubleshooting.rst").read_text()
 
     def test_each_message_of_the_table_is_one_of_the_code(self) -> None:
-        table = self.page.partition("\nMessages\n====")[2]
-        table = table.partition("\nThings to do by hand\n")[0]
+        table = self.page.partition("\nMore messages\n====")[2]
+        table = table.partition("\nRepair by hand\n")[0]
         found = list(_quoted(_ROW, table))
         self.assertGreater(len(found), 45)
         self.assertEqual({}, _strange(found))
@@ -78,16 +78,16 @@ class TroubleshootingTest(base.BaseTestCase):
         self.assertGreater(len(found), 30)
         self.assertEqual({}, _strange(found))
 
-    def test_each_symptom_says_what_is_read_where_to_look_why_and_what_to_do(
+    def test_each_symptom_has_message_look_cause_and_fix(
         self,
     ) -> None:
-        section = self.page.partition("\nBy symptom\n====")[2]
-        section = section.partition("\nWhich object knows what\n")[0]
+        section = self.page.partition("\nBy status\n====")[2]
+        section = section.partition("\nObjects to look at\n")[0]
         symptoms = re.split(r"\n\S[^\n]*\n-{4,}\n", section)[1:]
         self.assertGreater(len(symptoms), 13)
         for symptom in symptoms:
             self.assertEqual(
-                ["Reads", "Look", "Cause", "Cure"],
+                ["Message", "Look", "Cause", "Fix"],
                 re.findall(r"^:(\w+): \S", symptom, re.MULTILINE),
                 symptom,
             )

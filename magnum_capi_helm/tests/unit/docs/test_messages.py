@@ -99,7 +99,7 @@ class OtherPagesTest(base.BaseTestCase):
     ) -> None:
         page = (_SOURCE / "user" / "status.rst").read_text()
         reasons = page.partition("\nReasons\n====")[2]
-        reasons = reasons.partition("\nWhat OpenStack refuses\n")[0]
+        reasons = reasons.partition("\nMessages of OpenStack\n")[0]
         found = list(_quoted(_ROW, reasons))
         self.assertGreater(len(found), 30)
         self.assertEqual({}, _strange(found))

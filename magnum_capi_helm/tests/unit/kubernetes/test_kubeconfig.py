@@ -218,3 +218,9 @@ class InlineTest(_KubeconfigTest):
         self.assertEqual(
             "the kubeconfig's client-key-data is not base64", str(error)
         )
+
+
+class AdministratorTest(base.BaseTestCase):
+    def test_the_key_is_in_no_text(self) -> None:
+        admin = kubeconfig.Administrator("ca", "certificate", KEY)
+        self.assertNotIn("hunter2", repr(admin))

@@ -221,6 +221,28 @@ class FactsTest(base.BaseTestCase):
         self.assertIsNone(cluster_status.coe_version(view.View(release="r")))
 
 
+class AddonsTest(base.BaseTestCase):
+    """The reason of one addon of several."""
+
+    def test_of_several_late_addons_the_first_by_name_is_the_reason(
+        self,
+    ) -> None:
+        # The order in which they were read may differ between conductors.
+        handled = "addons.stackhpc.com/last-handled-configuration"
+        late = [
+            provider_objects.addon(each)
+            for each in ("cni-calico", "ccm-openstack", "csi-cinder")
+        ]
+        for each in late:
+            each["metadata"]["annotations"] = {handled: '{"spec": {"a": 1}}'}
+        reason = (
+            "addon ccm-openstack: its latest change is still to be installed"
+        )
+        for addons in (tuple(late), tuple(reversed(late))):
+            seen = releases.complete(shapes.V1BETA2, addons=addons)
+            self.assertEqual(reason, releases.verdict(seen).reason)
+
+
 class ValidityTest(base.BaseTestCase):
     """The end of a verdict's validity, without a change of an object."""
 

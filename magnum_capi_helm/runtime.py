@@ -50,7 +50,7 @@ _STATUS_AGAIN = 30.0
 _HEALTH_AGAIN = 300.0
 #: Seconds for which polls share a read. With a thousand clusters, Magnum needs
 #: half a minute to start the health polls of all.
-_STATUS_AGE = 4.0
+_STATUS_AGE = 2.0
 _HEALTH_AGE = 20.0
 #: Seconds for which the verdict on an unchanged operation is reused. A
 #: handler whose conductor died may have written a row without a change on the

@@ -24,6 +24,11 @@ Read: TypeAlias = Callable[
     [Collection[Scope], bool, Mapping[Scope, T]], Mapping[Scope, T]
 ]
 
+#: A read that took long is shared for so many times its duration, up to a
+#: limit: Magnum needs ten seconds and more to start the polls of 500 clusters,
+#: and watches take two or three.
+_AGE_FOR_DURATION = 4.0
+_LONGEST_AGE = 10.0
 #: Seconds for which a read for polls waits for the other polls of a burst.
 #: Without it the first poll reads for itself alone, and 500 clusters in
 #: progress take 30 requests and a second of CPU instead of 7 and 0.1.
@@ -54,7 +59,8 @@ class SharedReads(Generic[T]):
     them; an older result never replaces it.
 
     :param read: ``reads.Reader.read``
-    :param max_age: seconds for which a read is shared
+    :param max_age: seconds for which a read is shared, if it was fast; 0: it
+        is not shared with later polls
     :param again: seconds within which a polled cluster is polled again
     :param clock: monotonic seconds
     :param gathering: seconds that a read waits for more polls
@@ -70,7 +76,7 @@ class SharedReads(Generic[T]):
     ) -> None:
         self._read = read
         self._clock = clock
-        self._max_age = max_age
+        self._max_age = self._age = max_age
         self._again = again
         self._gathering = gathering
         self._lock = threading.Lock()
@@ -94,11 +100,11 @@ class SharedReads(Generic[T]):
         now = self._clock()
         with self._lock:
             self._polled[scope] = now
-            outcome = self._find(scope, now - self._max_age)
+            outcome = self._find(scope, now)
         if outcome is None:
             with self._reading:
                 with self._lock:
-                    outcome = self._find(scope, now - self._max_age)
+                    outcome = self._find(scope, now)
                 outcome = outcome or self._read_all(scope)
         return outcome.result()
 
@@ -120,10 +126,13 @@ class SharedReads(Generic[T]):
             self._failures.pop(scope, None)
             self._polled.pop(scope, None)
 
-    def _find(self, scope: Scope, oldest: float) -> _Outcome[T] | None:
+    def _find(self, scope: Scope, now: float) -> _Outcome[T] | None:
         """Return an outcome that is young enough, if need be a failure."""
-        for outcome in (self._results.get(scope), self._failures.get(scope)):
-            if outcome is not None and outcome.started >= oldest:
+        for outcome, age in (
+            (self._results.get(scope), self._age),
+            (self._failures.get(scope), self._max_age),
+        ):
+            if outcome is not None and outcome.started >= now - age:
                 return outcome
         return None
 
@@ -145,6 +154,9 @@ class SharedReads(Generic[T]):
                 self._failures |= dict.fromkeys(scopes, outcome)
             raise
         self.last_success = self.last_attempt
+        if self._max_age:
+            age = (self._clock() - started) * _AGE_FOR_DURATION
+            self._age = max(self._max_age, min(age, _LONGEST_AGE))
         return self._keep(started, values)[scope]
 
     def _before(self, scopes: Collection[Scope]) -> dict[Scope, T]:

@@ -108,6 +108,27 @@ class AgeTest(_SharedReadsTest):
         self.source.now += 1.96
         self.assertEqual("demo-1 #2", self._get())
 
+    def test_a_slow_read_is_shared_for_longer(self) -> None:
+        for takes, age in ((0.4, 2.0), (1.0, 4.0), (2.0, 8.0), (9.0, 10.0)):
+            self.source.takes = takes
+            first = self._get()
+            self.source.now += age - takes - 0.1
+            self.assertEqual(first, self._get())
+            self.source.now += 0.2
+            self.assertNotEqual(first, self._get())
+            self.source.now += 60
+
+    def test_a_slow_read_of_health_is_not_shared_for_a_shorter_time(
+        self,
+    ) -> None:
+        self.snapshots = shared_reads.SharedReads(
+            self.source.read, 20.0, 300.0, self.source.clock
+        )
+        self.source.takes = 1.0
+        first = self._get()
+        self.source.now += 18.9
+        self.assertEqual(first, self._get())
+
     def test_a_fresh_read_is_never_an_older_one(self) -> None:
         self._get()
         self.assertEqual("demo-1 #2", self.snapshots.read(SCOPE))

@@ -117,10 +117,7 @@ def run(*, alone: bool = False) -> int:
     """
     _set_up()
     if alone:
-        try:
-            return _report([_on_lab(_ALONE)])
-        finally:
-            _lab("down")
+        return _report([_alone()])
     building = _build()
     try:
         results = [_tox(_QUICK)]
@@ -191,10 +188,13 @@ def _functional() -> list[Result]:
     """Run all tests that need a lab, on two labs where possible."""
     was_up = _any_service()
     try:
+        code = _lab("up")
+        if code:
+            return [Result("lab up", code)]
         if second_lab.available():
             results = _on_two_labs()
         else:
-            results = [_on_lab(_BESIDE), _on_lab(_ALONE)]
+            results = [_tox(_BESIDE), _tox(_ALONE)]
         return _again(results) if worth_another_try(results) else results
     finally:
         if not was_up:
@@ -202,6 +202,7 @@ def _functional() -> list[Result]:
 
 
 def _on_two_labs() -> list[Result]:
+    """Run the tests on the lab that is up, and on a copy of what it built."""
     # Both environments get the driver from one folder, so not at once.
     for name in (_BESIDE, _ALONE):
         _tox(name, "--notest")
@@ -210,7 +211,7 @@ def _on_two_labs() -> list[Result]:
     words = second_lab.command(sys.executable, "-m", "lab", "test", "--alone")
     with futures.ThreadPoolExecutor() as pool:
         alone = pool.submit(_watched, _ALONE, words, second_lab.STATE, "  | ")
-        return [_on_lab(_BESIDE), alone.result()]
+        return [_tox(_BESIDE), alone.result()]
 
 
 def _again(results: Sequence[Result]) -> list[Result]:
@@ -220,10 +221,13 @@ def _again(results: Sequence[Result]) -> list[Result]:
     return [second_try(each, again) if each.code else each for each in results]
 
 
-def _on_lab(name: str) -> Result:
-    """Start the lab, and run an environment of tox on it."""
-    code = _lab("up")
-    return Result("lab up", code) if code else _tox(name)
+def _alone() -> Result:
+    """Start the lab, run the tests that need it alone, and stop it."""
+    try:
+        code = _lab("up")
+        return Result("lab up", code) if code else _tox(_ALONE)
+    finally:
+        _lab("down")
 
 
 def _tox(name: str, *words: str) -> Result:

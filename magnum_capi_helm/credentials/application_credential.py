@@ -253,9 +253,11 @@ def delete_all(operation: operations.Operation) -> None:
             entries = credential_secret.entries(secret, owner)
         else:
             # The Secret was deleted by hand.
-            ids = _ids(api, owner, name_prefix(cluster.uuid))
+            prefix = name_prefix(cluster.uuid)
             entries = tuple(
-                credential_secret.Entry(owner, id=each) for each in ids
+                credential_secret.Entry(owner, id=id_)
+                for id_, name in _names(api, owner).items()
+                if name.startswith(prefix)
             )
         for entry in entries:
             _delete(api, entry)
@@ -288,7 +290,16 @@ def _delete(
     in_use: str = "",
 ) -> bool:
     """Delete a credential unless it is in use; return whether it is gone."""
-    ids = [entry.id] if entry.id else _ids(api, entry.user, entry.name)
+    # The whole name: a part of it may begin the names of others.
+    ids = (
+        [entry.id]
+        if entry.id
+        else [
+            id_
+            for id_, name in _names(api, entry.user).items()
+            if name == entry.name
+        ]
+    )
     if in_use in ids:
         return False
     for each in ids:
@@ -296,15 +307,10 @@ def _delete(
     return True
 
 
-def _ids(
-    api: keystone.ApplicationCredentials, user: str, prefix: str
-) -> list[str]:
-    """Return a user's credentials whose names begin with a prefix."""
-    # An empty prefix would match credentials of other applications.
-    listed = api.list(user) if user and prefix else []
-    return [
-        str(each["id"]) for each in listed if each["name"].startswith(prefix)
-    ]
+def _names(api: keystone.ApplicationCredentials, user: str) -> dict[str, str]:
+    """Return the names of a user's credentials by ID."""
+    listed = api.list(user) if user else []
+    return {str(each["id"]): str(each["name"]) for each in listed}
 
 
 @contextlib.contextmanager

@@ -232,17 +232,22 @@ class DeleteTest(base.FlowTestCase):
         self.delete_credentials()
         self.assertEqual(["theirs"], list(self.openstack.credentials))
 
-    def test_an_entry_without_name_and_id_deletes_nothing(self) -> None:
+    def test_an_entry_without_a_whole_name_deletes_nothing(self) -> None:
+        """All credentials of all clusters begin with the name of the last."""
         key = credential_secret.ANNOTATION
-        change: dict[str, Any] = {
-            "metadata": {"annotations": {key: '[{"user": "fake_user"}]'}},
-            "data": {"clouds.yaml": None},
-        }
-        self.server.patch(
-            kinds.SECRET, base.NAMESPACE, base.CREDENTIALS, change
-        )
-        self.delete_credentials()
-        self.assertEqual(1, len(self.openstack.credentials))
+        for entry in (
+            '{"user": "fake_user"}',
+            '{"user": "fake_user", "name": "magnum-"}',
+        ):
+            change: dict[str, Any] = {
+                "metadata": {"annotations": {key: f"[{entry}]"}},
+                "data": {"clouds.yaml": None},
+            }
+            self.server.patch(
+                kinds.SECRET, base.NAMESPACE, base.CREDENTIALS, change
+            )
+            self.delete_credentials()
+            self.assertEqual(1, len(self.openstack.credentials), entry)
 
     def test_a_refusal_names_the_missing_role(self) -> None:
         for status in (401, 403):

@@ -151,7 +151,9 @@ class FollowerTest(base.BaseTestCase):
         for _ in range(3):
             found = follower.read()
         self.assertEqual({}, found)
-        self.assertEqual(1, logged.output.count("listed each time"))
+        self.assertEqual(
+            1, logged.output.count("All Machines are listed each time")
+        )
 
     def test_everything_is_listed_anew_now_and_then(self) -> None:
         follower = self._over(

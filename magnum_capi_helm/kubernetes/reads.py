@@ -330,7 +330,7 @@ class Follower:
             return False
         except responses.ForbiddenError as error:
             self._management.warn_once(
-                f"All {query.kind.name}s are listed each time: %s", error
+                f"All {query.kind.plural} are listed each time: %s", error
             )
             return False
         return True

@@ -152,7 +152,7 @@ class FollowerTest(base.BaseTestCase):
             found = follower.read()
         self.assertEqual({}, found)
         self.assertEqual(
-            1, logged.output.count("All Machines are listed each time")
+            1, logged.output.count("All machines are listed each time")
         )
 
     def test_everything_is_listed_anew_now_and_then(self) -> None:

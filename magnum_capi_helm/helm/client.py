@@ -173,6 +173,7 @@ class Helm:
         :param live: as an upgrade: the chart's ``lookup`` reads live objects
         :param hooks: with the objects of hooks, which are in no manifest
         :raises HelmError: the chart refuses the values
+        :raises ManifestUnreadable: helm's output is not YAML
         """
         command = ["template", release, chart, "--namespace", namespace]
         command += ["--values", "-"]
@@ -185,7 +186,7 @@ class Helm:
             return encoding.objects(text)
         except yaml.YAMLError as error:
             # Not chained: its text quotes the manifest, which has secrets.
-            raise errors.HelmError(
+            raise errors.ManifestUnreadable(
                 f"helm template: {chart} makes no YAML "
                 f"({type(error).__name__})"
             ) from None

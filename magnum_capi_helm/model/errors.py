@@ -177,6 +177,10 @@ class HelmUnreachable(HelmError):
     retriable = True
 
 
+class ManifestUnreadable(HelmError):
+    """helm renders the chart, but the result can't be read as YAML."""
+
+
 class ReleaseStranded(HelmError):
     """helm can't find objects of its record in the versions that it names.
 

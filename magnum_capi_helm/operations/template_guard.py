@@ -93,6 +93,9 @@ def check_apply(
                 LOG.warning("Release %s is left as it is: %s", scope[1], error)
             rt.withheld[scope] = str(error)
             raise
+        except errors.ManifestUnreadable:
+            # helm upgrade might accept it, and replace machines.
+            raise
         except errors.HelmError as error:
             if error.retriable:
                 raise

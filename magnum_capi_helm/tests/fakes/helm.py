@@ -238,6 +238,7 @@ class FakeHelm(FakeRepository):
         #: Why ``helm template`` refuses every cluster chart; empty: it does
         #: not.
         self.refused = ""
+        self.refusal: type[errors.HelmError] = errors.HelmError
 
     def upgrade(
         self,
@@ -328,7 +329,7 @@ class FakeHelm(FakeRepository):
             return (pod,)
         self.renders += 1
         if self.refused:
-            raise errors.HelmError(f"helm template: {self.refused}")
+            raise self.refusal(f"helm template: {self.refused}")
         build = {**_build(chart), **self.otherwise}
         made = fake_chart.render(release, namespace, dict(values), build)
         return tuple(json.loads(json.dumps(made)))

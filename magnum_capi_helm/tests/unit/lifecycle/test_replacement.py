@@ -23,6 +23,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import rollback
 from magnum_capi_helm.model import desired_state
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.tests.fakes import helm as fake_helm
@@ -412,6 +413,16 @@ class UnrenderedTest(BuildTestCase):
         self.assertIn("are not compared", "".join(logged.output))
         self.assertEqual(3, self.replicas())
         self.settle()
+
+    def test_a_manifest_that_cannot_be_read_is_not_applied(self) -> None:
+        self.helm.refused = "openstack-cluster.tgz makes no YAML"
+        self.helm.refusal = errors.ManifestUnreadable
+        before = len(self.helm.upgrades)
+        self.resize(3)
+        self.poll()
+        self.assertIn("makes no YAML", self.row().status_reason)
+        self.assertEqual(before, len(self.helm.upgrades))
+        self.assertEqual(2, self.replicas())
 
 
 class UncertainTest(test_in_line.InLineCase):

@@ -33,6 +33,7 @@ CLASSES: dict[str, tuple[type[Exception], int, bool]] = {
     "HelmBusy": (exception.MagnumException, 500, True),
     "NoTurn": (exception.MagnumException, 500, True),
     "HelmUnreachable": (exception.MagnumException, 500, True),
+    "ManifestUnreadable": (exception.MagnumException, 500, False),
     "ReleaseStranded": (exception.MagnumException, 500, False),
     "ReleaseAbsent": (exception.MagnumException, 500, False),
     "ChartUnavailable": (exception.MagnumException, 500, False),

@@ -39,13 +39,14 @@ class ArchivesTest(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.built = archives.build(pathlib.Path(folder.name))
 
-    def test_the_wheel_has_the_package_that_git_has_and_nothing_else(
-        self,
-    ) -> None:
+    def test_the_wheel_has_the_package_and_its_unit_tests(self) -> None:
+        tests = f"{archives.PACKAGE}/tests"
+        need_a_checkout = (f"{tests}/contract/", f"{tests}/functional/")
         package = {
             path
             for path in archives.of_git()
             if path.startswith(f"{archives.PACKAGE}/")
+            and not path.startswith(need_a_checkout)
         }
         self.assertEqual(package, archives.of_wheel(self.built.wheel))
 

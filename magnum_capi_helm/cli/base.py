@@ -135,6 +135,19 @@ def positive(text: str) -> int:
     return count
 
 
+def chart_version(text: str) -> str:
+    """Return a version of the chart, or an empty string.
+
+    :raises argparse.ArgumentTypeError: the text is neither
+    """
+    from magnum_capi_helm.model import label_types
+
+    try:
+        return label_types.VERSION(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def operator(action: str) -> audit.Actor:
     """Return the user of this shell, for logs and for helm's history."""
     from magnum_capi_helm.model import audit

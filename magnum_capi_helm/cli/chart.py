@@ -12,14 +12,12 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm.cli import base
-from magnum_capi_helm.helm import mirroring
-from magnum_capi_helm.helm import packages
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import versions
 
 if TYPE_CHECKING:
     from magnum_capi_helm import runtime
+    from magnum_capi_helm.helm import mirroring
     from magnum_capi_helm.model import cluster_spec
 
 
@@ -28,7 +26,7 @@ def _add_version(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "version",
         nargs="?",
-        type=label_types.VERSION,
+        type=base.chart_version,
         help="chart version (default: the configured one)",
     )
 
@@ -219,6 +217,7 @@ class Mirror(base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Fetch each chart, even if others fail."""
         from magnum_capi_helm import runtime
+        from magnum_capi_helm.helm import mirroring
 
         rt = runtime.any_one()
         path = rt.charts.ensure(_chart(parsed_args.version))
@@ -248,6 +247,7 @@ class Mirror(base.Lister):
         directory: pathlib.Path,
     ) -> list[str]:
         """Fetch the charts of addons, and return the state of each."""
+        from magnum_capi_helm.helm import mirroring
 
         images = set(contents.images)
         states = []
@@ -277,6 +277,7 @@ def _values(files: Sequence[pathlib.Path]) -> dict[str, Any]:
 
     :raises NotConfigured: a file can't be read
     """
+    from magnum_capi_helm.helm import packages
     from magnum_capi_helm.resolve import operator_files
 
     merged: dict[str, Any] = {}

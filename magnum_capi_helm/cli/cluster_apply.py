@@ -11,7 +11,6 @@ from magnum_capi_helm.cli import base
 from magnum_capi_helm.cli import batch
 from magnum_capi_helm.cli import preview as previews
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import label_types
 
 if TYPE_CHECKING:
     from magnum_capi_helm.credentials import cloud_secret
@@ -58,7 +57,7 @@ class Apply(batch.Batch):
         parser.add_argument(
             "--chart-version",
             metavar="V",
-            type=label_types.VERSION,
+            type=base.chart_version,
             default="",
             help="go to that version of the chart",
         )

@@ -10,11 +10,13 @@ import contextlib
 import signal
 import time
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm.cli import base
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.status import tree
+
+if TYPE_CHECKING:
+    from magnum_capi_helm.status import tree
 
 TREE = "tree"
 FORMATS = (TREE, "json", "yaml")
@@ -104,6 +106,8 @@ class Describe(base.Command):
 
     def _look(self) -> tree.Branch | None:
         """Read the cluster; show an error, since the next look may succeed."""
+        from magnum_capi_helm.status import tree
+
         try:
             self._last = self._describer.read()
         except errors.CapiHelmError as error:

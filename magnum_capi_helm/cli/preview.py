@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from magnum_capi_helm.cli import base
-from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import masking
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ class Diff(base.Lister):
         parser.add_argument(
             "--chart-version",
             metavar="V",
-            type=label_types.VERSION,
+            type=base.chart_version,
             help="compare with that version of the chart",
         )
         parser.add_argument(

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
+
+from oslotest import base as oslotest_base
 
 from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import cluster
@@ -82,3 +85,14 @@ class ChoiceTest(base.FlowTestCase):
     def test_one_whose_template_is_gone_is_taken(self) -> None:
         self.of_template("22222222-2222-4333-8444-555555555555")
         self.assertEqual(OTHER, commands.find_cluster("heat").uuid)
+
+
+class ChartVersionTest(oslotest_base.BaseTestCase):
+    def test_a_version_has_three_numbers(self) -> None:
+        for text in ("", "0.27.0", "v0.27.0", "0.27.0-dev.1+a"):
+            self.assertEqual(text, commands.chart_version(text))
+        for text in ("0.27", "latest", "0.27.0 "):
+            error = self.assertRaises(
+                argparse.ArgumentTypeError, commands.chart_version, text
+            )
+            self.assertEqual(f"{text!r} is not a version", str(error))

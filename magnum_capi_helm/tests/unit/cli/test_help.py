@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import textwrap
 from typing import Any
 from unittest import mock
@@ -36,6 +37,24 @@ COMP_WORDS=($WORDS "$LAST"); COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
 _magnum_capi_helm
 printf '%s\\n' "${COMPREPLY[@]}"
 """
+_IMPORT = """
+import importlib, sys
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(*sys.modules)
+"""
+#: Libraries that take long to import, and a module of this package that does.
+_SLOW = {
+    "magnum",
+    "magnum_capi_helm.status.tree",
+    "msgspec",
+    "oslo_config",
+    "prometheus_client",
+    "pyhelm3",
+    "pykube",
+    "requests",
+    "rich",
+}
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
@@ -114,6 +133,21 @@ class HelpTest(base.BaseTestCase):
                 if not issubclass(command, lister.Lister)
             ),
         )
+
+
+class ImportTest(base.BaseTestCase):
+    def test_commands_import_slow_modules_only_when_they_run(self) -> None:
+        names = {each.__module__ for each in entry_points.declared().values()}
+        ended = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", _IMPORT, *sorted(names)],
+            cwd=entry_points.ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        modules = set(ended.stdout.split())
+        self.assertLessEqual(names, modules)
+        self.assertEqual(set(), _SLOW & modules)
 
 
 class GroupsTest(base.BaseTestCase):

@@ -45,7 +45,7 @@ import yaml
 from magnum_capi_helm import metrics
 from magnum_capi_helm import runtime
 from magnum_capi_helm import schedules
-from magnum_capi_helm.config import delivery as config
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
@@ -94,7 +94,7 @@ def notice(operation: operations.Operation, *, now: bool = False) -> None:
 
     :param now: an operation has just ended: look at the cluster
     """
-    if not config.enabled():
+    if not conf.delivery_enabled():
         return
     row, jobs = operation.cluster, operation.runtime.deliveries
     jobs.request(_ALL, "", functools.partial(_log_settings, jobs))
@@ -115,7 +115,7 @@ def _log_settings(jobs: schedules.BackgroundJobs) -> schedules.Outcome:
     """Log once in a process whether the options can be used."""
     problem = ""
     try:
-        LOG.info("Kubeconfigs are delivered to %s", config.read().receiver)
+        LOG.info("Kubeconfigs are delivered to %s", conf.delivery().receiver)
     except errors.NotConfigured as error:
         problem = str(error)
     if problem:
@@ -138,7 +138,7 @@ def _run(operation: operations.Operation, address: str) -> schedules.Outcome:
     if not jobs.server.is_over(_ALL):
         return schedules.Outcome(_SOON)
     try:
-        return _deliver(operation, address, config.read())
+        return _deliver(operation, address, conf.delivery())
     except _QUIET as error:
         LOG.debug("Delivery of cluster %s waits: %s", uuid, error)
         return schedules.Outcome(_SOON, pending=True)
@@ -157,7 +157,7 @@ def _run(operation: operations.Operation, address: str) -> schedules.Outcome:
 
 
 def _deliver(
-    operation: operations.Operation, address: str, settings: config.Settings
+    operation: operations.Operation, address: str, settings: conf.Delivery
 ) -> schedules.Outcome:
     """Deliver a kubeconfig if it is due.
 
@@ -227,7 +227,7 @@ def _write(
 
 def _send(
     operation: operations.Operation,
-    settings: config.Settings,
+    settings: conf.Delivery,
     claimed: delivery_record.Record,
     body: bytes,
 ) -> None:
@@ -351,7 +351,7 @@ def signature(
 
 
 def post(
-    settings: config.Settings, headers: Mapping[str, str], body: bytes
+    settings: conf.Delivery, headers: Mapping[str, str], body: bytes
 ) -> None:
     """Send a body; only the status of the answer is read.
 
@@ -393,7 +393,7 @@ def post(
         )
 
 
-def probe(settings: config.Settings) -> None:
+def probe(settings: conf.Delivery) -> None:
     """Check the receiver's certificate; nothing is sent.
 
     :raises NotDeliveredError: it does not answer, or is not trusted
@@ -412,7 +412,7 @@ def probe(settings: config.Settings) -> None:
         raise failure from None
 
 
-def _failure(settings: config.Settings, error: Exception) -> NotDeliveredError:
+def _failure(settings: conf.Delivery, error: Exception) -> NotDeliveredError:
     """Return an error without the URL and the body."""
     if untrusted := errors.certificate_problem(error):
         trusted = settings.ca_file or "the CAs that requests trusts"

@@ -21,11 +21,10 @@ from oslo_config import cfg
 
 from magnum_capi_helm import delivery
 from magnum_capi_helm import runtime
-from magnum_capi_helm.cli import database_errors
+from magnum_capi_helm.cli import base
 from magnum_capi_helm.cloud import certificates
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.config import delivery as delivery_config
 from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import audit
@@ -196,15 +195,15 @@ def check_database(_rt: runtime.Runtime) -> str:
 
     :raises NotConfigured: it can't be read
     """
-    url = database_errors.url()
+    url = base.database_url()
     scheme, _, path = url.partition("?")[0].partition(":///")
     # SQLite would create the file, and check writes nothing.
     if scheme == "sqlite" and not pathlib.Path(path).is_file():
         raise errors.NotConfigured(
             f"there is no file {path}: set [database] connection"
         )
-    database_errors.read(rows.probe)
-    return database_errors.location(url)
+    base.read_database(rows.probe)
+    return base.database_location(url)
 
 
 def check_driver(_: runtime.Runtime) -> str:
@@ -373,7 +372,7 @@ def templates_of_this_driver() -> list[Any]:
     :raises UnreadableError: Magnum's database can't be read
     """
     try:
-        templates = database_errors.read(
+        templates = base.read_database(
             lambda: objects.ClusterTemplate.list(rows.everywhere())
         )
     except errors.NotConfigured as error:
@@ -412,9 +411,9 @@ def check_certificate_store(_: runtime.Runtime) -> str:
 
 def check_delivery(_: runtime.Runtime) -> str:
     """Check the receiver of kubeconfigs; nothing is sent."""
-    if not delivery_config.enabled():
+    if not conf.delivery_enabled():
         return "off"
-    settings = delivery_config.read()
+    settings = conf.delivery()
     delivery.probe(settings)
     return f"of the user {settings.user} to {settings.receiver}"
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from magnum_capi_helm import features
 from magnum_capi_helm import runtime
+from magnum_capi_helm.cli import base
 from magnum_capi_helm.cli import check_host
 from magnum_capi_helm.cli import checks
-from magnum_capi_helm.cli import database_errors
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.features import api_server
@@ -86,7 +86,7 @@ def run(project: str | None = None) -> Iterator[checks.Result]:
     yield _chart_option()
     clusters = [
         cluster
-        for cluster, _ in database_errors.read(
+        for cluster, _ in base.read_database(
             lambda: rows.read_all(project, check_host.may_be_of_this_driver)
         )
     ]

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509 import oid
 
-from magnum_capi_helm.cli import cluster_apply
+from magnum_capi_helm.cli import cluster
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
@@ -79,7 +79,7 @@ class RefreshTestCase(base.FlowTestCase):
         """The line of the cluster, once the command was run."""
         words = ("--cloud-settings", "web", *argv)
         _, [line] = command_case.run_json(
-            cluster_apply.Apply, *words, err=self.err, pause=0.0
+            cluster.Apply, *words, err=self.err, pause=0.0
         )
         self.assertNotIn(openstack.SECRET, f"{line}{self.err.getvalue()}")
         self.assertEqual("web", line["Cluster"])

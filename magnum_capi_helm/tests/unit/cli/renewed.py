@@ -8,7 +8,7 @@ from collections.abc import Callable
 import time
 from typing import Any
 
-from magnum_capi_helm.cli import cluster_apply
+from magnum_capi_helm.cli import cluster
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.model import names
 from magnum_capi_helm.tests.unit.cli import command_case
@@ -23,7 +23,7 @@ def days_ahead(days: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", moment)
 
 
-class Watched(cluster_apply.Apply):
+class Watched(cluster.Apply):
     """Something happens between two looks, in no time."""
 
     meanwhile: Callable[[], None]

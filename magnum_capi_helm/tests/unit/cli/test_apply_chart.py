@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from magnum_capi_helm.cli import base as commands
-from magnum_capi_helm.cli import cluster_apply
+from magnum_capi_helm.cli import cluster
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.cli import command_case
@@ -27,7 +27,7 @@ class RolloutCommandTest(rolling.RolloutTestCase):
         """The exit code, and the lines."""
         case = self
 
-        class Polled(cluster_apply.Apply):
+        class Polled(cluster.Apply):
             @property
             def pause(self) -> float:  # type: ignore[override]
                 """Machines come up and Magnum polls while it waits."""

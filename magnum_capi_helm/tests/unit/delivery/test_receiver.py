@@ -21,7 +21,7 @@ from oslotest import base
 
 import magnum_capi_helm
 from magnum_capi_helm import delivery as deliveries
-from magnum_capi_helm.config import delivery as delivery_config
+from magnum_capi_helm.config import conf
 from magnum_capi_helm.tests.unit.delivery import pki
 
 KEY, FORMER = b"k" * 32, b"f" * 32
@@ -81,7 +81,7 @@ class ReceiverTest(base.BaseTestCase):
         **body: Any,
     ) -> str:
         """Send one as the driver does; empty, or why it was refused."""
-        options = delivery_config.Settings(
+        options = conf.Delivery(
             url=f"https://127.0.0.1:{self.port}/",
             host="127.0.0.1",
             port=self.port,
@@ -201,4 +201,4 @@ class ReceiverTest(base.BaseTestCase):
         path.write_text(f"whsec_{text}\n{base64.b64encode(FORMER).decode()}\n")
         path.chmod(0o600)
         self.assertEqual([KEY, FORMER], self.sample.read_keys(str(path)))
-        self.assertEqual((KEY, FORMER), delivery_config.read_keys(str(path)))
+        self.assertEqual((KEY, FORMER), conf.read_keys(str(path)))

@@ -14,7 +14,6 @@ from oslo_config import cfg
 from oslotest import base
 
 from magnum_capi_helm.config import conf
-from magnum_capi_helm.config import delivery
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.delivery import pki
 
@@ -72,7 +71,7 @@ class SettingsTest(base.BaseTestCase):
         ca = self.file("ca", pki.trusted().pem)
         self.set("delivery_ca_file", ca)
         self.assertEqual(
-            delivery.Settings(
+            conf.Delivery(
                 url="https://portal.test:8443/hook?token=t",
                 host="portal.test",
                 port=8443,
@@ -82,24 +81,24 @@ class SettingsTest(base.BaseTestCase):
                 timeout=10.0,
                 interval=3600.0,
             ),
-            delivery.read(),
+            conf.delivery(),
         )
 
     def test_neither_the_url_nor_a_key_is_shown(self) -> None:
-        found = delivery.read()
+        found = conf.delivery()
         self.assertEqual("https://portal.test:8443", found.receiver)
         self.assertNotIn("token", repr(found))
         self.assertNotIn("b'0", repr(found))
 
     def test_the_port_is_that_of_https(self) -> None:
         self.set("delivery_url", "https://portal.test")
-        self.assertEqual(443, delivery.read().port)
+        self.assertEqual(443, conf.delivery().port)
 
     def test_wrong_options_are_refused(self) -> None:
         for name, value, said in WRONG:
             before = conf.CONF.capi_helm[name]
             self.set(name, value)
-            error = self.assertRaises(errors.NotConfigured, delivery.read)
+            error = self.assertRaises(errors.NotConfigured, conf.delivery)
             self.assertTrue(
                 str(error).startswith(f"[capi_helm] {name} "), str(error)
             )
@@ -109,7 +108,7 @@ class SettingsTest(base.BaseTestCase):
     def test_a_file_without_certificates(self) -> None:
         path = self.file("ca", "no PEM")
         self.set("delivery_ca_file", path)
-        error = self.assertRaises(errors.NotConfigured, delivery.read)
+        error = self.assertRaises(errors.NotConfigured, conf.delivery)
         self.assertEqual(
             f"[capi_helm] delivery_ca_file {path} can't be used: it has no "
             "certificates in PEM",
@@ -137,15 +136,15 @@ class SettingsTest(base.BaseTestCase):
         for name in ("delivery_url", "delivery_key_file"):
             value = conf.CONF.capi_helm[name]
             fresh.set_override(name, value, "capi_helm")
-        self.useFixture(fixtures.MockPatchObject(delivery, "CONF", fresh))
+        self.useFixture(fixtures.MockPatchObject(conf, "CONF", fresh))
         error: errors.NotConfigured = self.assertRaises(
-            errors.NotConfigured, delivery.read
+            errors.NotConfigured, conf.delivery
         )
         return error
 
     def test_it_is_off_by_default(self) -> None:
         conf.CONF.clear_override("delivery_url", "capi_helm")
-        self.assertFalse(delivery.enabled())
+        self.assertFalse(conf.delivery_enabled())
 
 
 class KeysTest(base.BaseTestCase):
@@ -158,7 +157,7 @@ class KeysTest(base.BaseTestCase):
         """Return the keys of a file with this text."""
         self.path.write_text(text)
         self.path.chmod(mode)
-        return delivery.read_keys(str(self.path))
+        return conf.read_keys(str(self.path))
 
     def refused(self, text: str, mode: int = 0o600) -> str:
         """Why there are none."""
@@ -202,12 +201,12 @@ class KeysTest(base.BaseTestCase):
     def test_a_pipe_is_refused_at_once(self) -> None:
         os.mkfifo(self.path, 0o600)
         error = self.assertRaises(
-            errors.NotConfigured, delivery.read_keys, str(self.path)
+            errors.NotConfigured, conf.read_keys, str(self.path)
         )
         self.assertEqual(f"{OPTION} {self.path} is no file", str(error))
 
     def test_no_file_is_named(self) -> None:
-        error = self.assertRaises(errors.NotConfigured, delivery.read_keys, "")
+        error = self.assertRaises(errors.NotConfigured, conf.read_keys, "")
         self.assertEqual(
             f"{OPTION} is empty: name a file with the key that signs what is "
             "sent to delivery_url",

@@ -14,7 +14,6 @@ import sqlalchemy
 import sqlalchemy.exc
 
 from magnum_capi_helm.cli import base
-from magnum_capi_helm.cli import database_errors
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cli import command_case
@@ -128,7 +127,7 @@ class DatabaseTest(command_case.CommandCase):
             ),
         }
         self.assertEqual(
-            rows, {url: database_errors.location(url) for url in rows}
+            rows, {url: base.database_location(url) for url in rows}
         )
 
     def test_other_errors_stay_as_they_are(self) -> None:

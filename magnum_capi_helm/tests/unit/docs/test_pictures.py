@@ -27,7 +27,8 @@ def _shown() -> dict[pathlib.Path, str]:
 
 class PicturesTest(base.BaseTestCase):
     def test_each_is_shown_and_each_that_is_shown_is_there(self) -> None:
-        self.assertEqual(set(_SOURCE.rglob("*.png")), set(_shown()))
+        pictures = {*_SOURCE.rglob("*.png"), *_SOURCE.rglob("*.svg")}
+        self.assertEqual(pictures, set(_shown()))
 
     def test_each_of_the_users_guide_is_small(self) -> None:
         pictures = (_SOURCE / "user").rglob("*.png")

@@ -76,7 +76,8 @@ class Package:
     def update(self) -> None:
         """Create the template of the file, and upgrade the cluster to it."""
         template = self._create_template()
-        body = {"cluster_template": template}
+        # Magnum answers 500 to an upgrade without max_batch_size.
+        body = {"cluster_template": template, "max_batch_size": 1}
         path = f"{self._path}/actions/upgrade"
         self._change(lambda: self._call("POST", path, body))
 

@@ -12,7 +12,7 @@ from bench import plot
 from bench import table
 
 _DOCS = pathlib.Path(__file__).parents[1] / "doc" / "source"
-TABLE = _DOCS / "admin" / "sizing-measured.inc"
+TABLE = _DOCS / "evidence" / "sizing-measured.inc"
 PICTURE = _DOCS / "_static" / "polling-cost.png"
 _NOTE = (
     '.. Written by "python3 -m bench report --docs"; medians of {runs}'

@@ -24,7 +24,7 @@ _NEW = (
     _CHECKOUT / ".lab" / "chaos-compared.jsonl",
 )
 _WANDERED = _CHECKOUT / ".lab" / "chaos-wandered.txt"
-_PAGES = _CHECKOUT / "doc" / "source" / "admin"
+_PAGES = _CHECKOUT / "doc" / "source" / "evidence"
 KEPT = _PAGES / "faults-measured.jsonl"
 TABLES = _PAGES / "faults-measured.inc"
 #: Characters of a reason.

@@ -12,7 +12,7 @@
 4. :class:`Item` keeps each object as compressed JSON. It is decoded when a
    verdict needs it, which is when the object has changed.
 
-``doc/source/contributor/benchmarks.rst`` has the measurements.
+``doc/source/evidence/benchmarks.rst`` has the measurements.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from magnum_capi_helm.tests.functional import programs
 
 #: What the last run of each said.
 DIRECTORY = programs.LAB / "drills"
-PAGES = programs.CHECKOUT / "doc" / "source" / "admin" / "drills"
+PAGES = programs.CHECKOUT / "doc" / "source" / "evidence" / "drills"
 
 
 def write(name: str, text: str) -> None:

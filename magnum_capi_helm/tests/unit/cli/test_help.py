@@ -26,7 +26,7 @@ from magnum_capi_helm.cli import management_cluster
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cli import entry_points
 
-CODES = entry_points.ROOT / "doc/source/admin/exit-codes.inc"
+CODES = entry_points.ROOT / "doc/source/cli/exit-codes.inc"
 #: Stands in for the package bash-completion.
 _BASH = """
 _get_comp_words_by_ref() {

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Prometheus itself says of the alerts."""
+"""What Prometheus itself says of the alerts and of the dashboard."""
 
 from __future__ import annotations
 
 from oslotest import base
+import yaml
 
+from magnum_capi_helm.tests.unit.metrics import dashboard
 from magnum_capi_helm.tests.unit.metrics import promtool
 from magnum_capi_helm.tests.unit.metrics import test_rules as rules
 
@@ -20,3 +22,15 @@ class PrometheusTest(base.BaseTestCase):
     ) -> None:
         said = promtool.run(self, "test", "rules", str(rules.TESTS))
         self.assertIn("SUCCESS", said)
+
+    def test_prometheus_reads_each_expression_of_the_dashboard(self) -> None:
+        rules_of_panels = [
+            {"record": f"panel:{number}", "expr": expression}
+            for number, (expression, _) in enumerate(dashboard.targets())
+        ]
+        text = yaml.safe_dump(
+            {"groups": [{"name": "panels", "rules": rules_of_panels}]}
+        ).replace("$__rate_interval", "5m")
+        [path] = self.create_tempfiles([("panels", text)], ext=".yaml")
+        said = promtool.run(self, "check", "rules", path)
+        self.assertIn(f"SUCCESS: {len(rules_of_panels)} rules found", said)

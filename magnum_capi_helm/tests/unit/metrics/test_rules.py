@@ -37,6 +37,9 @@ ALERTS = [
     "MagnumMetricsAbsent",
 ]
 
+#: A section of the guide; unit.docs.test_links checks that it exists.
+_SECTION = r"^https://docs\.openstack\.org/magnum-capi-helm/latest/admin/.+#"
+
 #: What an operator runs of this driver's own, where that is the cure.
 COMMANDS = {
     "MagnumClusterFailed": "cluster rollback",
@@ -70,8 +73,11 @@ class RulesTest(base.BaseTestCase):
     def test_each_alert_is_told_in_a_line_and_says_what_to_do(self) -> None:
         for name, rule in rules().items():
             self.assertEqual(
-                {"summary", "description"}, rule["annotations"].keys(), name
+                {"summary", "description", "runbook_url"},
+                rule["annotations"].keys(),
+                name,
             )
+            self.assertRegex(rule["annotations"]["runbook_url"], _SECTION)
             self.assertIn(rule["labels"]["severity"], ("warning", "critical"))
 
     def test_what_an_operator_can_mend_names_the_command(self) -> None:

@@ -111,7 +111,9 @@ class _Formatter(_argparse.SmartHelpFormatter):
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
     """Add CLUSTER, one cluster by name or UUID."""
-    parser.add_argument("cluster", metavar="CLUSTER", help="name or UUID")
+    parser.add_argument(
+        "cluster", metavar="CLUSTER", help="name or UUID of a cluster"
+    )
 
 
 def add_apply(parser: argparse.ArgumentParser, does: str) -> None:

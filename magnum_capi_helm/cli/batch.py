@@ -90,16 +90,21 @@ class Batch(base.Lister, abc.ABC):
         :func:`choose_clusters` refuses more than one choice of clusters.
         """
         parser.add_argument(
-            "clusters", metavar="CLUSTER", nargs="*", help="name or UUID"
+            "clusters",
+            metavar="CLUSTER",
+            nargs="*",
+            help="names or UUIDs of clusters",
         )
         parser.add_argument(
-            "--project", metavar="ID", help="all clusters of that project"
+            "--project",
+            metavar="ID",
+            help="choose all clusters of this project",
         )
         parser.add_argument(
             "--all",
             action="store_true",
             dest="every",
-            help="all clusters of this driver",
+            help="choose all clusters of this driver",
         )
         base.add_apply(parser, "make the changes (default: only show them)")
         parser.add_argument(
@@ -107,15 +112,16 @@ class Batch(base.Lister, abc.ABC):
             type=base.positive,
             default=1,
             metavar="N",
-            help="change so many clusters at a time (default: 1)",
+            help="number of clusters that the command changes at a time "
+            "(default: 1)",
         )
         parser.add_argument(
             "--patience",
             type=base.positive,
             default=60,
             metavar="MINUTES",
-            help="how long one may take before it counts as failed "
-            "(default: 60)",
+            help="minutes after which a cluster that is not complete counts "
+            "as failed (default: 60)",
         )
 
     @abc.abstractmethod

@@ -42,9 +42,9 @@ def _chart(version: str | None) -> cluster_spec.Chart:
 class Fetch(base.Command):
     """Put a version of the chart into the chart store.
 
-    Run it where the repository can be reached and copy the file into the
-    store of conductors that can't, or give a chart of your own with --from.
-    A version that is in the store already stays as it is.
+    Run the command on a host that reaches the repository, and copy the file
+    into the store of conductors that do not. Use --from for a chart of your
+    own. The command never replaces a version that is in the store.
     """
 
     configuration = base.Configuration.OPTIONAL
@@ -58,9 +58,9 @@ class Fetch(base.Command):
             "--from",
             dest="source",
             metavar="DIR|TGZ|URL",
-            help="a chart's directory or archive on this host, a helm "
-            "repository, or an oci:// reference (default: where the "
-            "configuration says)",
+            help="directory or archive of a chart on this host, a helm "
+            "repository, or an oci:// reference (default: the configured "
+            "source)",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -98,8 +98,8 @@ def _source(chart: cluster_spec.Chart, place: str) -> cluster_spec.Chart:
 class List(base.Lister):
     """List the charts in the chart store, and the versions that each needs.
 
-    The driver knows the supported versions; others may well work. The makers
-    of the chart tested it with the versions that it needs.
+    The driver knows the supported versions; other versions may work. The
+    authors of the chart tested it with the versions in the column Needs.
     """
 
     configuration = base.Configuration.OPTIONAL
@@ -116,7 +116,8 @@ class List(base.Lister):
         parser.add_argument(
             "--long",
             action="store_true",
-            help="also list the checksum, and what to know of each version",
+            help="add columns with the checksum and with notes on each "
+            "version",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
@@ -171,13 +172,15 @@ class Mirror(base.Lister):
     """Fetch the charts of all addons, and list the images, for an air gap.
 
     The addon provider downloads the charts of a cluster's addons from about
-    twenty repositories. This makes a helm repository of them: serve the
-    directory, and name its URL in [capi_helm] addon_repository. images.txt
-    in it names each image that the charts name, one per line; copying them
-    into a registry is left to skopeo or crane. Operators start images that
-    their charts do not name: see their documentation. A chart that was
-    fetched stays, so the command can be run again after a failure; the exit
-    code is 1 until all charts are there.
+    twenty repositories. This command makes one helm repository of them: serve
+    the directory, and set [capi_helm] addon_repository to its URL. The file
+    images.txt in the directory has each image that the charts name, one per
+    line; copy the images into a registry with skopeo or crane. Kubernetes
+    operators start images that their charts do not name: see their
+    documentation.
+
+    The command keeps each chart that it has fetched, so run it again after a
+    failure. The exit code is 1 until all charts are there.
     """
 
     configuration = base.Configuration.OPTIONAL
@@ -192,12 +195,13 @@ class Mirror(base.Lister):
             "--to",
             metavar="DIR",
             type=pathlib.Path,
-            help="directory of the repository, made when missing",
+            help="directory of the repository; the command makes it if it is "
+            "missing",
         )
         place.add_argument(
             "--list",
             action="store_true",
-            help="fetch nothing, only list the charts",
+            help="list the charts, and fetch nothing",
         )
         parser.add_argument(
             "--values",
@@ -205,13 +209,13 @@ class Mirror(base.Lister):
             type=pathlib.Path,
             action="append",
             default=[],
-            help="YAML file with chart values that switch addons on and off, "
-            "may be given more than once (default: the chart's defaults)",
+            help="YAML file with chart values that switch addons on and off; "
+            "may be used more than once (default: the chart's defaults)",
         )
         parser.add_argument(
             "--all",
             action="store_true",
-            help="also the addons that are switched off",
+            help="include the addons that are switched off",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:

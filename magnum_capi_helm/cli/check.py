@@ -28,10 +28,11 @@ _TARGET_HEADER = (
 class Check(base.Lister):
     """Check configuration, management cluster, helm, chart and cloud.
 
-    One line each; for what fails, what to do; and the versions that run
-    beside those that the configured chart was tested with. Where there are
-    several management clusters, a column says which one. With --target,
-    before one is upgraded: releases that need something first.
+    The command prints one line for each check, and says how to repair a
+    failure. It compares the versions of the components with those that the
+    configured chart was tested with. Where there are several management
+    clusters, a column names them. With --target, the command lists the
+    releases that need a change before a management cluster is upgraded.
     """
 
     configuration = base.Configuration.OPTIONAL
@@ -49,29 +50,29 @@ class Check(base.Lister):
             "--management-cluster",
             action="append",
             metavar="NAME",
-            help="look at that management cluster alone, may be given more "
-            "than once (default: at all)",
+            help="check only this management cluster; may be used more than "
+            "once (default: all)",
         )
         modes = parser.add_mutually_exclusive_group()
         modes.add_argument(
             "--target",
             metavar="VERSIONS",
-            help="list the releases that a management cluster of these "
-            "versions would strand: capi=1.14,capo=0.14, or API versions "
-            "such as cluster.x-k8s.io/v1beta2, or 'now'",
+            help="list the releases that helm could not change on a "
+            "management cluster with these versions: capi=1.14,capo=0.14, or "
+            "API versions such as cluster.x-k8s.io/v1beta2, or 'now'",
         )
         modes.add_argument(
             "--from-1-4-0",
             action="store_true",
             dest="from_1_4_0",
-            help="list what to do before magnum-capi-helm 1.4.0 is replaced "
-            "by this version: options, labels, clusters without a release",
+            help="list the tasks before this version replaces "
+            "magnum-capi-helm 1.4.0: options, labels, clusters without a "
+            "release",
         )
         parser.add_argument(
             "--project",
             metavar="ID",
-            help="with --from-1-4-0: report the clusters of that project "
-            "alone",
+            help="with --from-1-4-0: check only the clusters of this project",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:

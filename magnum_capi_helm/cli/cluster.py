@@ -26,9 +26,9 @@ _WITHIN = 180
 class Rollback(base.Lister):
     """Return a cluster to the release before a failed upgrade.
 
-    Chart, values, template, images and flavors become what they were; counts
-    stay. The objects that change are listed, and nothing is written without
-    --apply. The polls of Magnum finish it: watch the cluster's status.
+    The command restores chart, values, template, images and flavors; counts
+    stay. It lists the objects that change, and writes nothing without --apply.
+    Magnum's polls finish the rollback: watch the cluster's status.
     """
 
     examples = (
@@ -39,9 +39,7 @@ class Rollback(base.Lister):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the cluster and --apply."""
         base.add_cluster(parser)
-        base.add_apply(
-            parser, "go back (default: only show what would change)"
-        )
+        base.add_apply(parser, "roll back (default: only show the changes)")
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
         """Compare with the installed objects, then go back."""
@@ -65,13 +63,13 @@ class Rollback(base.Lister):
 class Unlock(base.Lister):
     """Free a cluster that a dead conductor left locked.
 
-    A conductor that died may leave a Lease and a revision of helm that is
-    pending. Both are listed, with the holder of the Lease and the time since
-    its last renewal. The command watches the Lease for half a minute, since
-    only a renewal shows that its holder is alive. A revision that helm wrote
-    less than helm's deadline ago may be at work without a Lease. Neither is
-    freed then, unless with --force. Nothing is written without --apply. The
-    polls of Magnum go on from there.
+    A conductor that died may leave a Lease and a pending helm revision. The
+    command lists both, with the holder of the Lease and the time since its
+    last renewal. It watches the Lease for half a minute, because only a
+    renewal shows that the holder is alive. A pending revision that is younger
+    than helm's deadline may belong to a running helm. In both cases the
+    command frees nothing without --force. It writes nothing without --apply.
+    Magnum's polls continue the interrupted operation.
     """
 
     HEADER = ("What", "State", "By", "Age", "Result")
@@ -85,11 +83,14 @@ class Unlock(base.Lister):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the cluster, --apply and --force."""
         base.add_cluster(parser)
-        base.add_apply(parser, "free it (default: only show what is locked)")
+        base.add_apply(
+            parser, "free the cluster (default: only show the locks)"
+        )
         parser.add_argument(
             "--force",
             action="store_true",
-            help="even if a holder is alive; make sure that no helm runs",
+            help="free the cluster even if a holder is alive; make sure that "
+            "no helm runs",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
@@ -155,20 +156,23 @@ def _age(moment: float) -> str:
 class Credentials(batch.Batch):
     """Give clusters a new application credential, in place of the old one.
 
-    For a credential that is dead, since its user is gone, or that has leaked.
-    No machine is replaced. Keystone makes a credential only for the user who
-    is logged in, so you log in: by --os-cloud or OS_CLOUD and clouds.yaml, or
-    by the environment, as a user who has a role in the cluster's project, and
-    whose credential it will be. For each project you are logged in to that
-    one. --service-user logs in as Magnum's service user, who needs a role in
-    the project as well. A cluster that is being deleted gets a new one too:
-    Cluster API then goes on with the deletion, which deletes the credential
-    at its end. The new one is tried before it is used. The health poll
-    deletes the old one when the cluster has had the new one for [capi_helm]
-    app_cred_grace seconds, or this command does with --revoke-at-once.
+    Use it if a credential is dead because its user is gone, or if a credential
+    has leaked. No machine is replaced. Keystone creates a credential only for
+    the user that is logged in. Log in with --os-cloud, or OS_CLOUD and
+    clouds.yaml, or the environment, as a user with a role in the cluster's
+    project: the new credential belongs to that user. The command logs in to
+    the project of each cluster. With --service-user it logs in as Magnum's
+    service user, which needs a role in the project as well.
 
-    All clusters, or those of a project, need --dead or --before: then a
-    second run of the same command replaces none twice.
+    The command tests the new credential before it uses it. The health poll
+    deletes the old credential when the cluster has had the new one for
+    [capi_helm] app_cred_grace seconds; with --revoke-at-once the command
+    deletes it. A cluster that is being deleted gets a new credential too:
+    Cluster API then continues the deletion, and the deletion removes the
+    credential at its end.
+
+    All clusters, or those of a project, need --dead or --before, so that a
+    second run of the same command replaces no credential twice.
     """
 
     examples = (
@@ -188,33 +192,34 @@ class Credentials(batch.Batch):
         login.add_argument(
             "--os-cloud",
             metavar="NAME",
-            help="log in with that cloud of clouds.yaml (default: OS_CLOUD, "
+            help="log in with this cloud of clouds.yaml (default: OS_CLOUD, "
             "or the login in the environment)",
         )
         login.add_argument(
             "--service-user",
             action="store_true",
             help="log in as Magnum's service user, [keystone_auth] in "
-            "magnum.conf: it needs a role in the cluster's project, such as "
+            "magnum.conf; it needs a role in the cluster's project, such as "
             "member, for as long as the cluster uses the credential",
         )
         parser.add_argument(
             "--dead",
             action="store_true",
-            help="only credentials that Keystone refuses",
+            help="replace only credentials that Keystone refuses",
         )
         parser.add_argument(
             "--before",
             type=_moment,
             metavar="TIME",
-            help="only credentials that were given before that time, as "
-            "2026-11-22T23:30; UTC without an offset",
+            help="replace only credentials that clusters got before this "
+            "time, such as 2026-11-22T23:30; UTC without an offset",
         )
         parser.add_argument(
             "--revoke-at-once",
             action="store_true",
-            help="delete the old one as soon as the cluster has the new one: "
-            "a process that still uses it fails until it is restarted",
+            help="delete the old credential as soon as the cluster has the "
+            "new one; a process that still uses it fails until it is "
+            "restarted",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
@@ -302,19 +307,20 @@ class Apply(batch.Batch):
 
     Give one of these:
 
-    --chart-version, --values-files or both: the cluster's own values stay,
-    and only these change. Values that the files no longer contain stay until
-    the next upgrade. Machines are replaced only with --allow-replacement.
+    --chart-version, --values-files or both: only these change, and the
+    cluster's own values stay. Values that the files no longer contain stay
+    until the next upgrade. The command replaces machines only with
+    --allow-replacement.
 
     --certificates: Cluster API replaces the machines of the control plane one
-    by one, whatever chart a cluster has; workers stay. For a while the quota
-    has to have room for one more machine. Certificates that expire later than
-    --within are left alone, so a second run does not renew them again.
+    by one, with any chart; workers stay. The quota needs room for one more
+    machine meanwhile. Certificates that expire later than --within stay, so a
+    second run does not renew them again.
 
-    --cloud-settings: write the cloud's current endpoint, region, interface
-    and CAs into the clusters' credentials. The application credentials stay,
-    and no machine is replaced. The CAs that a cluster has stay beside the new
-    ones, but for those that have expired.
+    --cloud-settings: the command writes the cloud's current endpoint, region,
+    interface and CAs into the clusters' credentials. The application
+    credentials stay, and no machine is replaced. A cluster keeps its CAs
+    beside the new ones, except those that have expired.
 
     The command waits for each cluster until the change is complete.
     """
@@ -337,19 +343,19 @@ class Apply(batch.Batch):
             metavar="V",
             type=base.chart_version,
             default="",
-            help="go to that version of the chart",
+            help="change to this version of the chart",
         )
         parser.add_argument(
             "--values-files",
             action="store_true",
-            help="lay [capi_helm] values_files, and the profiles that the "
-            "template picks, on the values once more",
+            help="apply [capi_helm] values_files again, and the profiles "
+            "that the template selects",
         )
         parser.add_argument(
             "--allow-replacement",
             action="store_true",
-            help="replace machines where chart or values need that (default: "
-            "refuse)",
+            help="replace machines if the chart or the values need it "
+            "(default: refuse)",
         )
         parser.add_argument(
             "--certificates",
@@ -372,7 +378,8 @@ class Apply(batch.Batch):
         parser.add_argument(
             "--only-new-ca",
             action="store_true",
-            help="take all other CAs out, once no endpoint has an old one",
+            help="with --cloud-settings: remove all other CAs, once no "
+            "endpoint has an old one",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:

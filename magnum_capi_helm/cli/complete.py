@@ -69,8 +69,8 @@ _SHELLS: dict[str, type[complete.CompleteShellBase]] = {
 class Complete(base.Command):
     """Print a script that makes a shell complete commands and options.
 
-    bash needs its package bash-completion for it, zsh its compinit. Print it
-    anew after an update of the driver.
+    bash needs its package bash-completion, and zsh its compinit. Print the
+    script again after an update of the driver.
     """
 
     configuration = base.Configuration.UNUSED
@@ -86,13 +86,14 @@ class Complete(base.Command):
         parser.add_argument(
             "--name",
             default=base.PROGRAM,
-            help="the name of the command to complete (default: %(default)s)",
+            help="name of the command that the shell completes (default: "
+            "%(default)s)",
         )
         parser.add_argument(
             "--shell",
             choices=_SHELLS,
             default="bash",
-            help="the shell, or none for the words alone (default: "
+            help="shell of the script; none: only the words (default: "
             "%(default)s)",
         )
 

@@ -23,15 +23,17 @@ FORMATS = (TREE, "json", "yaml")
 
 
 class Describe(base.Command):
-    """Show a cluster as a tree: what is ready, what is not, and why.
+    """Show a cluster as a tree of objects, with their states and reasons.
 
-    Helm's release, the Cluster with its network, control plane, nodegroups,
-    machines, nodes and addons, the Lease and the application credential. The
-    reason stands at the lowest part that is not ready; the first line has
-    the driver's summary. With --watch the tree is read again and again: a
-    terminal is updated in place, and a file gets another tree when something
-    has changed. Ctrl-C ends that. Nothing is written. The exit code is 0 when
-    all was ready at the last look, else 1.
+    The tree has helm's release, the Cluster with its network, control plane,
+    nodegroups, machines, nodes and addons, the Lease and the application
+    credential. The first line has the driver's summary; the reason stands at
+    the lowest object that is not ready.
+
+    With --watch, the command reads the cluster again and again until Ctrl-C.
+    It updates a terminal in place; it writes another tree to a file when
+    something has changed. The command changes nothing. The exit code is 0 if
+    everything was ready at the last read, otherwise 1.
     """
 
     examples = (
@@ -48,19 +50,19 @@ class Describe(base.Command):
             "--format",
             choices=FORMATS,
             default=TREE,
-            help="how to print it (default: %(default)s)",
+            help="output format (default: %(default)s)",
         )
         parser.add_argument(
             "--watch",
             action="store_true",
-            help="go on until Ctrl-C, or until the cluster is gone",
+            help="continue until Ctrl-C, or until the cluster is gone",
         )
         parser.add_argument(
             "--interval",
             type=base.positive,
             default=5,
             metavar="SECONDS",
-            help="between two looks of --watch (default: %(default)s)",
+            help="seconds between two reads of --watch (default: %(default)s)",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:

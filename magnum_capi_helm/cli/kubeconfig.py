@@ -27,10 +27,10 @@ class Kubeconfig(base.Command):
     """Save or print the administrator's kubeconfig of a cluster.
 
     Cluster API keeps it on the management cluster. Anyone who has it can do
-    anything in the cluster until its client certificate expires: only new CAs
-    take it back. So it goes into a file that only its owner can read, or to
-    the standard output if you ask for that; never into a log. The log names
-    the user who took it.
+    anything in the cluster until its client certificate expires; only new CAs
+    revoke it. The command therefore writes it into a file that only its owner
+    can read, or to the standard output on request, and never into a log. The
+    log names the user of the command.
     """
 
     examples = (
@@ -48,15 +48,17 @@ class Kubeconfig(base.Command):
             "--file",
             type=pathlib.Path,
             metavar="F",
-            help="write it into this file, with mode 0600",
+            help="write it to this file, with mode 0600",
         )
         where.add_argument(
-            "--stdout", action="store_true", help="print it, key and all"
+            "--stdout",
+            action="store_true",
+            help="print it, with its private key",
         )
         parser.add_argument(
             "--force",
             action="store_true",
-            help="replace a file that exists",
+            help="replace an existing file",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class List(base.Lister):
     """List all clusters, and releases without a cluster.
 
-    State is "ok", or says where Magnum and the management cluster differ.
-    With --user, a column says whose application credential a cluster uses.
-    Nothing is written.
+    The column State has "ok", or the difference between Magnum and the
+    management cluster. With --user, the column Credential has the owner of
+    each cluster's application credential. The command changes nothing.
     """
 
     HEADER = (
@@ -47,22 +47,24 @@ class List(base.Lister):
         parser.add_argument(
             "--management-cluster",
             metavar="NAME",
-            help="only clusters on that management cluster",
+            help="list only clusters on this management cluster",
         )
         parser.add_argument(
-            "--project", metavar="ID", help="only clusters of that project"
+            "--project",
+            metavar="ID",
+            help="list only clusters of this project",
         )
         parser.add_argument(
             "--user",
             metavar="USER",
-            help="what breaks when that user goes: the user's own clusters, "
-            "and others with the user's application credential; a name or an "
-            "id",
+            help="list only clusters that break without this user (a name or "
+            "an ID): the user's own clusters, and others that use the user's "
+            "application credential",
         )
         parser.add_argument(
             "--orphans",
             action="store_true",
-            help="only releases that Magnum has no cluster for",
+            help="list only releases that have no cluster in Magnum",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:

@@ -64,7 +64,7 @@ class Application(app.App):
             "--config-file",
             action="append",
             metavar="FILE",
-            help="the conductor's configuration, may be given more than "
+            help="configuration file of the conductor; may be used more than "
             "once (default: /etc/magnum/magnum.conf)",
         )
         parser.add_argument(
@@ -72,7 +72,8 @@ class Application(app.App):
             action="append",
             metavar="DIR",
             default=[],
-            help="a directory of more configuration files",
+            help="directory with more configuration files; may be used more "
+            "than once",
         )
         return parser
 

@@ -22,8 +22,9 @@ _NOBODY = "nobody"
 class Permissions(base.Command):
     """Print the manifest of the driver's user on a management cluster.
 
-    A ServiceAccount and a ClusterRole with the permissions that the driver
-    needs and no more. Nothing is asked or changed here.
+    The manifest has a ServiceAccount, and a ClusterRole with exactly the
+    permissions that the driver needs. The command contacts no management
+    cluster.
     """
 
     configuration = base.Configuration.UNUSED
@@ -40,10 +41,11 @@ class Permissions(base.Command):
 class Accept(batch.Batch):
     """Record that clusters are on the management cluster that is there now.
 
-    After it was restored or rebuilt with another identity, or clusters were
-    moved: the one that has the Cluster object is recorded. With --gone:
-    nothing is left of a cluster, and that is right. Nothing is written
-    without --apply, and nothing at all to a management cluster.
+    Use it after a management cluster was restored or rebuilt with another
+    identity, or after clusters were moved. The command records the management
+    cluster that has the Cluster object. With --gone, it records that nothing
+    is left of a cluster. It writes nothing without --apply, and nothing at all
+    to a management cluster.
     """
 
     examples = ("management-cluster accept --all --apply",)
@@ -56,14 +58,14 @@ class Accept(batch.Batch):
         parser.add_argument(
             "--management-cluster",
             metavar="NAME",
-            help="the one that they are on now, of several (default: the "
-            "only one that has them)",
+            help="management cluster that has the clusters now, if there are "
+            "several (default: the only one that has them)",
         )
         parser.add_argument(
             "--gone",
             action="store_true",
-            help="the clusters, which are to be named, are gone for good: "
-            "their deletion may conclude",
+            help="the named clusters are gone for good, and their deletion "
+            "may finish",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
@@ -116,9 +118,11 @@ class _Maintenance(base.Lister):
         parser.add_argument(
             "--management-cluster",
             metavar="NAME",
-            help="which one, where there are several",
+            help="name of the management cluster, if there are several",
         )
-        base.add_apply(parser, "do it (default: only show how it is now)")
+        base.add_apply(
+            parser, "make the change (default: only show the current state)"
+        )
 
     def clients(self, name: str | None) -> runtime.Runtime:
         """Return the clients of the management cluster of that name.
@@ -156,10 +160,10 @@ class _Maintenance(base.Lister):
 class Freeze(_Maintenance):
     """Freeze a management cluster for maintenance.
 
-    Requests that would change its clusters are refused with the reason;
-    deletions wait; polls only read, and no operation runs out of time. The
-    command waits until operations that are under way have ended. Nothing is
-    written without --apply.
+    The driver refuses requests that would change its clusters, and shows the
+    reason. Deletions wait, polls only read, and no operation times out. The
+    command waits until running operations have ended. It writes nothing
+    without --apply.
     """
 
     examples = (
@@ -173,14 +177,14 @@ class Freeze(_Maintenance):
             "--reason",
             required=True,
             metavar="TEXT",
-            help="what the users of its clusters read",
+            help="text that the users of its clusters read",
         )
         parser.add_argument(
             "--patience",
             type=base.positive,
             default=10,
             metavar="MINUTES",
-            help="how long to wait for what is under way (default: 10)",
+            help="minutes to wait for running operations (default: 10)",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:
@@ -211,8 +215,8 @@ class Freeze(_Maintenance):
 class Thaw(_Maintenance):
     """End the maintenance of a management cluster.
 
-    Operations continue; the time of the maintenance does not count against
-    any of them. Nothing is written without --apply.
+    Operations continue, and the time of the maintenance does not count against
+    any of them. The command writes nothing without --apply.
     """
 
     examples = ("management-cluster thaw --apply",)

@@ -14,10 +14,10 @@ from magnum_capi_helm.model import errors
 class Metrics(base.Command):
     """Print metrics of all clusters, for Prometheus.
 
-    For the textfile collector of node_exporter: let a timer write the file
-    every few minutes. Nothing is written but that file, and Keystone is not
-    asked. The exit code is 1 when something could not be read; what could be
-    is printed all the same.
+    With --output, the command writes a file for node_exporter's textfile
+    collector: let a timer run it every few minutes. The command changes
+    nothing else, and does not contact Keystone. The exit code is 1 if
+    something could not be read; the command prints the rest all the same.
     """
 
     examples = (
@@ -31,7 +31,7 @@ class Metrics(base.Command):
             "--output",
             metavar="FILE",
             type=pathlib.Path,
-            help="write that file, in one go and readable by everybody "
+            help="write this file in one step, readable by everybody "
             "(default: print)",
         )
 

@@ -32,13 +32,16 @@ class _Preview(base.Command):
         """Add CLUSTER, or the option --template in its place."""
         subject = parser.add_mutually_exclusive_group(required=True)
         subject.add_argument(
-            "cluster", nargs="?", metavar="CLUSTER", help="name or UUID"
+            "cluster",
+            nargs="?",
+            metavar="CLUSTER",
+            help="name or UUID of a cluster",
         )
         subject.add_argument(
             "--template",
             metavar="T",
-            help="what a new cluster would be: a cluster template of Magnum, "
-            "or a YAML file with the fields of one",
+            help="preview a new cluster of this template: a cluster template "
+            "of Magnum, or a YAML file with the fields of one",
         )
 
     def preview(
@@ -62,8 +65,9 @@ class _Preview(base.Command):
 class Values(_Preview):
     """Print the chart values of a cluster, secrets hidden.
 
-    For a cluster, what its next operation would send; for a template, what
-    a new cluster would get. Nothing is written.
+    For a cluster, the command prints the values that its next operation would
+    send; for a template, those that a new cluster would get. It changes
+    nothing.
     """
 
     examples = (
@@ -81,7 +85,7 @@ class Values(_Preview):
 class Render(_Preview):
     """Print the objects that helm would apply, secrets hidden.
 
-    Nothing is written.
+    The command changes nothing.
     """
 
     examples = (
@@ -108,10 +112,10 @@ def _yaml(content: Any) -> str:
 
 
 class Diff(base.Lister):
-    """Show what the next operation would change, machines above all.
+    """Show the changes of the next operation, and the machines it replaces.
 
-    Without options that is what a resize would apply. With --template or
-    --chart-version it is what an upgrade would change. Nothing is written.
+    Without options, the command shows the changes of a resize; with --template
+    or --chart-version, those of an upgrade. It changes nothing.
     """
 
     examples = (
@@ -126,12 +130,12 @@ class Diff(base.Lister):
             "--chart-version",
             metavar="V",
             type=base.chart_version,
-            help="compare with that version of the chart",
+            help="compare with this version of the chart",
         )
         parser.add_argument(
             "--template",
             metavar="T",
-            help="compare with that cluster template (name or UUID)",
+            help="compare with this cluster template (name or UUID)",
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Table:

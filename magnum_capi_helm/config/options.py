@@ -27,10 +27,10 @@ OPTIONS: list[cfg.Opt] = [
     cfg.ListOpt(
         "management_clusters",
         default=[],
-        help="Names of the management clusters, where there are several: "
-        "each has a group [capi_helm_management_<name>], and "
-        "kubeconfig_file above is not used. Add to it at will, and leave a "
-        "name in it as long as the management cluster has clusters. Empty: "
+        help="Names of the management clusters, if there are several. Each "
+        "name has a group [capi_helm_management_<name>], and kubeconfig_file "
+        "above is not used. Add names at any time; keep a name as long as "
+        "its management cluster has clusters. Empty: one management cluster, "
         "the one of kubeconfig_file.",
     ),
     cfg.StrOpt(
@@ -49,9 +49,9 @@ OPTIONS: list[cfg.Opt] = [
     cfg.StrOpt(
         "helm_chart_name",
         default="openstack-cluster",
-        help="Name of the helm chart, or an oci:// reference, or the path "
-        "of a chart on the conductor, a directory or an archive. A path "
-        "gives the version that its chart has, and no other.",
+        help="Name of the helm chart, or an oci:// reference, or the path of "
+        "a chart on the conductor (a directory or an archive). A path "
+        "provides only the version of its chart.",
     ),
     cfg.StrOpt(
         "default_helm_chart_version",
@@ -62,24 +62,25 @@ OPTIONS: list[cfg.Opt] = [
     cfg.StrOpt(
         "chart_store",
         default=paths.state_path_def("capi_helm", "charts"),
-        help="Directory where charts are kept, one <name>-<version>.tgz for "
-        "each version. A chart that is here is never downloaded: fill it by "
-        "hand where conductors can't reach the repository. If it is not set "
-        "and magnum-conductor can't write the default, which without "
-        "state_path is in Magnum's Python package, new charts go to a "
-        "directory of magnum-conductor's user in temporary space.",
+        help="Directory of the charts, with one file <name>-<version>.tgz "
+        "for each version. The driver never downloads a chart that is in it: "
+        "fill it by hand if conductors can't reach the repository. If this "
+        "option is not set and magnum-conductor can't write to the default, "
+        "new charts go to a directory of magnum-conductor's user in "
+        "temporary space. Without state_path, the default is in Magnum's "
+        "Python package.",
     ),
     cfg.IntOpt(
         "minimum_flavor_ram",
         default=2048,
         min=0,
-        help="Least memory of a flavor for nodes, in MiB.",
+        help="Minimum memory of a flavor for nodes, in MiB.",
     ),
     cfg.IntOpt(
         "minimum_flavor_vcpus",
         default=2,
         min=0,
-        help="Least number of VCPUs of a flavor for nodes.",
+        help="Minimum number of VCPUs of a flavor for nodes.",
     ),
     cfg.StrOpt(
         "csi_cinder_default_volume_type",
@@ -89,16 +90,16 @@ OPTIONS: list[cfg.Opt] = [
     cfg.ListOpt(
         "csi_cinder_allowed_topologies",
         default=[],
-        help="Zones in which volumes of the StorageClasses may be made; "
-        "empty for all.",
+        help="Zones in which volumes of the StorageClasses may be created. "
+        "Empty: all zones.",
     ),
     cfg.Opt(
         "api_resources",
         type=label_types.ApiResources(),
         default={},
         help="JSON object that pins API versions of the management cluster: "
-        'kind -> {"api_version": ..., "plural_name": ...}. What is not in '
-        "it is discovered.",
+        'kind -> {"api_version": ..., "plural_name": ...}. The driver '
+        "discovers the versions of all other kinds.",
     ),
     cfg.ListOpt(
         "k8s_control_plane_resource_conditions",
@@ -108,8 +109,9 @@ OPTIONS: list[cfg.Opt] = [
             "EtcdClusterHealthy",
             "ControlPlaneComponentsHealthy",
         ],
-        help="Conditions of the control plane that must be true, where it "
-        "has them, before a cluster is complete.",
+        help="Conditions of the control plane that must be true before a "
+        "cluster is complete. The driver ignores conditions that the control "
+        "plane does not have.",
     ),
     cfg.IntOpt(
         "helm_timeout",
@@ -121,9 +123,9 @@ OPTIONS: list[cfg.Opt] = [
         "max_helm_processes",
         default=0,
         min=0,
-        help="How many helm processes one process of magnum-conductor runs "
-        "at once; what is more waits in line. 0: as many as the host has "
-        "processors for each of the [conductor] workers, at least 2.",
+        help="Number of helm processes that one process of magnum-conductor "
+        "runs at the same time; further runs wait. 0: the number of the "
+        "host's processors for each of the [conductor] workers, at least 2.",
     ),
     cfg.FloatOpt(
         "api_connect_timeout",
@@ -141,108 +143,111 @@ OPTIONS: list[cfg.Opt] = [
         "operation_timeout",
         default=60,
         min=0,
-        help="Minutes after which an update without progress, a delete, or "
-        "a create without a time-out of its own has failed. 0: never. An "
-        "update makes progress when it has more new machines with a ready "
-        "node, or fewer old ones, than ever before. What has failed and "
-        "gets there after all is complete all the same.",
+        help="Minutes after which an operation has failed: an update without "
+        "progress, a delete, or a create without a timeout of its own. 0: "
+        "never. An update makes progress when it has more new machines with "
+        "a ready node, or fewer old machines, than ever before. An operation "
+        "that succeeds after it has failed becomes complete.",
     ),
     cfg.StrOpt(
         "cleanup",
         default="auto",
         choices=["auto", "driver", "none"],
-        help="Who deletes the load balancers, floating IPs, security groups "
-        "and volumes that Kubernetes made, when a cluster is deleted: auto, "
-        "the driver, unless cluster-api-janitor-openstack takes care of the "
-        "cluster; driver, always the driver; none, never the driver.",
+        help="Deletion of the load balancers, floating IPs, security groups "
+        "and volumes that Kubernetes created, when a cluster is deleted. "
+        "auto: by the driver, unless cluster-api-janitor-openstack takes "
+        "care of the cluster; driver: always by the driver; none: never by "
+        "the driver.",
     ),
     cfg.IntOpt(
         "cleanup_timeout",
         default=10,
         min=0,
         help="Minutes for which the deletion of a cluster waits for load "
-        "balancers, floating IPs, security groups or volumes that Kubernetes "
-        "made and of which none goes any more. Then it goes on without them, "
-        "and the log names them.",
+        "balancers, floating IPs, security groups and volumes that "
+        "Kubernetes created, while none of them disappears. Then the "
+        "deletion continues without them, and the log names them.",
     ),
     cfg.StrOpt(
         "unknown_labels",
         default="warn",
         choices=["warn", "reject"],
-        help="What to do with a label that has no effect: log a warning, or "
-        "refuse the cluster. It is one that no driver knows, or that asks "
-        "for what clusters of another driver have and these have not.",
+        help="Handling of a label that has no effect: log a warning, or "
+        "refuse the cluster. A label has no effect if no driver has it, or "
+        "if it asks for a feature of another driver's clusters.",
     ),
     cfg.StrOpt(
         "api_load_balancer",
         default="always",
         choices=["always", "requested"],
-        help="When the Kubernetes API gets an Octavia load balancer: always, "
-        "as with 1.4.0, or only where template or cluster have "
-        "master_lb_enabled. Without one, the floating IP goes to the only "
-        "control plane machine.",
+        help="Octavia load balancer of the Kubernetes API. always: every "
+        "cluster has one, as with 1.4.0; requested: only a cluster with "
+        "master_lb_enabled, in the template or its own. Without a load "
+        "balancer, the only control plane machine gets the floating IP.",
     ),
     cfg.DictOpt(
         "server_metadata",
         default={},
-        help="Nova metadata of every server of a new cluster, beside the "
-        "cluster's UUID, name and template: for billing.",
+        help="Nova metadata of every server of a new cluster, in addition to "
+        "the cluster's UUID, name and template. Use it for billing.",
     ),
     cfg.StrOpt(
         "quota_check",
         default="off",
         choices=["off", "warn", "refuse"],
-        help="Compare what a new cluster or nodegroup, or a larger one, "
-        "needs with the project's free quota of Nova, Cinder and Neutron, "
-        "one more machine for each rollout included, and log or refuse what "
-        "does not fit.",
+        help="Compare the demand of a new or larger cluster or nodegroup "
+        "with the project's free quota of Nova, Cinder and Neutron. The "
+        "demand includes one more machine for each rollout. warn: log what "
+        "does not fit; refuse: refuse the request.",
     ),
     cfg.ListOpt(
         "values_files",
         default=[],
-        help="YAML files with chart values that are laid over those of every "
-        "cluster that is created or upgraded, the last one on top. Names, "
-        "counts and credentials are out of their reach.",
+        help="YAML files with chart values for every cluster that is created "
+        "or upgraded. They override the driver's values, and a later file "
+        "overrides an earlier one. They can't change names, counts and "
+        "credentials.",
     ),
     cfg.StrOpt(
         "values_profile_dir",
         default="",
-        help="Directory of named profiles, NAME.yaml each, with chart "
-        "values. A template picks them with the label "
+        help="Directory of named profiles: one file NAME.yaml with chart "
+        "values for each. A template selects profiles with the label "
         "capi_helm_values_profiles.",
     ),
     cfg.StrOpt(
         "registry_mirror",
         default="",
-        help="Registry, may be with a path, that mirrors every registry "
-        "below the name of each: MIRROR/docker.io, MIRROR/quay.io and so "
-        "on. Machines and addons pull from it alone.",
+        help="Registry, with or without a path, that mirrors every registry "
+        "under its name: MIRROR/docker.io, MIRROR/quay.io and so on. "
+        "Machines and addons pull images only from it.",
     ),
     cfg.StrOpt(
         "registry_auth_file",
         default="",
         help="YAML file with passwords of registries: host -> {username, "
-        "password}. They reach the machines through a Secret.",
+        "password}. The machines get them through a Secret.",
     ),
     cfg.ListOpt(
         "trusted_ca_files",
         default=[],
-        help="PEM files with CAs that the machines of new clusters trust, "
-        "beside those of [drivers] openstack_ca_file: of a registry, a "
-        "proxy and the like. 16 KiB together.",
+        help="PEM files with CAs that the machines of new clusters trust, in "
+        "addition to those of [drivers] openstack_ca_file. Use it for the CA "
+        "of a registry or a proxy. 16 KiB together.",
     ),
     cfg.StrOpt(
         "audit_policy_file",
         default="",
         help="YAML file with the audit policy (audit.k8s.io) of clusters "
-        "that have an audit log. Empty: the driver's own, with the level "
-        "that the label audit_log_policy_level chooses.",
+        "that have an audit log. Empty: the driver's own policy, with the "
+        "level that the label audit_log_policy_level selects.",
     ),
     cfg.StrOpt(
         "addon_repository",
         default="",
-        help="Helm repository that has the charts of all addons. Empty: each "
-        "addon's own. `magnum-capi-helm chart mirror` fills one.",
+        help="Helm repository that has the charts of all addons. "
+        "`magnum-capi-helm chart mirror` fills one. Empty: each addon's own "
+        "repository.",
     ),
     cfg.StrOpt(
         "app_cred_interface_type",
@@ -256,38 +261,38 @@ OPTIONS: list[cfg.Opt] = [
             "internalURL",
             "adminURL",
         ],
-        help="Endpoint interface by which a cluster's machines and the "
-        "management cluster reach OpenStack.",
+        help="Interface of the OpenStack endpoints that a cluster's machines "
+        "and the management cluster use.",
     ),
     cfg.ListOpt(
         "app_cred_roles",
         default=[],
-        help="Roles of a cluster's application credential, as far as the "
-        "creating user has them. Empty: all of that user's roles. The role "
-        "admin is never passed on.",
+        help="Roles of a cluster's application credential. The credential "
+        "gets only those that the creating user has. Empty: all roles of "
+        "that user. The credential never gets the role admin.",
     ),
     cfg.StrOpt(
         "app_cred_access_rules",
         default="",
         help="YAML or JSON file with Keystone access rules, a list of "
-        "{service, method, path}: a cluster's application credential is good "
-        "for nothing else. Empty: for all that its roles allow.",
+        "{service, method, path}. A cluster's application credential can be "
+        "used for nothing else. Empty: for everything that its roles allow.",
     ),
     cfg.IntOpt(
         "app_cred_check_interval",
         default=3600,
         min=0,
         help="Seconds after which a health poll logs in again with a "
-        "cluster's own application credential, to see whether it still "
-        "works. 0: never.",
+        "cluster's application credential, to check that it still works. 0: "
+        "never.",
     ),
     cfg.IntOpt(
         "app_cred_grace",
         default=600,
         min=0,
-        help="Seconds for which a rotated application credential is kept "
-        "once a cluster has a new one: its pods have to be restarted, which "
-        "the reloader does.",
+        help="Seconds for which the driver keeps a rotated application "
+        "credential once the cluster has a new one. In this time the "
+        "reloader restarts the pods that use it.",
     ),
     cfg.IntOpt(
         "app_cred_grace_without_reloader",
@@ -301,51 +306,52 @@ OPTIONS: list[cfg.Opt] = [
         default=0,
         min=0,
         max=300,
-        help="Renew the certificates of a control plane when they expire "
-        "within so many days, by new machines: what `magnum-capi-helm "
-        "cluster apply --certificates` "
-        "does, one cluster at a time for each process of magnum-conductor. "
-        "Clusters with the label certificates_expiry_days are left to Cluster "
-        "API. 0: never.",
+        help="Renew the certificates of a control plane if they expire "
+        "within this number of days. Cluster API replaces the machines of "
+        "the control plane, as with `magnum-capi-helm cluster apply "
+        "--certificates`. Each process of magnum-conductor renews one "
+        "cluster at a time. The driver leaves clusters with the label "
+        "certificates_expiry_days to Cluster API. 0: never.",
     ),
     cfg.StrOpt(
         "region_name",
         default="",
         regex="^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$",
-        help="Region of this Magnum, where several regions of one cloud "
-        "share a management cluster: namespaces are marked with it, and no "
-        "cluster is made in one of another region. Up to 63 letters, "
-        "digits, -, _ and dots. Empty: namespaces are not marked.",
+        help="Region of this Magnum, if several regions of one cloud share a "
+        "management cluster. The driver marks namespaces with it, and "
+        "creates no cluster in a namespace of another region. Up to 63 "
+        "letters, digits, -, _ and dots. Empty: namespaces are not marked.",
     ),
     cfg.StrOpt(
         "metrics_dir",
         default="",
-        help="Directory for node_exporter's textfile collector, where each "
-        "process of magnum-conductor that polls writes a file with what it "
-        "measures, every 15 seconds. Magnum's user must be able to write "
-        "there. Empty: nothing is measured.",
+        help="Directory for node_exporter's textfile collector. Each process "
+        "of magnum-conductor that polls writes a file with its metrics "
+        "there, every 15 seconds. Magnum's user must be able to write to it. "
+        "Empty: nothing is measured.",
     ),
     cfg.StrOpt(
         "delivery_url",
         default="",
         secret=True,
-        help="Where a kubeconfig of each cluster is sent by POST when the "
-        "cluster is ready, and again when it changes: an https:// URL. "
-        "Empty: nothing is sent.",
+        help="https:// URL of the receiver of kubeconfigs. The driver sends "
+        "each cluster's kubeconfig by POST when the cluster is ready, and "
+        "again when it changes. Empty: nothing is sent.",
     ),
     cfg.StrOpt(
         "delivery_key_file",
         default="",
-        help="File with the key that signs what is sent (HMAC-SHA256): 24 to "
-        "64 bytes in base64, ``whsec_`` before it or not. A second line may "
-        "have the former key: then both sign. Others must not be able to read "
-        "the file. Read again for each delivery.",
+        help="File with the key that signs each kubeconfig that is sent "
+        "(HMAC-SHA256): 24 to 64 bytes in base64, with or without ``whsec_`` "
+        "before it. A second line may have the former key: then both sign. "
+        "Other users must not be able to read the file. The driver reads it "
+        "again for each delivery.",
     ),
     cfg.StrOpt(
         "delivery_ca_file",
         default="",
-        help="PEM file with the CAs that the receiver's certificate may be "
-        "of. Empty: those that Python's requests trusts.",
+        help="PEM file with the CAs that may have signed the receiver's "
+        "certificate. Empty: those that Python's requests trusts.",
     ),
     # One choice: a file that asks for a user with fewer rights is refused,
     # and does not send the administrator's kubeconfig.
@@ -361,15 +367,15 @@ OPTIONS: list[cfg.Opt] = [
         default=10.0,
         min=0.1,
         max=60.0,
-        help="Seconds to wait for a connection to the receiver, and then for "
-        "its answer.",
+        help="Seconds to wait for a connection to the receiver, and again "
+        "for its answer.",
     ),
     cfg.IntOpt(
         "delivery_check_interval",
         default=3600,
         min=60,
-        help="Seconds after which each conductor looks again whether a "
-        "cluster's CA or credential has changed since it was delivered.",
+        help="Seconds after which each conductor checks again if a cluster's "
+        "CA or credential has changed since the delivery.",
     ),
 ]
 
@@ -386,30 +392,30 @@ MANAGEMENT_CLUSTER_OPTIONS: list[cfg.Opt] = [
         "weight",
         default=100,
         min=0,
-        help="Share of the clusters that this management cluster gets, "
-        "against the weights of the others that take them: a new cluster "
-        "goes where the fewest are for the weight. 0: no new clusters, while "
-        "those that it has live on.",
+        help="Share of new clusters, relative to the weights of the other "
+        "management clusters that take them: a new cluster goes to the one "
+        "with the fewest clusters for its weight. 0: no new clusters; "
+        "existing ones stay.",
     ),
     cfg.ListOpt(
         "projects",
         default=[],
-        help="IDs of the projects whose new clusters are made here. Empty: "
-        "of any.",
+        help="IDs of the projects whose new clusters are created here. "
+        "Empty: all projects.",
     ),
     cfg.ListOpt(
         "availability_zones",
         default=[],
-        help="Only new clusters whose availability zones, as the labels "
-        "availability_zone and control_plane_availability_zones name them, "
-        "are all among these are made here. Empty: those of any zone, or "
-        "none.",
+        help="Only new clusters whose availability zones are all in this "
+        "list are created here. The labels availability_zone and "
+        "control_plane_availability_zones name a cluster's zones. Empty: any "
+        "zones, or none.",
     ),
     cfg.BoolOpt(
         "only_labelled",
         default=False,
-        help="Only new clusters of templates that name this management "
-        "cluster in the label capi_management_cluster are made here.",
+        help="Only new clusters whose template names this management cluster "
+        "in the label capi_management_cluster are created here.",
     ),
 ]
 

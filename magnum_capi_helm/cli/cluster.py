@@ -409,7 +409,6 @@ class Apply(batch.Batch):
         self, row: Any, parsed_args: argparse.Namespace
     ) -> batch.Change:
         """Return the change of chart and values of one cluster."""
-        from magnum_capi_helm.database import rows
         from magnum_capi_helm.lifecycle import rollout
         from magnum_capi_helm.management_clusters import registry
         from magnum_capi_helm.operations import release as releases
@@ -420,19 +419,19 @@ class Apply(batch.Batch):
             replacing=parsed_args.allow_replacement,
         )
 
+        operation = base.operation(row)
+
         def make() -> None:
-            left = rollout.apply(base.operation(row), order)
+            left = rollout.apply(operation, order)
             if left:
                 self.say(f"{row.name}: the polls go on: {left}")
-
-        def unfinished() -> str:
-            return rollout.pending(rows.everywhere(), row)
 
         release = releases.Release(row, registry.find_runtime(row))
         plan = rollout.plan(release, order)
         if plan.going_on:
             return batch.Change(
-                "has it, and is not complete yet", unfinished=unfinished
+                "has it, and is not complete yet",
+                unfinished=operation.wait_reason,
             )
         if plan.desired is None:
             return batch.Change()
@@ -441,7 +440,7 @@ class Apply(batch.Batch):
         return batch.Change(
             f"chart {chart}: {previews.summarize(plan.changes)}",
             make=make,
-            unfinished=unfinished,
+            unfinished=operation.wait_reason,
         )
 
 

@@ -147,17 +147,12 @@ def _begin(locked: operations.Locked, days: int) -> None:
 
 
 def pending(operation: operations.Operation) -> str:
-    """Return what a renewal waits for; empty: the cluster is complete.
+    """Return the reason why a renewal is not complete; empty: it is.
 
-    :raises CapiHelmError: it has failed
+    :raises CapiHelmError: it failed, or the cluster is being deleted
     """
-    row = rows.fresh(operation.context, operation.cluster)
-    if row is None or rows.failed(row.status):
-        reason = row.status_reason if row else "the cluster is gone"
-        raise errors.CapiHelmError(str(reason))
-    if rows.in_progress(row.status):
-        return str(row.status_reason or row.status)
-    return _outdated(operation.observe().view, time.time())
+    reason = operation.wait_reason()
+    return reason or _outdated(operation.observe().view, time.time())
 
 
 def _outdated(live: view.View, now: float) -> str:

@@ -127,20 +127,6 @@ def apply(operation: operations.Operation, order: Order) -> str:
         return release_change.finish(locked)
 
 
-def pending(context: Any, row: Any) -> str:
-    """Return what a rollout waits for; empty: the cluster is complete.
-
-    :raises CapiHelmError: it failed, or the cluster is being deleted
-    """
-    fresh = rows.fresh(context, row)
-    if fresh is None or rows.action(fresh.status) == "DELETE":
-        raise errors.CapiHelmError("the cluster was deleted meanwhile")
-    reason = fresh.status_reason or ""
-    if rows.failed(fresh.status):
-        raise errors.CapiHelmError(f"{fresh.status}: {reason}")
-    return (reason or fresh.status) if rows.in_progress(fresh.status) else ""
-
-
 def _check_status(row: Any) -> None:
     """Refuse a cluster that is neither complete nor being updated."""
     if rows.action(row.status) == "DELETE" or rows.doomed(row):

@@ -176,6 +176,19 @@ class Operation(releases.Release):
             nodegroups, rows_now.known_as(objects.group_names()), objects
         )
 
+    def wait_reason(self) -> str:
+        """Return the reason why the cluster is in progress; empty: it is not.
+
+        :raises CapiHelmError: it failed, or is being deleted
+        """
+        row = rows.fresh(self.context, self.cluster)
+        if row is None or rows.action(row.status) == "DELETE":
+            raise errors.CapiHelmError("the cluster was deleted meanwhile")
+        reason = str(row.status_reason or "")
+        if rows.failed(row.status):
+            raise errors.CapiHelmError(f"{row.status}: {reason}")
+        return (reason or row.status) if rows.in_progress(row.status) else ""
+
     def start_update(self, nodegroup: Any | None = None) -> None:
         """Save UPDATE_IN_PROGRESS, so that the polls finish the work.
 

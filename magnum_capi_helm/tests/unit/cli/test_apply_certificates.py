@@ -126,17 +126,31 @@ class RenewTest(renewed.RenewTestCase):
         self.assertEqual("UPDATE_COMPLETE", self.row().status)
         self.assertEqual(after, self.plane_spec()["rollout"])
 
-    def test_what_fails_is_told(self) -> None:
-        def fail() -> None:
+    def renew_until(self, status: str, reason: str | None) -> str:
+        """Return the failure, if that is written while the command waits."""
+
+        def end() -> None:
             row = self.row()
-            row.status = "UPDATE_FAILED"
-            row.status_reason = "No valid host was found"
+            row.status, row.status_reason = status, reason
             row.save()
 
-        self.meanwhile = fail  # type: ignore[method-assign]
+        self.meanwhile = end  # type: ignore[method-assign]
+        line = self.renew("--apply")
+        self.assertEqual("failed", line["Result"])
+        return line["Detail"]
+
+    def test_a_failure_is_reported_with_its_reason(self) -> None:
         self.assertEqual(
-            {"Result": "failed", "Detail": "No valid host was found"},
-            self.renew("--apply"),
+            "UPDATE_FAILED: No valid host was found",
+            self.renew_until("UPDATE_FAILED", "No valid host was found"),
+        )
+
+    def test_a_cluster_that_is_deleted_meanwhile_is_not_waited_for(
+        self,
+    ) -> None:
+        self.assertEqual(
+            "the cluster was deleted meanwhile",
+            self.renew_until("DELETE_IN_PROGRESS", None),
         )
 
 

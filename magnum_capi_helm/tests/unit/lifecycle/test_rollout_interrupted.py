@@ -113,4 +113,5 @@ class InterruptedTest(rolling.RolloutTestCase):
         self.assertEqual("the cluster was deleted meanwhile", str(error))
 
     def _left(self) -> str:
-        return rollout.pending(self.admin, self.row())
+        operation = operations.Operation(self.admin, self.row())
+        return operation.wait_reason()

@@ -2,10 +2,11 @@
 
 """A management plane: a Kubernetes API server and Cluster API's managers.
 
-Everything is the real thing but the infrastructure: OpenStack's provider runs
-for its admission webhooks alone (the namespace that it watches has no
-objects), and ``labinfra`` plays its controllers, the machines, and the addon
-provider.
+Everything is the real thing but the infrastructure. With the simulated
+provider, OpenStack's provider (CAPO) runs for its admission webhooks alone
+(the namespace that it watches has no objects), and ``labinfra`` plays its
+controllers, the inside of the machines, and the addon provider. With the
+provider ``capo``, its own controllers run, and ``labinfra`` plays the rest.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pathlib
 from lab import manifests
 from lab import planes
 from lab import programs
+from lab import provider
 from lab import service
 from lab.cloud import config
 
@@ -145,7 +147,7 @@ def _manager(plane: planes.Plane, name: str) -> service.Service:
     # nothing. Its watch filter is no way: OpenStackServers pass it.
     # Flatcar is configured by Ignition, which is an alpha feature.
     extra = {
-        "capo": ("--namespace=none",),
+        "capo": () if provider.real() else ("--namespace=none",),
         "capi-bootstrap": (_IGNITION,),
         "capi-kcp": (_IGNITION,),
     }.get(name, ())
@@ -181,6 +183,7 @@ def _labinfra(plane: planes.Plane) -> service.Service:
             f"-health-addr={health}",
             f"-endpoint-net={plane.endpoints}",
             f"-zones={','.join(config.ZONES)}",
+            *(("-machines-only",) if provider.real() else ()),
             "-v=2",
         ),
         layer=5,

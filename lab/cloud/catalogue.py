@@ -15,6 +15,7 @@ import openstack.connection
 import yaml
 
 from lab import layout
+from lab import provider
 from lab.cloud import config
 from lab.cloud import databases
 from lab.cloud import services
@@ -35,6 +36,12 @@ IMAGES = {
     "ubuntu-no-version": {"os_distro": "ubuntu"},
 }
 VOLUME_TYPE = "ssd"
+# Addresses of the external network. On loopback, labinfra can listen on a
+# cluster's floating IP.
+_DOCUMENTATION = "203.0.113.0/24"
+_REACHABLE = "127.88.0.0/16"
+# No host has it, so the scheduler finds none for such a flavor.
+_NO_HOST = {"trait:HW_GPU_API_VULKAN": "required"}
 
 
 def connect(user: str) -> openstack.connection.Connection:
@@ -130,12 +137,17 @@ def fill_network() -> None:
         provider_network_type="flat",
         provider_physical_network="public",
     )
+    cidr = _REACHABLE if provider.real() else _DOCUMENTATION
+    subnet = network.find_subnet("public")
+    if subnet and subnet.cidr != cidr:
+        # Of the other provider. Neutron refuses while an address is in use.
+        network.delete_subnet(subnet)
     _ensure(
         network.find_subnet,
         network.create_subnet,
         "public",
         network_id=public.id,
-        cidr="203.0.113.0/24",
+        cidr=cidr,
         ip_version=4,
         is_dhcp_enabled=False,
     )
@@ -162,7 +174,7 @@ def fill_compute() -> None:
     databases.add_compute_hosts()
     compute = connect("admin").compute
     for name, (vcpus, ram) in FLAVORS.items():
-        _ensure(
+        flavor = _ensure(
             compute.find_flavor,
             compute.create_flavor,
             name,
@@ -170,6 +182,8 @@ def fill_compute() -> None:
             ram=ram,
             disk=20,
         )
+        if name.endswith(".nohost"):
+            compute.create_flavor_extra_specs(flavor, _NO_HOST)
     for user in USERS:
         own = connect(user).compute
         _ensure(own.find_keypair, own.create_keypair, user)

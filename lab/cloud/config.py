@@ -8,12 +8,15 @@ import shutil
 from lab import charts
 from lab import layout
 from lab import postgres
+from lab import provider
 
 KEYSTONE = "http://127.0.0.1:5000/v3"
 PASSWORD = "lab"  # noqa: S105  everything listens on loopback only
 REGION = "RegionOne"
 # Availability zones of Nova; the first is that of hosts outside aggregates.
 ZONES = ("nova", "az1", "az2")
+# The compute host of each zone.
+HOSTS = ("lab", "lab-az1", "lab-az2")
 # Those first whose databases take longest.
 NAMES = (
     "nova",
@@ -88,6 +91,8 @@ def write(name: str) -> None:
     parts = ["common", name]
     if name != "keystone":
         parts.insert(1, "authtoken")
+    if provider.real() and (_TEMPLATES / f"{name}-capo.conf").exists():
+        parts.append(f"{name}-capo")
     path(name).write_text("\n".join(_fill(part, words) for part in parts))
     _copy_pipelines(name, folder)
 

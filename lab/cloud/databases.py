@@ -172,10 +172,9 @@ def add_compute_hosts() -> None:
     One of Nova's own needs no aggregate; the others' aggregates have their
     zone as their name.
     """
-    default, *others = config.ZONES
-    hosts = {default: "lab", **{zone: f"lab-{zone}" for zone in others}}
-    _add_rows("nova", _COMPUTE_HOST, [{"host": h} for h in hosts.values()])
-    rows = [{"zone": zone, "host": hosts[zone]} for zone in others]
+    _add_rows("nova", _COMPUTE_HOST, [{"host": h} for h in config.HOSTS])
+    hosts = zip(config.ZONES, config.HOSTS, strict=True)
+    rows = [{"zone": zone, "host": host} for zone, host in hosts][1:]
     for table in (_AGGREGATE, _AGGREGATE_ZONE, _AGGREGATE_HOST):
         _add_rows("nova_api", table, rows)
 

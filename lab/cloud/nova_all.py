@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""nova_all.py nova PORT: Nova's API, conductor and scheduler in one process.
+"""nova_all.py nova PORT [HOST...]: Nova's services in one process.
 
-They talk over oslo.messaging's in-process transport. There is no compute: the
-scheduler finds no host for any server, and Nova says so in its own words.
+API, conductor and scheduler talk over oslo.messaging's in-process transport.
+Each host gets a compute with Nova's own fake driver, whose servers are ACTIVE
+at once. Without hosts, the scheduler finds none for any server, and Nova says
+so in its own words.
 """
 
 from collections.abc import Callable
@@ -27,7 +29,7 @@ def insist(start: Callable[[], None]) -> None:
             return
 
 
-def main(port: int) -> None:
+def main(port: int, hosts: list[str]) -> None:
     """Serve until killed."""
     # Nova parses the command line, and selects a backend of oslo.service,
     # when this is imported.
@@ -35,14 +37,40 @@ def main(port: int) -> None:
     from nova.wsgi import osapi_compute  # isort: skip
     from nova import service
 
+    services: list[tuple[str | None, str]] = [
+        (None, "conductor"),
+        (None, "scheduler"),
+    ]
+    services += [(host, "compute") for host in hosts]
+    if hosts:
+        _prepare_computes()
+    running = set()
+
     def start() -> None:
-        for name in ("conductor", "scheduler"):
-            service.Service.create(binary=f"nova-{name}", topic=name).start()
+        for host, name in services:
+            if (host, name) in running:
+                continue
+            service.Service.create(
+                host=host, binary=f"nova-{name}", topic=name
+            ).start()
+            running.add((host, name))
 
     threading.Thread(target=insist, args=(start,), daemon=True).start()
     address = ("127.0.0.1", port)
     wsgi.Server(address, osapi_compute.application, numthreads=8).start()
 
 
+def _prepare_computes() -> None:
+    """Do what the program nova-compute does before its service starts."""
+    from nova.virt import node
+    import os_vif
+    from oslo_utils import uuidutils
+
+    # A compute that Nova's database knows must have an identity on disk.
+    if node.read_local_node_uuid() is None:
+        node.write_local_node_uuid(uuidutils.generate_uuid())
+    os_vif.initialize()
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[2]))
+    main(int(sys.argv[2]), sys.argv[3:])

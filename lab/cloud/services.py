@@ -10,6 +10,7 @@ from lab import environment
 from lab import layout
 from lab import postgres
 from lab import predecessor
+from lab import provider
 from lab import service
 from lab import virtualenv
 from lab.cloud import config
@@ -28,6 +29,8 @@ _APIS = {
     "barbican": ("barbican", 9311, ""),
 }
 _SCRIPTS = {"barbican": "barbican_api.py", "nova": "nova_all.py"}
+# With CAPO's own controllers, these do more than answer.
+_REAL_SCRIPTS = {"cinder": "cinder_all.py", "neutron": "neutron_all.py"}
 _MAGNUM = "magnum_all.py"
 _TYPES = {
     "glance": "image",
@@ -121,14 +124,20 @@ def _api(name: str) -> service.Service:
     module, port, path = _APIS[name]
     script = _SCRIPTS.get(name, "serve.py")
     # Cinder alone reads its configuration from its command line.
-    options = ["--config-file", str(config.path(name))]
+    options: dict[str, tuple[str, ...]] = {
+        "cinder": ("--config-file", str(config.path(name)))
+    }
+    if provider.real():
+        script = _REAL_SCRIPTS.get(name, script)
+        options["neutron"] = (postgres.url(name), *config.HOSTS)
+        options["nova"] = config.HOSTS
     return service.Service(
         name,
         (
             *_python(script),
             module,
             str(port),
-            *(options if name == "cinder" else ()),
+            *options.get(name, ()),
         ),
         layer=6,
         ports=(port,),

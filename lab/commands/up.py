@@ -16,6 +16,7 @@ from lab import pki
 from lab import planes
 from lab import postgres
 from lab import progress
+from lab import provider
 from lab import registry
 from lab import service
 from lab import stamps
@@ -216,7 +217,8 @@ def _fill_stamp() -> str:
     folder = layout.SOURCE / "cloud"
     # The endpoints are the services'.
     inputs = [folder / "catalogue.py", folder / "services.py"]
-    return stamps.fingerprint(*config.ZONES, files=inputs)
+    words = (provider.CHOICE.read(), *config.ZONES)
+    return stamps.fingerprint(*words, files=inputs)
 
 
 def _fill(what: str, say: steps.Say) -> None:

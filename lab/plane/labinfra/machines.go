@@ -135,7 +135,7 @@ func (l *lab) register(ctx context.Context, o *infrav1.OpenStackMachine, m *clus
 			return fmt.Errorf("start %s: %w", name, err)
 		}
 	}
-	joining := node{name: o.Name, provider: *o.Spec.ProviderID, version: m.Spec.Version, controlPlane: controlPlane}
+	joining := node{name: o.Name, provider: *o.Spec.ProviderID, ip: internalIP(o), version: m.Spec.Version, controlPlane: controlPlane}
 	return l.join(ctx, w, c, joining)
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // labinfra stands in for everything below Cluster API on one machine: the
-// OpenStack infrastructure provider, the machines with their kubelets, and the
-// provider of cluster addons. Every workload cluster gets a TLS listener on
+// OpenStack infrastructure provider (not with -machines-only), the machines
+// with their kubelets, and the provider of cluster addons. Every workload cluster gets a TLS listener on
 // its control plane endpoint; behind it answer the in-memory API server and
 // etcd of Cluster API's own tests.
 package main
@@ -159,12 +159,16 @@ func must(err error) {
 
 // reconcile looks at everything once; an error of one object is retried at the next tick.
 func (l *lab) reconcile(ctx context.Context) {
+	l.seen = seen{clusters: map[client.ObjectKey]*clusterv1.Cluster{}, identities: map[client.ObjectKey]*corev1.Secret{}}
+	if *machinesOnly {
+		l.inside(ctx)
+		return
+	}
 	clusters, machines, servers := &infrav1.OpenStackClusterList{}, &infrav1.OpenStackMachineList{}, &infrav1alpha1.OpenStackServerList{}
 	if err := errors.Join(l.c.List(ctx, machines), l.c.List(ctx, servers), l.c.List(ctx, clusters)); err != nil {
 		klog.ErrorS(err, "list")
 		return
 	}
-	l.seen = seen{clusters: map[client.ObjectKey]*clusterv1.Cluster{}, identities: map[client.ObjectKey]*corev1.Secret{}}
 	left := map[string]int{} // machines per cluster
 	ofServer := map[client.ObjectKey]*infrav1.OpenStackMachine{}
 	for i := range machines.Items {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha1"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,8 +18,8 @@ const controlPlaneRole = "node-role.kubernetes.io/control-plane"
 
 // node is a machine that is about to join.
 type node struct {
-	name, provider, version string
-	controlPlane            bool
+	name, provider, ip, version string
+	controlPlane                bool
 }
 
 // join leaves behind what kubeadm would: the Node and, on the control plane, what it runs there.
@@ -60,7 +59,7 @@ func (n node) object() *corev1.Node {
 				OSImage: "lab", KernelVersion: "lab", ContainerRuntimeVersion: "lab://1",
 			},
 			Addresses: []corev1.NodeAddress{
-				{Type: corev1.NodeInternalIP, Address: nodeIP(n.provider[strings.LastIndex(n.provider, "/")+1:])},
+				{Type: corev1.NodeInternalIP, Address: n.ip},
 				{Type: corev1.NodeHostName, Address: n.name},
 			},
 			Conditions: []corev1.NodeCondition{

@@ -26,7 +26,9 @@ _PLACES = (
     "etc/**/*.yaml",
     "etc/**/*.json",
     "magnum_capi_helm/**/*.py",
-    "samples/**/*",
+    "samples/**/*.py",
+    "samples/**/*.tf",
+    "samples/**/*.yaml",
     "tools/**/*.sh",
     "doc/source/**/*.rst",
 )

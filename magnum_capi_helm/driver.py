@@ -19,11 +19,10 @@ from oslo_log import log
 
 from magnum_capi_helm.config import conf  # noqa: F401 (registers the options)
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.operations import magnum_errors
 
 LOG = log.getLogger(__name__)
@@ -84,7 +83,7 @@ class Driver(driver.Driver):  # type: ignore[misc]
         """Poll a cluster in progress and save what became of it."""
         from magnum_capi_helm.lifecycle import poll_status
 
-        with audit.acting(audit.Actor("status poll")):
+        with call.acting(call.Actor("status poll")):
             poll_status.poll(context, cluster)
 
     def update_cluster(
@@ -238,8 +237,8 @@ def _request(
     """
     with (
         magnum_errors.translated(action, cluster.uuid, answer=answer),
-        audit.requested(action, context, cluster.uuid),
-        timing.measured(),
+        call.requested(action, context, cluster.uuid),
+        call.measured(),
     ):
         yield
 

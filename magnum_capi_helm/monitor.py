@@ -12,7 +12,7 @@ from typing import Any
 
 from magnum.conductor import monitors
 
-from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import call
 
 
 class Monitor(monitors.MonitorBase):  # type: ignore[misc]
@@ -37,7 +37,7 @@ class Monitor(monitors.MonitorBase):  # type: ignore[misc]
         cluster = self.cluster
         if not cluster.stack_id:
             return
-        with audit.acting(audit.Actor("health poll")):
+        with call.acting(call.Actor("health poll")):
             result = poll_health.poll(self.context, cluster)
         before = (cluster.health_status, cluster.health_status_reason)
         # Without data Magnum does not ask its database to write nothing.

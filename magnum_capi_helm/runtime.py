@@ -35,8 +35,8 @@ from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.kubernetes import shared_reads
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import view
 
@@ -212,7 +212,7 @@ class Runtime:
         :raises ManagementError: it can't be read whether it is frozen
         """
         frozen = self.maintenance.cached().spans(now)
-        return timing.covered(
+        return call.covered(
             (max(began, since), min(ended, now))
             for began, ended in (*frozen, *self.downtime.spans(now))
             if began < now and ended > since

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import networking
-from magnum_capi_helm.features import placement
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.model import cluster_spec
 
 #: Resource, as its service calls it -> amount.
@@ -155,7 +155,7 @@ def _server_groups(*groups: cluster_spec.NodeGroup) -> Demand:
     members = [
         group.count
         for group in groups
-        if group.labels[placement.SERVER_GROUP_POLICY]
+        if group.labels[nodes.SERVER_GROUP_POLICY]
     ]
     return {
         "server_groups": len(members),

@@ -25,7 +25,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
 
 if TYPE_CHECKING:
-    from magnum_capi_helm.model import audit
+    from magnum_capi_helm.model import call
     from magnum_capi_helm.operations import operation as operations
 
 #: Header and lines, as cliff takes them.
@@ -150,12 +150,12 @@ def chart_version(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def operator(action: str) -> audit.Actor:
+def operator(action: str) -> call.Actor:
     """Return the user of this shell, for logs and for helm's history."""
-    from magnum_capi_helm.model import audit
+    from magnum_capi_helm.model import call
 
     name = os.environ.get("SUDO_USER") or _login()
-    return audit.Actor(action, user=f"{name}@{socket.gethostname()}")
+    return call.Actor(action, user=f"{name}@{socket.gethostname()}")
 
 
 def _login() -> str:
@@ -167,12 +167,12 @@ def _login() -> str:
 
 
 @contextlib.contextmanager
-def audited(action: str, subject: str) -> Iterator[audit.Actor]:
+def audited(action: str, subject: str) -> Iterator[call.Actor]:
     """Log that the operator acts, and whether it was accepted."""
-    from magnum_capi_helm.model import audit
+    from magnum_capi_helm.model import call
 
     actor = operator(action)
-    with audit.acting(actor), audit.logged(subject):
+    with call.acting(actor), call.logged(subject):
         yield actor
 
 

@@ -184,9 +184,9 @@ class Batch(base.Lister, abc.ABC):
 
         Without --apply the change is only planned.
         """
-        from magnum_capi_helm.model import audit
+        from magnum_capi_helm.model import call
 
-        with audit.acting(base.operator(self.action)):
+        with call.acting(base.operator(self.action)):
             try:
                 change = self._plan(row, parsed_args)
             except errors.CapiHelmError as error:
@@ -196,7 +196,7 @@ class Batch(base.Lister, abc.ABC):
             if not parsed_args.apply:
                 return _line(row, WOULD, change.text)
             try:
-                with audit.logged(f"cluster {row.uuid}"):
+                with call.logged(f"cluster {row.uuid}"):
                     change.make()
                 self._wait(change, parsed_args.patience * 60)
             except errors.CapiHelmError as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from magnum_capi_helm.cli import base
-from magnum_capi_helm.model import masking
+from magnum_capi_helm.model import encoding
 
 if TYPE_CHECKING:
     from magnum_capi_helm import runtime
@@ -79,7 +79,7 @@ class Values(_Preview):
         """Print YAML."""
 
         _, planned = self.preview(parsed_args)
-        self.app.stdout.write(_yaml(masking.values(planned.values)))
+        self.app.stdout.write(_yaml(encoding.mask_values(planned.values)))
 
 
 class Render(_Preview):
@@ -102,7 +102,9 @@ class Render(_Preview):
         # it applies. A template has none yet.
         objects = preview.rendered(rt, planned, live=not parsed_args.template)
         for each in objects:
-            self.app.stdout.write(f"---\n{_yaml(masking.manifest(each))}")
+            self.app.stdout.write(
+                f"---\n{_yaml(encoding.mask_manifest(each))}"
+            )
 
 
 def _yaml(content: Any) -> str:

@@ -15,10 +15,9 @@ from oslo_utils import uuidutils
 from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
-from magnum_capi_helm.model import timing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -100,7 +99,7 @@ class Cloud:
 
         Failures are ignored: the lookup itself asks again and reports them.
         """
-        with timing.Threads(1) as pool:
+        with call.Threads(1) as pool:
             pool.submit(self._prefetch_compute)
             for ref in images:
                 with contextlib.suppress(errors.CapiHelmError):
@@ -211,7 +210,7 @@ class Cloud:
         """
         api = self._api("compute")
         with sessions.asking(f"import of keypair {keypair.name}"):
-            lease_guard.check()
+            call.check_lease()
             api.create_keypair(**dataclasses.asdict(keypair))
         self.answers.pop(("keypair", keypair.name), None)
 

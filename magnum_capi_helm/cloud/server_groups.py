@@ -18,11 +18,10 @@ from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import encoding
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.model import names
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -129,13 +128,13 @@ def _create(
         if name in there:
             return there[name]
         with sessions.asking(f"server group {name}"):
-            lease_guard.check()
+            call.check_lease()
             # The client takes the newest microversion that both know: soft
             # policies are Nova's since 2.15.
             made = api.create_server_group(name=name, policies=[groups[group]])
         return str(made.id)
 
-    with timing.Threads(4) as pool:
+    with call.Threads(4) as pool:
         return dict(zip(groups, pool.map(create_one, groups), strict=True))
 
 

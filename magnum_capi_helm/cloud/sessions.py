@@ -28,8 +28,8 @@ from magnum_capi_helm.cloud import credential_secret
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import timing
 
 #: Seconds for one request, where Magnum's configuration sets none.
 _TIMEOUT = 30
@@ -204,7 +204,7 @@ class _Measured(adapters.BaseAdapter):
 
     def send(self, *args: Any, **kwargs: Any) -> Any:
         """Send one request."""
-        with timing.waiting(timing.OPENSTACK):
+        with call.waiting(call.OPENSTACK):
             return self._inner.send(*args, **kwargs)
 
     def close(self) -> None:

@@ -33,8 +33,8 @@ from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.resolve import operator_files
 
@@ -159,7 +159,7 @@ def create(
             ) from cause
         if error.retriable:
             # Keystone may have created it; see deleted_if_lease_lost().
-            lease_guard.check()
+            call.check_lease()
         raise
     if any(is_admin(each["name"]) for each in created.get("roles", ())):
         raise errors.CloudError(
@@ -179,7 +179,7 @@ def _create_with_retries(
         try:
             if attempt:
                 _delete(api, entry)
-            lease_guard.check()
+            call.check_lease()
             return api.create(entry.user, entry.name, **fields)
         except ka_exceptions.ClientException as error:
             if attempt == len(PAUSES) or not _is_transient(error):

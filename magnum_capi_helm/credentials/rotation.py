@@ -39,9 +39,9 @@ from magnum_capi_helm.credentials import validity
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.operations import operation as operations
 
 LOG = log.getLogger(__name__)
@@ -136,14 +136,14 @@ def _save(
     row.user_id = owner.user_id
     if deleting:
         operation.runtime.leases.mark_deleted(*operation.scope)
-        lease_guard.check()
+        call.check_lease()
         status_writer.save_deleting(row)
         return row
     complete = row.status.endswith("_COMPLETE")
     if complete:
         row.status = rows.Status.UPDATE_COMPLETE
         row.status_reason = None
-    lease_guard.check()
+    call.check_lease()
     row.save()
     if complete:
         operation.resume_late_requests(row)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.model import lease_guard
+from magnum_capi_helm.model import call
 from magnum_capi_helm.status import cluster as cluster_status
 
 #: Fields of a cluster that a poll shows Magnum.
@@ -185,5 +185,5 @@ def _save(row: Any, **values: Any) -> None:
     _set(row, **values)
     if row.obj_what_changed():
         # It may be outdated if this conductor stood still meanwhile.
-        lease_guard.check()
+        call.check_lease()
         row.save()

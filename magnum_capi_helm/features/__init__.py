@@ -19,8 +19,6 @@ from magnum_capi_helm.features import healing
 from magnum_capi_helm.features import monitoring
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.features import placement
-from magnum_capi_helm.features import registries
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
@@ -32,7 +30,7 @@ TOPICS: tuple[topic.Topic, ...] = (
     template.MANAGEMENT_CLUSTER_TOPIC,
     nodes.TOPIC,
     nodes.CONTAINER_STORAGE,
-    placement.TOPIC,
+    nodes.PLACEMENT,
     networking.TOPIC,
     egress.TOPIC,
     api_server.TOPIC,
@@ -43,7 +41,7 @@ TOPICS: tuple[topic.Topic, ...] = (
     etcd.TOPIC,
     etcd.ENCRYPTION_TOPIC,
     authentication.TOPIC,
-    registries.TOPIC,
+    egress.REGISTRIES,
     egress.TRUST,
     autoscaling.TOPIC,
     healing.TOPIC,

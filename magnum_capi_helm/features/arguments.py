@@ -16,10 +16,98 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
+#: One argument: its name without dashes, and its value.
+Argument = tuple[str, str]
+
+#: No component has a longer name of an argument.
+_ARGUMENT = re.compile(r"(?:--)?(?P<name>[a-z][a-z0-9-]{0,79})=(?P<value>\S+)")
+
+#: What a value may be made of. Values go through YAML, the templates of
+#: cloud-init, an environment file of systemd, envsubst (flatcar) and the
+#: ``$(NAME)`` of Kubernetes: none of them reads anything into these.
+HARMLESS_FORM = r"[A-Za-z0-9_.,:=/+@%*<\[\]-]"
+_HARMLESS = re.compile(f"{HARMLESS_FORM}+")
+#: The same in words.
+HARMLESS = "letters, digits, full stops and _ , : = / + @ % * < [ ] -"
+
+#: Go's cipher suites for TLS up to 1.2 without known weakness, and the three
+#: of TLS 1.3 (crypto/tls, CipherSuites); kube-apiserver and kubelet refuse to
+#: start with any other name but those of weak ones.
+_CIPHER_SUITES = frozenset(
+    {
+        "TLS_AES_128_GCM_SHA256",
+        "TLS_AES_256_GCM_SHA384",
+        "TLS_CHACHA20_POLY1305_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+    }
+)
+#: HTTP/2 demands one of them (RFC 9113, 9.2.2): without it Go's server does
+#: not start.
+_HTTP2 = frozenset(
+    {
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    }
+)
+
+
+def harmless(value: str) -> bool:
+    """Return whether a value reaches its component unchanged."""
+    return _HARMLESS.fullmatch(value) is not None
+
+
+class ArgumentsType(label_types.TextType):
+    """``--name=value`` of a component, separated by spaces, as in Heat.
+
+    The two dashes may be missing. Each name is there once.
+    """
+
+    kind = "arguments"
+
+    def __call__(
+        self, value: str | Iterable[Argument]
+    ) -> tuple[Argument, ...]:
+        text = value if isinstance(value, str) else self._formatter(value)
+        arguments: dict[str, str] = {}
+        for word in text.split():
+            argument = _ARGUMENT.fullmatch(word)
+            if argument is None:
+                raise ValueError(f"{word!r} is not --name=value")
+            if argument["name"] in arguments:
+                raise ValueError(f"{argument['name']} is there twice")
+            arguments[argument["name"]] = argument["value"]
+        return tuple(arguments.items())
+
+    def _formatter(self, value: Iterable[Argument]) -> str:
+        return " ".join(f"--{name}={text}" for name, text in value)
+
+
+class CipherSuites(label_types.Listed):
+    """Cipher suites by Go's names, one that HTTP/2 demands among them."""
+
+    def __init__(self) -> None:
+        super().__init__("cipher suites", _CIPHER_SUITES.__contains__)
+
+    def __call__(self, value: str | Iterable[str]) -> tuple[str, ...]:
+        suites = super().__call__(value)
+        if suites and not _HTTP2.intersection(suites):
+            raise ValueError(f"HTTP/2 needs one of {sorted(_HTTP2)}")
+        return suites
+
+
 _SPEC = "controlPlane.kubeadmConfigSpec"
 _KUBELET = "nodeRegistration.kubeletExtraArgs"
 
-Arguments = labels.Label[tuple[label_types.Argument, ...]]
+Arguments = labels.Label[tuple[Argument, ...]]
 
 
 def _options(
@@ -30,7 +118,7 @@ def _options(
 ) -> Arguments:
     return labels.Label(
         name=name,
-        type=label_types.Arguments(),
+        type=ArgumentsType(),
         default=(),
         allowed="arguments as --name=value, separated by spaces, each once",
         help=f"Further arguments of {component}. Those that kubeadm, the "
@@ -190,7 +278,7 @@ KUBE_PROXY_ARGUMENTS = tuple(_FIELDS)
 
 
 def kube_proxy_configuration(
-    arguments: Iterable[label_types.Argument],
+    arguments: Iterable[Argument],
 ) -> topic.Values:
     """Return the fields of a KubeProxyConfiguration.
 
@@ -251,7 +339,7 @@ def _tls(
     """
     suites: labels.Label[tuple[str, ...]] = labels.Label(
         name=f"{component}_tls_cipher_suites",
-        type=label_types.CipherSuites(),
+        type=CipherSuites(),
         default=(),
         allowed="a comma separated list of Go's cipher suites without known "
         "weakness, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or "
@@ -321,10 +409,8 @@ def _check_kube_proxy(cluster: cluster_spec.Cluster) -> None:
 def _check_arguments(settings: labels.Values, label: Arguments) -> None:
     arguments = settings[label]
     for name, value in arguments:
-        if not label_types.harmless(value):
-            raise settings.refused(
-                label, f"{name} a value of only {label_types.HARMLESS}"
-            )
+        if not harmless(value):
+            raise settings.refused(label, f"{name} a value of only {HARMLESS}")
         for form, reason in _OWNED[label].items():
             if re.fullmatch(form, name):
                 raise settings.refused(label, f"it without {name}: {reason}")

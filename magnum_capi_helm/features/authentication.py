@@ -13,6 +13,7 @@ from typing import Any
 
 from oslo_config import types
 
+from magnum_capi_helm.features import arguments
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
@@ -24,7 +25,7 @@ from magnum_capi_helm.model import versions
 _PROJECT = "$PROJECT_ID"
 
 #: Text that becomes an argument of kube-apiserver unchanged.
-_TEXT = rf"\A{label_types.HARMLESS_FORM}*\Z"
+_TEXT = rf"\A{arguments.HARMLESS_FORM}*\Z"
 _HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 #: ``--oidc-issuer-url``: https, no user, query or fragment.
 _ISSUER = (
@@ -67,7 +68,7 @@ def _oidc(
     )
 
 
-_CLAIM = f"the name of a claim, of only {label_types.HARMLESS}"
+_CLAIM = f"the name of a claim, of only {arguments.HARMLESS}"
 ISSUER = _oidc(
     "oidc_issuer_url",
     "issuerUrl",
@@ -80,8 +81,7 @@ CLIENT = _oidc(
     "oidc_client_id",
     "clientId",
     _TEXT,
-    "the client ID that tokens are issued for, of only "
-    f"{label_types.HARMLESS}",
+    f"the client ID that tokens are issued for, of only {arguments.HARMLESS}",
     "Client ID at the OIDC issuer; needed with one.",
 )
 USERNAME_CLAIM = _oidc(
@@ -95,7 +95,7 @@ USERNAME_PREFIX = _oidc(
     "oidc_username_prefix",
     "usernamePrefix",
     _TEXT,
-    f"a prefix of only {label_types.HARMLESS}, which - alone leaves out",
+    f"a prefix of only {arguments.HARMLESS}, which - alone leaves out",
     "What goes before the user's name; oidc: by default.",
 )
 GROUPS_CLAIM = _oidc(
@@ -109,7 +109,7 @@ GROUPS_PREFIX = _oidc(
     "oidc_groups_prefix",
     "groupsPrefix",
     _TEXT,
-    f"a prefix of only {label_types.HARMLESS}",
+    f"a prefix of only {arguments.HARMLESS}",
     "What goes before the name of each group; oidc: by default.",
 )
 ALGORITHMS: labels.Label[list[str]] = labels.Label(

@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Access of the machines to other networks: proxies and trusted CAs.
+"""Access of the machines to other networks: proxies, CAs and registries.
 
 Machines need one to pull images, and on Ubuntu to install packages. kubelet
 and kubeadm get none: they talk to the Kubernetes API alone, and its address,
 often a floating IP, is not known when their proxy settings are written.
 kubeadm would also hand the proxy on to the control plane's own pods.
+
+containerd asks the hosts that a registry's ``hosts.toml`` names one after the
+other and then its ``server`` (containerd, ``docs/hosts.md``). The chart
+writes one such file for each key of ``registryMirrors``, by default with a
+public mirror in front of every registry.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 import re
+from typing import Any, TypeAlias
 
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import label_types
+from magnum_capi_helm.model import labels
 
 #: containerd reads its proxy from the environment. systemd shows Environment=
 #: to every user of a machine, and a URL may hold a password; the content of
@@ -128,3 +136,229 @@ def _trusted_cas(cluster: cluster_spec.Cluster) -> topic.Leaves:
 
 
 TRUST = topic.Topic(name="Trusted CAs", leaves=_trusted_cas)
+
+
+#: Registries that have a mirror in every version of the chart.
+_CHART_DEFAULTS = (
+    "docker.io",
+    "ghcr.io",
+    "nvcr.io",
+    "quay.io",
+    "registry.k8s.io",
+)
+#: Registries that the operator's mirror replaces.
+_MIRRORED = (*_CHART_DEFAULTS, "gcr.io")
+
+_REGISTRY_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
+_PATH = r"(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
+_REGISTRY = re.compile(_REGISTRY_HOST)
+_PREFIX = re.compile(_REGISTRY_HOST + _PATH + "/?")
+#: An address that can stand in a quoted string of any kind.
+_MIRROR_URL = re.compile(rf"https?://{_REGISTRY_HOST}(?:/[A-Za-z0-9._~/-]*)?")
+
+#: Characters of a registry: containerd has a directory of its name.
+_LONGEST = 253
+
+_NONE = "none"
+
+#: Registry -> addresses of its mirrors in order; none: it has no mirror.
+Mirrors: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def is_registry(text: str) -> bool:
+    """Return whether the text is ``host`` or ``host:port``."""
+    return len(text) <= _LONGEST and _REGISTRY.fullmatch(text) is not None
+
+
+def is_prefix(text: str) -> bool:
+    """Return whether the text is ``host[:port][/path][/]``."""
+    return _PREFIX.fullmatch(text) is not None
+
+
+class _Mirrors(label_types.TextType):
+    """``registry=URL`` pairs, or ``none``: no registry has a mirror."""
+
+    kind = "registry=URL pairs"
+
+    def __call__(self, value: str | Mirrors) -> Mirrors:
+        if not isinstance(value, str):
+            return value
+        if value.strip() == _NONE:
+            return ()
+        # Magnum's client takes a comma for the end of a label: spaces too.
+        pairs = [part for part in re.split(r"[\s,]+", value) if part]
+        if not pairs:
+            raise ValueError("no mirror")
+        mirrors: dict[str, list[str]] = {}
+        for pair in pairs:
+            registry, _, url = pair.partition("=")
+            if not is_registry(registry):
+                raise ValueError(f"{registry!r} is not a registry")
+            mirrors.setdefault(registry, []).append(url)
+        return tuple((each, _urls(urls)) for each, urls in mirrors.items())
+
+    def _formatter(self, value: Mirrors) -> str:
+        return (
+            ",".join(
+                f"{registry}={url}"
+                for registry, urls in value
+                for url in urls or (_NONE,)
+            )
+            or _NONE
+        )
+
+
+def _urls(urls: list[str]) -> tuple[str, ...]:
+    if urls == [_NONE]:
+        return ()
+    if not all(_MIRROR_URL.fullmatch(url) for url in urls):
+        raise ValueError(f"{urls!r} are not URLs")
+    return tuple(_api_url(url) for url in urls)
+
+
+def _api_url(url: str) -> str:
+    """Return the URL of the registry's API, as containerd completes it.
+
+    The chart makes containerd take an address as it is (``override_path``).
+    """
+    url = url.rstrip("/")
+    _, _, _, *path = url.split("/")
+    return url if "v2" in path else f"{url}/v2"
+
+
+class _Prefix(label_types.TextType):
+    """A registry with a path, or nothing."""
+
+    kind = "registry"
+
+    def __call__(self, value: str) -> str:
+        if value and not is_prefix(value):
+            raise ValueError(f"{value!r} is not a registry")
+        return value.rstrip("/")
+
+
+MIRRORS: labels.Label[Mirrors | None] = labels.Label(
+    name="registry_mirrors",
+    type=_Mirrors(),
+    default=None,
+    allowed="registry=URL pairs between commas or spaces; registry=none, or "
+    "none alone, for no mirror",
+    details="an example is docker.io=https://mirror.example.org/v2/docker.io",
+    help="Mirrors from which machines pull first, several of one registry in "
+    "the order given. An address without /v2 in its path gets it. A registry "
+    "that is not named keeps its mirror: the operator's registry_mirror, or "
+    "else the chart's, which is public.",
+    becomes=("registryMirrors",),
+)
+PREFIX = labels.Label(
+    name="container_infra_prefix",
+    type=_Prefix(),
+    default="",
+    allowed="a registry, with or without a path",
+    details="an example is registry.example.org:5000/kubernetes",
+    help="Registry from which kubeadm takes the images of the control "
+    "plane, kube-proxy and CoreDNS. It holds for these alone; use mirrors "
+    "for everything else.",
+    becomes=(
+        "controlPlane.kubeadmConfigSpec.clusterConfiguration.imageRepository",
+    ),
+)
+
+
+def addons_elsewhere(prefix: str) -> str:
+    """Return the warning for a prefix without mirrors.
+
+    The Heat driver and magnum-cluster-api take the images of addons from the
+    prefix, too.
+
+    :param prefix: value of the label
+    """
+    return (
+        f"label {PREFIX.name} has no effect on addons: kubeadm alone takes "
+        f"images from it; give {MIRRORS.name} for the registries of addons. "
+        f"It is {errors.shown(prefix)}"
+    )
+
+
+def _check_registry(cluster: cluster_spec.Cluster) -> None:
+    host = cluster.insecure_registry
+    if host and not is_registry(host):
+        raise errors.InvalidInput(
+            "insecure_registry: give a registry as host or host:port. It is "
+            f"{errors.shown(host)}"
+        )
+
+
+def _insecure(host: str) -> topic.Values:
+    """Accept any certificate, and plain HTTP, as docker does."""
+    return {
+        "upstream": f"http://{host}",
+        "mirrors": [{"url": f"https://{host}/v2", "skipVerify": True}],
+    }
+
+
+def _entry(
+    registry: str, urls: tuple[str, ...], operators: str | None
+) -> list[str] | topic.Values:
+    """Return the mirrors of a registry, the operator's as the last one."""
+    if operators is None or registry not in _MIRRORED:
+        return list(urls)
+    host, _, path = operators.partition("/")
+    last = "/".join(part for part in (path, registry) if part)
+    url = f"https://{host}/v2/{last}"
+    # As the server it keeps containerd from asking the registry itself.
+    return {"upstream": url, "mirrors": [*urls, url]}
+
+
+def _mirrors(cluster: cluster_spec.Cluster) -> topic.Values | None:
+    """Return the mirrors by registry.
+
+    helm removes the chart's default of a registry whose value is None.
+
+    :returns: {} keeps the chart's defaults; None removes all of them
+    """
+    chosen = cluster.labels[MIRRORS]
+    operators = cluster.site.registry_mirror
+    host = cluster.insecure_registry
+    insecure = {host: _insecure(host)} if host else {}
+    if chosen == ():
+        none = dict.fromkeys(_CHART_DEFAULTS)
+        return {**none, **insecure} if insecure else None
+    entries: topic.Values = {}
+    if operators:
+        entries.update(
+            (each, _entry(each, (), operators)) for each in _MIRRORED
+        )
+    entries.update(insecure)
+    for registry, urls in chosen or ():
+        entries[registry] = _entry(registry, urls, operators) if urls else None
+    return entries
+
+
+def _registry_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
+    site = cluster.site
+    mirrors = _mirrors(cluster)
+    leaves: dict[str, Any] = {
+        "registryMirrors": topic.NULL if mirrors is None else mirrors,
+        "registryAuth": {
+            host: {"username": username, "password": password}
+            for host, username, password in site.registry_auth
+        },
+        **topic.changed(cluster.labels, PREFIX),
+    }
+    if site.registry_mirror:
+        # It runs on the management cluster: the operator's mirror counts for
+        # it, and never what a tenant says.
+        leaves["autoscaler.image.repository"] = (
+            f"{site.registry_mirror}/registry.k8s.io/autoscaling/"
+            "cluster-autoscaler"
+        )
+    return leaves
+
+
+REGISTRIES = topic.Topic(
+    name="Registries",
+    labels=(MIRRORS, PREFIX),
+    leaves=_registry_leaves,
+    check=_check_registry,
+)

@@ -28,10 +28,8 @@ from typing import Any, TypeVar
 import pyhelm3
 
 from magnum_capi_helm.helm import complaints
-from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
-from magnum_capi_helm.model import timing
 
 T = TypeVar("T")
 
@@ -78,11 +76,11 @@ class Command(pyhelm3.Command):  # type: ignore[misc]
         if shutil.which(self._executable) is None:
             raise errors.NotConfigured(_NO_HELM)
         argv = [*self._guard, self._executable, *map(str, command)]
-        if command[0] == "upgrade" and (asked := audit.current()):
+        if command[0] == "upgrade" and (asked := call.actor()):
             argv += ["--description", str(asked)]
         if self._kubeconfig:
             argv += ["--kubeconfig", str(self._kubeconfig)]
-        lease_guard.check()
+        call.check_lease()
         try:
             process = subprocess.Popen(
                 argv,
@@ -97,13 +95,13 @@ class Command(pyhelm3.Command):  # type: ignore[misc]
                 f"{_NO_HELM} ({error.strerror})"
             ) from error
         with (
-            timing.waiting(timing.HELM),
+            call.waiting(call.HELM),
             Deadline(process, self._deadline) as deadline,
         ):
             out, err = process.communicate(input)
         if deadline.lost:
             # It raises that the Lease is lost.
-            lease_guard.check()
+            call.check_lease()
         if deadline.expired:
             raise errors.HelmUnreachable(
                 f"helm {command[0]} did not end within {self._deadline:.0f} s"
@@ -173,7 +171,7 @@ class Deadline:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         # The watching thread does not inherit the context variable.
-        self._lost = lease_guard.lost()
+        self._lost = call.lease_lost()
         self.expired = False
         self.lost = False
 

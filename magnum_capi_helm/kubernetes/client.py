@@ -24,8 +24,8 @@ from magnum_capi_helm.kubernetes import exec_plugin
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
 
 LOG = log.getLogger(__name__)
 
@@ -390,7 +390,7 @@ class Client:
         def ask() -> Any:
             # The process may have been stopped before this try.
             if method != "GET":
-                lease_guard.check()
+                call.check_lease()
             return connection.request(method, version, url, **options)
 
         address = f"It is {connection.server}"

@@ -23,8 +23,8 @@ import requests
 
 from magnum_capi_helm.kubernetes import exec_plugin
 from magnum_capi_helm.kubernetes import kubeconfig
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import timing
 
 LOG = log.getLogger(__name__)
 
@@ -121,7 +121,7 @@ class Connection:
         ask = functools.partial(
             self._api.request, method, version=version, url=url, **options
         )
-        with timing.waiting(timing.MANAGEMENT):
+        with call.waiting(call.MANAGEMENT):
             answer = ask()
             if (
                 answer.status_code == requests.codes.unauthorized

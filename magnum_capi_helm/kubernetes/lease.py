@@ -27,8 +27,8 @@ from oslo_log import log
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.model import names
 
 LOG = log.getLogger(__name__)
@@ -95,7 +95,7 @@ class Leases:
         renewal = threading.Thread(target=hold.keep, name=name, daemon=True)
         renewal.start()
         try:
-            with lease_guard.around(hold.confirm, lambda: hold.lost):
+            with call.lease_guard(hold.confirm, lambda: hold.lost):
                 yield hold
         finally:
             hold.end(renewal)
@@ -260,7 +260,7 @@ class Hold:
         :raises LeaseLost: another conductor has it
         """
         # The renewal thread and the writer may both renew it.
-        with self._renewing, lease_guard.around(None):
+        with self._renewing, call.lease_guard(None):
             if self.lost:
                 raise errors.LeaseLost(self._name)
             try:

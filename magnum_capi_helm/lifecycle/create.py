@@ -37,17 +37,17 @@ from magnum_capi_helm.credentials import keypair as keypairs
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import etcd
-from magnum_capi_helm.features import placement
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import encryption_key
 from magnum_capi_helm.management_clusters import identity as cluster_identity
 from magnum_capi_helm.management_clusters import placement as cluster_placement
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.resolve import cluster as resolve_cluster
@@ -85,7 +85,7 @@ def create(operation: operations.Operation) -> None:
     :raises CapiHelmError: the request was refused; nothing was written
     """
     rt, done = operation.runtime, False
-    with timing.measured() as measured:
+    with call.measured() as measured:
         acquired = rt.create_slots.acquire(timeout=_PATIENCE)
         try:
             plan = _plan(operation)
@@ -116,7 +116,7 @@ def _plan(operation: operations.Operation) -> _Plan:
     session = sessions.user_session(operation.context)
     application_credential.owner_of(session)
     authorities = certificates.fetch(operation.context, cluster)
-    with timing.Threads(2) as pool:
+    with call.Threads(2) as pool:
         answering = pool.submit(_check_place, rt, operation.namespace)
         secrets = pool.submit(
             certificates.secrets,
@@ -211,7 +211,7 @@ def _prepare(
     management = operation.runtime.management
     scope, labels = operation.scope, operation.object_labels
     # Keystone takes its time for a credential: the rest is written meanwhile.
-    with timing.Threads(4) as pool:
+    with call.Threads(4) as pool:
         writing: list[futures.Future[Any]] = [
             pool.submit(
                 cloud_secret.create,
@@ -250,9 +250,9 @@ def _with_server_groups(
         operation.scope,
         operation.object_labels,
         plan.session,
-        placement.server_groups((cluster.control_plane, *cluster.node_groups)),
+        nodes.server_groups((cluster.control_plane, *cluster.node_groups)),
     )
-    return placement.with_server_group_ids(plan.values, cluster, ids)
+    return nodes.with_server_group_ids(plan.values, cluster, ids)
 
 
 def _save_failure(

@@ -46,9 +46,9 @@ from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import names
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.status import machine as machine_status
@@ -75,7 +75,7 @@ def begin(operation: operations.Operation) -> None:
 
     :raises CapiHelmError: not now; the polls start it
     """
-    with timing.measured() as measured:
+    with call.measured() as measured:
         _verify_location(operation)
         operation.runtime.maintenance.check()
         operation.runtime.leases.mark_deleted(*operation.scope)

@@ -31,7 +31,7 @@ from magnum_capi_helm.cloud import server_groups
 from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
-from magnum_capi_helm.features import placement
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import cluster_spec
@@ -360,7 +360,7 @@ def _server_group(
 
     :raises LeaseHeld: for a minute
     """
-    policies = placement.server_groups((group,))
+    policies = nodes.server_groups((group,))
     if not policies:
         return None
     with operation.lock(wait=LEASE_WAIT):

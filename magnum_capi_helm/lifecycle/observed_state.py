@@ -29,7 +29,7 @@ from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair
 from magnum_capi_helm.status import cluster as cluster_status
-from magnum_capi_helm.status import progress
+from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 
@@ -145,7 +145,7 @@ class ObservedState(operations.Observed):
         return min(self.seconds_left, self.verdict.valid_until - time.time())
 
     @functools.cached_property
-    def mark(self) -> progress.Mark | None:
+    def mark(self) -> replacement.Mark | None:
         """Return the progress of the machines in an update.
 
         :returns: None where the release is not what the rows want yet, and
@@ -153,12 +153,12 @@ class ObservedState(operations.Observed):
         """
         if rows.action(self.row.status) == "CREATE" or self.is_behind:
             return None
-        return progress.latest(self.view, time.time())
+        return replacement.latest_mark(self.view, time.time())
 
     @property
-    def new_mark(self) -> progress.Mark | None:
+    def new_mark(self) -> replacement.Mark | None:
         """Return the mark, unless an operation has it on the Cluster."""
-        stored = progress.stored(self.view.cluster)
+        stored = replacement.stored_mark(self.view.cluster)
         is_new = rows.in_progress(self.row.status) and self.mark != stored
         return self.mark if is_new and self.view.cluster else None
 

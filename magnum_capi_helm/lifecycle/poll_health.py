@@ -34,9 +34,9 @@ from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import cluster as cluster_status
 from magnum_capi_helm.status import health
+from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -118,7 +118,7 @@ def _judge(
             with _logged("Counts of cluster %s are old: %s", cluster):
                 autoscaler_counts.follow(operation)
     # A certificate is no illness. The text of the warning changes by the day.
-    warning = certificates.warning(objects, now)
+    warning = replacement.expiry_warning(objects, now)
     if warning and result.status != health.UNKNOWN:
         reason = {**result.reason, "certificates": warning}
         result = dataclasses.replace(result, reason=reason)

@@ -33,7 +33,7 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
 from magnum_capi_helm.operations import release as releases
 from magnum_capi_helm.operations import repair
-from magnum_capi_helm.status import progress
+from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -119,7 +119,7 @@ def _save_facts(state: observed_state.ObservedState) -> None:
     if mark is None:
         return
     metadata = {
-        "annotations": {progress.ANNOTATION: mark.annotation()},
+        "annotations": {replacement.PROGRESS_ANNOTATION: mark.annotation()},
         "resourceVersion": before["resourceVersion"],
     }
     runtime, scope = state.operation.runtime, state.operation.scope

@@ -26,11 +26,11 @@ from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
-from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.operations import operation as operations
-from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import health
+from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 LOG = log.getLogger(__name__)
@@ -67,13 +67,13 @@ def plan(rt: runtime.Runtime, row: Any, days: int) -> Plan:
     now = time.time()
     if rows.in_progress(row.status) and _outdated(look.view, now):
         return Plan("renewed already: to be waited for", begun=True)
-    expires = certificates.estimated_expiry(look.view)
+    expires = replacement.estimated_expiry(look.view)
     control_plane = look.view.control_plane
     if expires is None or control_plane is None:
         # Nothing is there yet, or any more.
         _check_settled(look)
         return Plan()
-    if not certificates.expires_within(expires, days, now):
+    if not replacement.expires_within(expires, days, now):
         return Plan()
     _check_settled(look)
     return Plan(_detail(look.view, expires), control_plane=control_plane)
@@ -105,9 +105,9 @@ def begin_in_time(operation: operations.Operation, live: view.View) -> None:
     lock, scope = operation.runtime.renewal_lock, operation.scope
     if (
         not days
-        or certificates.renewed_by_cluster_api(live.control_plane)
-        or not certificates.expires_within(
-            certificates.expiry(live), days, time.time()
+        or replacement.renewed_by_cluster_api(live.control_plane)
+        or not replacement.expires_within(
+            replacement.certificate_expiry(live), days, time.time()
         )
     ):
         lock.release(scope)
@@ -116,9 +116,9 @@ def begin_in_time(operation: operations.Operation, live: view.View) -> None:
         return
     try:
         with (
-            audit.acting(audit.Actor("renew")),
+            call.acting(call.Actor("renew")),
             operation.lock() as locked,
-            audit.logged(f"cluster {operation.cluster.uuid}"),
+            call.logged(f"cluster {operation.cluster.uuid}"),
         ):
             _begin(locked, days)
     except errors.LeaseHeld:
@@ -139,7 +139,7 @@ def _begin(locked: operations.Locked, days: int) -> None:
         kinds.CONTROL_PLANE,
         operation.namespace,
         view.name_of(control_plane),
-        certificates.renewal_patch(
+        replacement.renewal_patch(
             control_plane, _timestamp(time.time() - _AHEAD)
         ),
     )
@@ -156,7 +156,7 @@ def pending(operation: operations.Operation) -> str:
 
 
 def _outdated(live: view.View, now: float) -> str:
-    machines = certificates.outdated(live, view.Clock(now))
+    machines = replacement.outdated_machines(live, view.Clock(now))
     return f"still to be replaced: {', '.join(machines)}" if machines else ""
 
 

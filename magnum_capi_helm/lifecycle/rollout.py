@@ -21,7 +21,6 @@ from typing import Any
 
 from magnum_capi_helm import features
 from magnum_capi_helm.chart import diff
-from magnum_capi_helm.chart import immutable_fields
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
@@ -179,7 +178,7 @@ def _desired(
         _check_chart(current, chart)
         new = operator_files.mirrored(current.release.runtime, chart, new)
     if (chart, new) != (before.chart, before.values):
-        new = immutable_fields.keep(
+        new = upgrade_rules.keep_fields(
             new, before.values, chart.version, current.openstack_cluster
         )
     same = (chart, new) == (before.chart, before.values)

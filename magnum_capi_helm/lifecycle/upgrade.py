@@ -32,14 +32,14 @@ from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.features import etcd
-from magnum_capi_helm.features import placement
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.lifecycle import encryption_key
 from magnum_capi_helm.lifecycle import release_change
 from magnum_capi_helm.lifecycle import upgrade_plan
 from magnum_capi_helm.management_clusters import identity
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.operations import operation as operations
 
 LOG = log.getLogger(__name__)
@@ -66,7 +66,7 @@ def upgrade(
     """
     rt, deadline = operation.runtime, time.monotonic() + _ALL
     with contextlib.ExitStack() as stack:
-        measured = stack.enter_context(timing.measured())
+        measured = stack.enter_context(call.measured())
         with _refusals():
             identity.check(rt, rows.all_groups(operation.cluster))
             upgrade_rules.check_batch(batch)
@@ -166,7 +166,5 @@ def _checked(
     )
     return dataclasses.replace(
         draft,
-        values=placement.with_server_group_ids(
-            draft.values, plan.cluster, ids
-        ),
+        values=nodes.with_server_group_ids(draft.values, plan.cluster, ids),
     )

@@ -22,10 +22,9 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from magnum_capi_helm import features
-from magnum_capi_helm.chart import immutable_fields
 from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.chart import values
-from magnum_capi_helm.features import placement
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import template as template_labels
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.lifecycle import release_change
@@ -109,7 +108,7 @@ class Plan:
         remade = self.cluster.node_groups
         if self.built is not None:
             remade = (self.cluster.control_plane, *remade)
-        return placement.server_groups(
+        return nodes.server_groups(
             tuple(each for each in remade if not each.server_group_id)
         )
 
@@ -145,7 +144,7 @@ class Plan:
             self.built,
         )
         live = self.current.openstack_cluster
-        return immutable_fields.keep(
+        return upgrade_rules.keep_fields(
             new, old, self.cluster.chart.version, live
         )
 
@@ -216,7 +215,7 @@ def plan_cluster(
         current.row.stack_id,
     )
     cluster = _with_lasting_names(current, cluster)
-    cluster = immutable_fields.living(cluster, before.values)
+    cluster = upgrade_rules.living(cluster, before.values)
     built = values.checked(cluster, ignorable=own_labels)
     _check_versions(current, cluster)
     _check_unchanged_groups(current, cluster)

@@ -29,7 +29,7 @@ from oslo_log import log
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.config import options as config
-from magnum_capi_helm.features import placement as zone_labels
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.features import template
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
@@ -189,7 +189,7 @@ def _request(
     label = str(labels.get(template.MANAGEMENT_CLUSTER.name) or "")
     zones: tuple[str, ...] = ()
     if any(each.zones for each in configured):
-        zones = zone_labels.zones(requested_labels.cluster_labels(cluster))
+        zones = nodes.zones(requested_labels.cluster_labels(cluster))
     return Request(cluster.project_id, zones, label)
 
 

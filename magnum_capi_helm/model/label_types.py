@@ -13,11 +13,16 @@ import dataclasses
 import ipaddress
 import json
 import re
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from oslo_config import types
 
+from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
+from magnum_capi_helm.model import names
+
+T = TypeVar("T")
 
 
 class TextType(types.ConfigType):
@@ -163,83 +168,9 @@ class CountOrPercentage(TextType):
         return text if text.endswith("%") else int(text)
 
 
-#: One argument: its name without dashes, and its value.
-Argument = tuple[str, str]
-
-#: No component has a longer name of an argument.
-_ARGUMENT = re.compile(r"(?:--)?(?P<name>[a-z][a-z0-9-]{0,79})=(?P<value>\S+)")
-
-#: What a value may be made of. Values go through YAML, the templates of
-#: cloud-init, an environment file of systemd, envsubst (flatcar) and the
-#: ``$(NAME)`` of Kubernetes: none of them reads anything into these.
-HARMLESS_FORM = r"[A-Za-z0-9_.,:=/+@%*<\[\]-]"
-_HARMLESS = re.compile(f"{HARMLESS_FORM}+")
-#: The same in words.
-HARMLESS = "letters, digits, full stops and _ , : = / + @ % * < [ ] -"
-
-#: Go's cipher suites for TLS up to 1.2 without known weakness, and the three
-#: of TLS 1.3 (crypto/tls, CipherSuites); kube-apiserver and kubelet refuse to
-#: start with any other name but those of weak ones.
-_CIPHER_SUITES = frozenset(
-    {
-        "TLS_AES_128_GCM_SHA256",
-        "TLS_AES_256_GCM_SHA384",
-        "TLS_CHACHA20_POLY1305_SHA256",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-        "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
-        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
-        "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
-        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-        "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
-        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
-        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-    }
-)
-#: HTTP/2 demands one of them (RFC 9113, 9.2.2): without it Go's server does
-#: not start.
-_HTTP2 = frozenset(
-    {
-        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-    }
-)
-
 _LABEL_FORM = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _DNS_LABEL = re.compile(_LABEL_FORM)
 _ADMISSION_PLUGIN = re.compile(r"[A-Z][A-Za-z0-9]{0,79}")
-
-
-def harmless(value: str) -> bool:
-    """Return whether a value reaches its component unchanged."""
-    return _HARMLESS.fullmatch(value) is not None
-
-
-class Arguments(TextType):
-    """``--name=value`` of a component, separated by spaces, as in Heat.
-
-    The two dashes may be missing. Each name is there once.
-    """
-
-    kind = "arguments"
-
-    def __call__(
-        self, value: str | Iterable[Argument]
-    ) -> tuple[Argument, ...]:
-        text = value if isinstance(value, str) else self._formatter(value)
-        arguments: dict[str, str] = {}
-        for word in text.split():
-            argument = _ARGUMENT.fullmatch(word)
-            if argument is None:
-                raise ValueError(f"{word!r} is not --name=value")
-            if argument["name"] in arguments:
-                raise ValueError(f"{argument['name']} is there twice")
-            arguments[argument["name"]] = argument["value"]
-        return tuple(arguments.items())
-
-    def _formatter(self, value: Iterable[Argument]) -> str:
-        return " ".join(f"--{name}={text}" for name, text in value)
 
 
 class Listed(TextType):
@@ -261,19 +192,6 @@ class Listed(TextType):
             if not self._fits(item):
                 raise ValueError(f"{item!r} is not one of {self._kind}")
         return tuple(dict.fromkeys(items))
-
-
-class CipherSuites(Listed):
-    """Cipher suites by Go's names, one that HTTP/2 demands among them."""
-
-    def __init__(self) -> None:
-        super().__init__("cipher suites", _CIPHER_SUITES.__contains__)
-
-    def __call__(self, value: str | Iterable[str]) -> tuple[str, ...]:
-        suites = super().__call__(value)
-        if suites and not _HTTP2.intersection(suites):
-            raise ValueError(f"HTTP/2 needs one of {sorted(_HTTP2)}")
-        return suites
 
 
 def _is_host(text: str) -> bool:
@@ -412,6 +330,160 @@ class ClusterNetworks(TextType):
 
 #: A DNS domain, as Kubernetes takes it (RFC 1123, lower case).
 DOMAIN = Form("domain", rf"(?=.{{1,253}}\Z){_LABEL_FORM}(?:\.{_LABEL_FORM})*")
+
+# Labels and taints of Kubernetes nodes. The rules are those of Kubernetes
+# (pkg/apis/core/validation) and of the kubelet, which may not set every label
+# on its own node.
+
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+Taints: TypeAlias = tuple[cluster_spec.Taint, ...]
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+#: Prefixes of the driver's and the chart's labels, which name a node's group.
+_RESERVED = ("magnum.openstack.org/", "capi.stackhpc.com/")
+
+_KEY_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+_KEY_PREFIX = re.compile(
+    r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?"
+    r"(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
+)
+
+#: Namespaces of Kubernetes, with all below them, and those that a kubelet
+#: may use all the same (pkg/apis/node and the kubelet's well-known labels).
+_KUBERNETES = ("kubernetes.io", "k8s.io")
+_OPEN = ("kubelet.kubernetes.io", "node.kubernetes.io")
+_LISTED = frozenset(
+    {
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os",
+        "failure-domain.beta.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        "kubernetes.io/arch",
+        "kubernetes.io/hostname",
+        "kubernetes.io/os",
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+    }
+)
+
+
+def as_node_label_value(text: str) -> str:
+    """Replace the characters that a label's value can't contain by ``-``."""
+    kept = re.sub("[^A-Za-z0-9_.-]+", "-", text)[: names.LIMIT]
+    return kept.strip("-_.")
+
+
+def _check_key(key: str) -> None:
+    prefix, slash, name = key.rpartition("/")
+    if slash and not _KEY_PREFIX.fullmatch(prefix):
+        raise labels.Reason(
+            f"{errors.shown(prefix)} is no DNS name before the / of "
+            f"{errors.shown(key)}"
+        )
+    if not _KEY_NAME.fullmatch(name):
+        raise labels.Reason(
+            f"{errors.shown(key)} is no key: up to 63 of A-Z a-z 0-9 - "
+            "_ . , a letter or digit at both ends"
+        )
+
+
+def _check_value(value: str) -> None:
+    if value and not _KEY_NAME.fullmatch(value):
+        raise labels.Reason(
+            f"{errors.shown(value)} is no value: up to 63 of A-Z a-z 0-9 "
+            "- _ . , a letter or digit at both ends"
+        )
+
+
+def _check_allowed(key: str) -> None:
+    if key.startswith(_RESERVED):
+        raise labels.Reason(f"{key} is set by the driver")
+    space = key.rpartition("/")[0]
+    if not _within(space, _KUBERNETES):
+        return
+    if not _within(space, _OPEN) and key not in _LISTED:
+        raise labels.Reason(
+            f"{key} is Kubernetes' own: a node may set only "
+            f"{', '.join(f'{each}/*' for each in _OPEN)} and a few listed "
+            "ones"
+        )
+
+
+def _within(space: str, spaces: tuple[str, ...]) -> bool:
+    return any(space == each or space.endswith(f".{each}") for each in spaces)
+
+
+class NodeLabels(TextType):
+    """``key=value`` pairs, separated by commas, that a kubelet may set."""
+
+    kind = "labels of nodes"
+
+    def __call__(self, value: str | Iterable[tuple[str, str]]) -> Pairs:
+        checked: dict[str, str] = {}
+        for key, text in _parsed(value, _parse_pair):
+            _check_key(key)
+            _check_value(text)
+            _check_allowed(key)
+            if key in checked:
+                raise labels.Reason(f"{key} is given twice")
+            checked[key] = text
+        return tuple(checked.items())
+
+    def _formatter(self, value: Pairs) -> str:
+        return ",".join(f"{key}={text}" for key, text in value)
+
+
+class NodeTaints(TextType):
+    """``key=value:effect`` or ``key:effect``, separated by commas."""
+
+    kind = "taints of nodes"
+
+    def __call__(self, value: str | Iterable[cluster_spec.Taint]) -> Taints:
+        checked: dict[tuple[str, str], cluster_spec.Taint] = {}
+        for taint in _parsed(value, _parse_taint):
+            _check_key(taint.key)
+            _check_value(taint.value)
+            if taint.effect not in EFFECTS:
+                raise labels.Reason(
+                    f"{errors.shown(taint.effect)} is no effect: one of "
+                    f"{', '.join(EFFECTS)}"
+                )
+            name = taint.key, taint.effect
+            if name in checked:
+                raise labels.Reason(f"{':'.join(name)} is given twice")
+            checked[name] = taint
+        return tuple(checked.values())
+
+    def _formatter(self, value: Taints) -> str:
+        return ",".join(
+            f"{each.key}={each.value}:{each.effect}"
+            if each.value
+            else f"{each.key}:{each.effect}"
+            for each in value
+        )
+
+
+def _parsed(value: str | Iterable[T], parse: Callable[[str], T]) -> list[T]:
+    """Return the items of a comma separated text, or of parsed items."""
+    if not isinstance(value, str):
+        return list(value)
+    return [parse(part.strip()) for part in value.split(",") if part.strip()]
+
+
+def _parse_pair(part: str) -> tuple[str, str]:
+    key, equals, value = part.partition("=")
+    if not equals:
+        raise labels.Reason(f"{errors.shown(part)} has no =")
+    return key.strip(), value.strip()
+
+
+def _parse_taint(part: str) -> cluster_spec.Taint:
+    head, colon, effect = part.rpartition(":")
+    if not colon:
+        raise labels.Reason(f"{errors.shown(part)} has no :effect")
+    key, _, value = head.partition("=")
+    return cluster_spec.Taint(key.strip(), effect.strip(), value.strip())
 
 
 def choice(

@@ -43,11 +43,10 @@ from magnum_capi_helm.database import status_writer
 from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
-from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.operations import helm_run
 from magnum_capi_helm.operations import magnum_errors
 from magnum_capi_helm.operations import pending_requests
@@ -242,7 +241,7 @@ class Operation(releases.Release):
         """
         text = f"{request} of cluster %s goes on with the polls: %s"
         with (
-            timing.measured() as measured,
+            call.measured() as measured,
             magnum_errors.logged(LOG, text, self.cluster.uuid),
         ):
             with self.queued(work):
@@ -270,7 +269,7 @@ class Operation(releases.Release):
             yield
         except errors.NoTurn:
             # No object of the request is kept: it has the user's token.
-            rt, uuid, actor = self.runtime, self.cluster.uuid, audit.current()
+            rt, uuid, actor = self.runtime, self.cluster.uuid, call.actor()
             rt.turns.later(uuid, lambda: _run_queued(rt, uuid, work, actor))
             raise
 
@@ -425,7 +424,7 @@ class Locked(Operation):
     ) -> tuple[releases.Revisions, releases.StoredState]:
         """Read revisions and stored state of the right management cluster."""
         rt = self.runtime
-        with timing.Threads(2) as pool:
+        with call.Threads(2) as pool:
             listing = pool.submit(self.revisions)
             reading = stored or pool.submit(
                 releases.read_stored, rt, self.scope
@@ -511,7 +510,7 @@ def _run_queued(
     rt: runtimes.Runtime,
     uuid: str,
     work: Callable[[Operation], object],
-    actor: audit.Actor | None,
+    actor: call.Actor | None,
 ) -> None:
     """Do queued work in its turn. Where that fails, the polls try again.
 
@@ -523,7 +522,7 @@ def _run_queued(
         return
     problem = ""
     try:
-        with audit.acting(actor), timing.measured() as measured:
+        with call.acting(actor), call.measured() as measured:
             work(Operation(context, row, rt))
         LOG.info("in its turn, cluster %s: %s", uuid, measured)
     except errors.LeaseHeld as error:

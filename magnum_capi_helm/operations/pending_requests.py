@@ -20,8 +20,8 @@ from oslo_log import log
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.database import rows
 from magnum_capi_helm.database import status_writer
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import desired_state
-from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.model import requested_groups
 from magnum_capi_helm.operations import release as releases
 
@@ -128,14 +128,14 @@ def _save_moves(
         if not rows.in_progress(each.status):
             each.status = rows.Status.UPDATE_IN_PROGRESS
         each.status_reason = None
-        lease_guard.check()
+        call.check_lease()
         each.save()
     # The template last: the groups' former fields are known by the old one.
     cluster.cluster_template_id = moves.template
     cluster.status_reason = None
     if rows.action(cluster.status) != "DELETE":
         cluster.status = rows.Status.UPDATE_IN_PROGRESS
-    lease_guard.check()
+    call.check_lease()
     cluster.save()
     LOG.info("cluster %s has template %s", cluster.uuid, moves.template)
 

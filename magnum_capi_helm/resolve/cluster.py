@@ -8,16 +8,16 @@ from collections.abc import Mapping
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from magnum_capi_helm.chart import immutable_fields
+from magnum_capi_helm.chart import upgrade_rules
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import api_server
 from magnum_capi_helm.features import networking
 from magnum_capi_helm.features import storage
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.resolve import groups
 from magnum_capi_helm.resolve import network
 from magnum_capi_helm.resolve import operator_files
@@ -54,7 +54,7 @@ def look_up(
     outlined = _outline(cluster, cluster_labels, chart, release)
     nodegroups = list(cluster.nodegroups)
     # Glance, Nova, Neutron and Cinder: four services at the same time.
-    with timing.Threads(2) as pool:
+    with call.Threads(2) as pool:
         looked_up = pool.submit(network.network, cluster, cloud)
         classes = pool.submit(storage_classes, cloud, cluster_labels)
         cloud.prefetch({each.image_id for each in nodegroups})
@@ -151,7 +151,7 @@ def living(
         labels=outlined.labels.settled(),
         control_plane=dataclasses.replace(outlined.control_plane, image=image),
     )
-    return immutable_fields.living(settled, applied)
+    return upgrade_rules.living(settled, applied)
 
 
 def _cni(template: Any) -> str:

@@ -14,13 +14,12 @@ from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import autoscaling
 from magnum_capi_helm.features import etcd
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.features import placement
 from magnum_capi_helm.features import storage
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
+from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
-from magnum_capi_helm.model import node_label_types
 from magnum_capi_helm.resolve import network
 from magnum_capi_helm.resolve import requested_labels
 
@@ -250,9 +249,7 @@ def _container_disk(
     )
 
 
-def node_labels(
-    row: Any, group_labels: labels.Values
-) -> node_label_types.Pairs:
+def node_labels(row: Any, group_labels: labels.Values) -> label_types.Pairs:
     """Return the labels of nodes; the row's beat those of the label.
 
     :raises InvalidInput: the row has one that is not allowed
@@ -262,14 +259,14 @@ def node_labels(
     # Magnum before 23 has no such field.
     own = getattr(row, "node_labels", None) or {}
     with _in_row(row, "node_labels: a label"):
-        checked = node_label_types.NodeLabels()(
+        checked = label_types.NodeLabels()(
             (str(key), str(value)) for key, value in own.items()
         )
     labelled = group_labels[nodes.NODE_LABELS]
     return tuple({**dict(labelled), **dict(checked)}.items())
 
 
-def taints(row: Any, group_labels: labels.Values) -> node_label_types.Taints:
+def taints(row: Any, group_labels: labels.Values) -> label_types.Taints:
     """Return the taints of nodes; the row's beat those of the label.
 
     :raises InvalidInput: the row has one that is not allowed
@@ -278,7 +275,7 @@ def taints(row: Any, group_labels: labels.Values) -> node_label_types.Taints:
         return ()
     own = getattr(row, "node_taints", None) or []
     with _in_row(row, "node_taints: a taint"):
-        checked = node_label_types.NodeTaints()(
+        checked = label_types.NodeTaints()(
             cluster_spec.Taint(
                 key=str(each.get("key", "")),
                 effect=str(each.get("effect", "")),
@@ -307,13 +304,13 @@ def _in_row(row: Any, item: str) -> Iterator[None]:
 
 #: Label -> the question to the cloud for its allowed values.
 _OF_GROUPS: tuple[tuple[labels.Label[Any], str], ...] = (
-    (placement.ZONE, "compute_zones"),
+    (nodes.ZONE, "compute_zones"),
     (nodes.BOOT_VOLUME_ZONE, "volume_zones"),
     (nodes.BOOT_VOLUME_TYPE, "volume_types"),
     (nodes.CONTAINER_VOLUME_TYPE, "volume_types"),
 )
 _OF_CLUSTERS: tuple[tuple[labels.Label[Any], str], ...] = (
-    (placement.CONTROL_PLANE_ZONES, "compute_zones"),
+    (nodes.CONTROL_PLANE_ZONES, "compute_zones"),
     (etcd.VOLUME_AZ, "volume_zones"),
     (etcd.VOLUME_TYPE, "volume_types"),
     (storage.AVAILABILITY_ZONE, "volume_zones"),

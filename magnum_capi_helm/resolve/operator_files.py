@@ -27,7 +27,7 @@ from magnum_capi_helm.chart import overlays
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import audit
 from magnum_capi_helm.features import authentication
-from magnum_capi_helm.features import registries
+from magnum_capi_helm.features import egress
 from magnum_capi_helm.features import template
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.helm import packages
@@ -118,7 +118,7 @@ def _keystone_policy() -> str | None:
 
 def _registry_mirror() -> str | None:
     mirror = str(conf.CONF.capi_helm.registry_mirror)
-    if mirror and not registries.is_prefix(mirror):
+    if mirror and not egress.is_prefix(mirror):
         raise errors.NotConfigured(
             f"[capi_helm] registry_mirror={mirror}: give a registry such as "
             "mirror.example.org:5000/all, without https://"
@@ -134,7 +134,7 @@ def _registry_auth() -> tuple[tuple[str, str, str], ...]:
     origin = f"[capi_helm] registry_auth_file {path}"
     logins = []
     for host, entry in sorted(read_yaml(path, origin).items()):
-        if not registries.is_registry(host):
+        if not egress.is_registry(host):
             # May be a password in the wrong place: not shown.
             raise errors.NotConfigured(
                 f"{origin}: a key is no registry: each must be host or "

@@ -10,9 +10,9 @@ from oslo_log import log
 
 from magnum_capi_helm.chart import quota_demand
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import timing
 
 if TYPE_CHECKING:
     from magnum_capi_helm.cloud import catalogue
@@ -97,7 +97,7 @@ def _quotas(
             LOG.debug("Quota not checked: %s", error)
             return {}
 
-    with timing.Threads(len(services)) as pool:
+    with call.Threads(len(services)) as pool:
         quotas: dict[str, quota_demand.Quota] = {}
         for answer in pool.map(ask, services):
             quotas.update(answer)

@@ -14,9 +14,9 @@ from oslo_log import log
 from magnum_capi_helm import features
 from magnum_capi_helm.config import conf
 from magnum_capi_helm.features import autoscaling
+from magnum_capi_helm.features import egress
 from magnum_capi_helm.features import ignored
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.features import registries
 from magnum_capi_helm.features import template
 from magnum_capi_helm.helm import charts
 from magnum_capi_helm.model import cluster_spec
@@ -150,16 +150,16 @@ def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
     :returns: by name of the label
     """
     texts = _without_effect(user_labels)
-    prefix = user_labels.get(registries.PREFIX.name)
-    mirrors = registries.MIRRORS.name
+    prefix = user_labels.get(egress.PREFIX.name)
+    mirrors = egress.MIRRORS.name
     if (
         prefix
         and not user_labels.get(mirrors)
         and not conf.label_defaults()[mirrors]
         and not conf.CONF.capi_helm.registry_mirror
     ):
-        text = registries.addons_elsewhere(prefix)
-        texts[registries.PREFIX.name] = text
+        text = egress.addons_elsewhere(prefix)
+        texts[egress.PREFIX.name] = text
     return texts
 
 

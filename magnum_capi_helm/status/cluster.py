@@ -17,12 +17,12 @@ import math
 from typing import NamedTuple
 
 from magnum_capi_helm.model import requested_groups
-from magnum_capi_helm.status import certificates
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import health
 from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import messages
 from magnum_capi_helm.status import nodegroup
+from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 #: The addon provider keeps the spec in it that it has handled.
@@ -226,7 +226,7 @@ def _leaving_group(
 
 def _renewal_reason(objects: view.View, clock: view.Clock) -> str:
     """Name a machine that Cluster API may not know yet to be too old."""
-    if machines := certificates.outdated(objects, clock):
+    if machines := replacement.outdated_machines(objects, clock):
         return f"cluster: machine {machines[0]} is still to be replaced"
     return ""
 

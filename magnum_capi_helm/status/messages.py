@@ -17,7 +17,7 @@ from collections.abc import Iterable
 import re
 from typing import NamedTuple
 
-from magnum_capi_helm.model import masking
+from magnum_capi_helm.model import encoding
 
 #: Longer ones are cut at a word: the column takes them, terminals don't.
 LONGEST = 300
@@ -219,7 +219,7 @@ _QUERY = re.compile(r"(https?://[^\s\"'?\]]+)\?[^\s\"'\]]*")
 
 def plain(text: str) -> str:
     """Return one sentence of at most :data:`LONGEST` characters."""
-    masked = _TOKEN.sub(masking.MASK, masking.values(_one_line(text)))
+    masked = _TOKEN.sub(encoding.MASK, encoding.mask_values(_one_line(text)))
     clean = _QUERY.sub(r"\1", masked)
     inner = _INNER.search(clean)
     for candidate in (inner[1] if inner else "", clean):

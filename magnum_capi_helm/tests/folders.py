@@ -32,9 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 #: start, the kind of its error.
 ABOUT_THE_CALL = frozenset(
     {
-        "model.audit",
+        "model.call",
         "model.errors",
-        "model.lease_guard",
-        "model.timing",
     }
 )

@@ -20,9 +20,8 @@ from typing import Any
 from magnum_capi_helm.helm import complaints
 from magnum_capi_helm.helm import packages
 from magnum_capi_helm.kubernetes import kinds
-from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import chart as fake_chart
 from magnum_capi_helm.tests.fakes import management
@@ -250,8 +249,8 @@ class FakeHelm(FakeRepository):
         within: float | None = None,
     ) -> float:
         """As the real one."""
-        lease_guard.check()
-        asked = str(audit.current() or "")
+        call.check_lease()
+        asked = str(call.actor() or "")
         call = Call(release, _chart_version(chart), dict(values), asked)
         self.upgrades.append(call)
         outcome = self._outcome()
@@ -284,7 +283,7 @@ class FakeHelm(FakeRepository):
 
     def uninstall(self, release: str, namespace: str) -> float:
         """As the real one."""
-        lease_guard.check()
+        call.check_lease()
         self.uninstalls.append(release)
         outcome = self._outcome()
         if outcome is Outcome.UNREACHABLE or not self._client.answers:

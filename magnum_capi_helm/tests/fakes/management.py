@@ -20,8 +20,8 @@ from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import kubeconfig
 from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.fakes import api_server
 from magnum_capi_helm.tests.fakes import faults
 
@@ -264,7 +264,7 @@ class FakeManagement:
             raise Killed
         self.before()
         if verb not in READS:
-            lease_guard.check()
+            call.check_lease()
         request = faults.Request(verb, kind.name, name)
         self.requests.append(request)
         for fault in self._faults:

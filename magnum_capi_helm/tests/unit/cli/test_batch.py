@@ -16,7 +16,7 @@ from magnum_capi_helm.cli import base as commands
 from magnum_capi_helm.cli import batch
 from magnum_capi_helm.cli import main
 from magnum_capi_helm.lifecycle import preview
-from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.cli import command_case
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -243,7 +243,7 @@ class FleetTest(base.FlowTestCase):
                 f"audit: cluster {rows[name]}: {became}: {who}",
                 self.log.output,
             )
-        self.assertIsNone(audit.current())
+        self.assertIsNone(call.actor())
 
     def test_whoever_has_no_name_is_told_by_number(self) -> None:
         for each in ("SUDO_USER", "LOGNAME", "USER", "LNAME", "USERNAME"):

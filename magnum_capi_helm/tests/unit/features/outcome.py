@@ -11,7 +11,6 @@ from typing import Any
 
 from magnum_capi_helm.chart import values
 from magnum_capi_helm.features import nodes
-from magnum_capi_helm.features import placement
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.resolve import cluster as resolve_cluster
 from magnum_capi_helm.tests.unit.features import specs
@@ -112,5 +111,5 @@ def resolved(given: dict[str, str]) -> cluster_spec.Cluster:
 
 def _placed(group: cluster_spec.NodeGroup) -> cluster_spec.NodeGroup:
     """A group whose server group has the policy for its id."""
-    policy = group.labels[placement.SERVER_GROUP_POLICY]
+    policy = group.labels[nodes.SERVER_GROUP_POLICY]
     return dataclasses.replace(group, server_group_id=policy or None)

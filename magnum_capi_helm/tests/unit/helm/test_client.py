@@ -14,16 +14,15 @@ import time
 from unittest import mock
 
 from magnum_capi_helm.helm import client
-from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.tests.unit.helm import program
 
 
 class UpgradeTest(program.HelmTestCase):
     def test_its_time_is_measured(self) -> None:
         self.answers(program.RELEASE)
-        with timing.measured() as measured:
+        with call.measured() as measured:
             self.upgrade()
         self.assertIn("(1 processes)", str(measured))
 
@@ -80,7 +79,7 @@ class UpgradeTest(program.HelmTestCase):
         self.answers(program.RELEASE)
         self.upgrade()
         self.assertNotIn("--description", self.noted("argv"))
-        with audit.acting(audit.Actor("resize", "--set=a=b")):
+        with call.acting(call.Actor("resize", "--set=a=b")):
             self.upgrade()
         pairs = itertools.pairwise(self.argv())
         self.assertIn(("--description", "resize, user --set=a=b"), pairs)

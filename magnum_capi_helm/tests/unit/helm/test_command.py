@@ -11,8 +11,8 @@ import shutil
 import time
 from unittest import mock
 
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.unit.helm import program
 
 
@@ -52,7 +52,7 @@ class ProcessTest(program.HelmTestCase):
         def refuse() -> None:
             raise errors.LeaseLost("demo-1")
 
-        with lease_guard.around(refuse):
+        with call.lease_guard(refuse):
             self.assertRaises(errors.LeaseLost, self.upgrade)
         self.assertFalse((self.home / "started").exists())
 
@@ -70,7 +70,7 @@ class ProcessTest(program.HelmTestCase):
                 raise errors.LeaseLost("demo-1", "two/1")
 
         began = time.monotonic()
-        with lease_guard.around(confirm, lost):
+        with call.lease_guard(confirm, lost):
             error = self.assertRaises(errors.LeaseLost, self.upgrade)
         self.assertLess(time.monotonic() - began, 10)
         self.assertEqual(
@@ -81,7 +81,7 @@ class ProcessTest(program.HelmTestCase):
 
     def test_while_the_lease_is_held_it_has_its_time(self) -> None:
         self.stub(f"sleep 0.7; printf '%s' {shlex.quote(program.RELEASE)}")
-        with lease_guard.around(lambda: None, lambda: False):
+        with call.lease_guard(lambda: None, lambda: False):
             self.upgrade()
 
     def test_a_missing_helm_names_the_version_to_install(self) -> None:

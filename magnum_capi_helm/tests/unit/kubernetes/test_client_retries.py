@@ -13,8 +13,8 @@ import requests
 
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.unit.kubernetes import api
 from magnum_capi_helm.tests.unit.kubernetes import server
 
@@ -148,59 +148,59 @@ class CountTest(server.ServerTest):
         connected = self.connect((5.0, 0.2))
         self.client = client.Client(lambda: connected)
 
-    def _count(self, call: str, error: Any = None) -> int:
-        """Requests that arrive for one call that raises ``error``."""
+    def _count(self, method: str, error: Any = None) -> int:
+        """Requests that arrive for one method that raises ``error``."""
         del self.server.requests[:]
         if error is None:
-            _CALLS[call](self.client)
+            _CALLS[method](self.client)
         else:
-            self.assertRaises(error, _CALLS[call], self.client)
+            self.assertRaises(error, _CALLS[method], self.client)
         del self.server.script[:]
         return len(self.server.requests)
 
     def test_three_requests_at_most(self) -> None:
-        rows = [(call, 503) for call in _CALLS]
+        rows = [(method, 503) for method in _CALLS]
         rows += [("get", code) for code in (429, 500, 502, 504)]
-        for call, code in rows:
+        for method, code in rows:
             for _ in range(20):
                 self.server.says(code)
-            found = self._count(call, errors.ManagementUnreachable)
-            self.assertEqual(3, found, f"{call} {code}")
-        for call in _CALLS:
+            found = self._count(method, errors.ManagementUnreachable)
+            self.assertEqual(3, found, f"{method} {code}")
+        for method in _CALLS:
             for _ in range(20):
                 self.server.cuts()
-            found = self._count(call, errors.ManagementUnreachable)
-            self.assertEqual(3, found, call)
+            found = self._count(method, errors.ManagementUnreachable)
+            self.assertEqual(3, found, method)
 
     def test_one_request_where_the_answer_is_final(self) -> None:
-        rows = [(call, 403) for call in _CALLS]
+        rows = [(method, 403) for method in _CALLS]
         rows += [("get", code) for code in (400, 401, 409, 422)]
-        for call, code in rows:
+        for method, code in rows:
             self.server.says(code)
-            found = self._count(call, errors.CapiHelmError)
-            self.assertEqual(1, found, f"{call} {code}")
+            found = self._count(method, errors.CapiHelmError)
+            self.assertEqual(1, found, f"{method} {code}")
 
     def test_one_request_where_the_server_is_slow(self) -> None:
-        for call in ("get", "list", "patch"):
+        for method in ("get", "list", "patch"):
             self.server.hangs()
-            found = self._count(call, errors.ManagementUnreachable)
-            self.assertEqual(1, found, call)
+            found = self._count(method, errors.ManagementUnreachable)
+            self.assertEqual(1, found, method)
 
     def test_the_second_answer_counts(self) -> None:
         # The server's answers are no lists.
-        for call in _CALLS.keys() - {"list", "discovery"}:
+        for method in _CALLS.keys() - {"list", "discovery"}:
             self.server.says(503)
-            self.assertEqual(2, self._count(call), call)
+            self.assertEqual(2, self._count(method), method)
             self.server.cuts()
-            self.assertEqual(2, self._count(call), call)
+            self.assertEqual(2, self._count(method), method)
 
     def test_a_write_is_not_repeated_once_the_lease_is_lost(self) -> None:
         def confirm() -> None:
             if self.server.requests:
                 raise errors.LeaseLost("demo-1")
 
-        for call in ("create", "replace", "apply", "patch", "delete"):
+        for method in ("create", "replace", "apply", "patch", "delete"):
             self.server.says(503)
-            with lease_guard.around(confirm):
-                found = self._count(call, errors.LeaseLost)
-            self.assertEqual(1, found, call)
+            with call.lease_guard(confirm):
+                found = self._count(method, errors.LeaseLost)
+            self.assertEqual(1, found, method)

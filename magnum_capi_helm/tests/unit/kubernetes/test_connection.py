@@ -14,8 +14,8 @@ import requests
 from magnum_capi_helm.kubernetes import client
 from magnum_capi_helm.kubernetes import connection
 from magnum_capi_helm.kubernetes import kinds
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.tests.unit.kubernetes import server
 
 SHORT = (0.2, 0.2)
@@ -48,7 +48,7 @@ class RequestTest(server.ServerTest):
 
     def test_its_time_is_measured(self) -> None:
         connected = self.connect()
-        with timing.measured() as measured:
+        with call.measured() as measured:
             connected.request("GET", "v1", "secrets")
         self.assertIn("(1 requests)", str(measured))
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
-from magnum_capi_helm.model import timing
 from magnum_capi_helm.tests.unit.kubernetes import lease_case
 
 
@@ -84,7 +83,7 @@ class StandstillTest(lease_case.LeaseTestCase):
             self.client.get(kinds.SECRET, "n", "demo-1-intent")
 
     def test_threads_of_the_block_are_held_back_as_well(self) -> None:
-        with self.hold(self.leases()), timing.Threads(1) as pool:
+        with self.hold(self.leases()), call.Threads(1) as pool:
             self.clock.now += 31
             self.left_behind("two/1")
             written = pool.submit(self._write)
@@ -92,17 +91,17 @@ class StandstillTest(lease_case.LeaseTestCase):
 
     def test_programs_of_the_block_learn_that_it_is_lost(self) -> None:
         with self.hold(self.leases()) as hold:
-            lost = lease_guard.lost()
+            lost = call.lease_lost()
             self.assertFalse(lost())
             self.clock.now += 31
             self.left_behind("two/1")
             self.assertRaises(errors.LeaseLost, hold.confirm)
             self.assertTrue(lost())
-        self.assertFalse(lease_guard.lost()())
+        self.assertFalse(call.lease_lost()())
 
     def test_without_a_lease_everybody_writes(self) -> None:
         with self.hold(self.leases()):
             self.clock.now += 31
             self.left_behind("two/1")
         self._write()
-        lease_guard.check()
+        call.check_lease()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from magnum.common import exception
 
-from magnum_capi_helm.model import audit
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.fakes import helm as fake_helm
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -19,20 +19,20 @@ class ActorTest(base.FlowTestCase):
     """Requests and polls."""
 
     ROWS = (
-        (audit.Actor("status poll"), "status poll"),
+        (call.Actor("status poll"), "status poll"),
         (
-            audit.Actor("resize", "u1", "p1", "req-1"),
+            call.Actor("resize", "u1", "p1", "req-1"),
             "resize, user u1, project p1, request req-1",
         ),
         (
-            audit.Actor("rollout", user="root@controller"),
+            call.Actor("rollout", user="root@controller"),
             "rollout, user root@controller",
         ),
         (
-            audit.Actor("resize", "u\n2026 forged\x1b[2J", request="é"),
+            call.Actor("resize", "u\n2026 forged\x1b[2J", request="é"),
             "resize, user u?2026 forged?[2J, request é",
         ),
-        (audit.Actor("resize", "u" * 100), "resize, user " + "u" * 64),
+        (call.Actor("resize", "u" * 100), "resize, user " + "u" * 64),
     )
 
     def test_it_is_one_line_of_what_is_known(self) -> None:
@@ -79,14 +79,14 @@ class ActorTest(base.FlowTestCase):
 
     def test_nobody_acts_after_a_request(self) -> None:
         self.complete()
-        with audit.acting(audit.Actor("outer")):
+        with call.acting(call.Actor("outer")):
             self.resize(3)
-            self.assertEqual(audit.Actor("outer"), audit.current())
-        self.assertIsNone(audit.current())
+            self.assertEqual(call.Actor("outer"), call.actor())
+        self.assertIsNone(call.actor())
 
     def test_an_error_ends_it_as_well(self) -> None:
         try:
-            with audit.acting(audit.Actor("inner")):
+            with call.acting(call.Actor("inner")):
                 raise errors.CapiHelmError("no")
         except errors.CapiHelmError:
-            self.assertIsNone(audit.current())
+            self.assertIsNone(call.actor())

@@ -15,7 +15,7 @@ import fixtures
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.lifecycle import observed_state
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.status import progress
+from magnum_capi_helm.status import replacement
 from magnum_capi_helm.tests.fakes import cluster_api
 from magnum_capi_helm.tests.fakes import records
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -67,7 +67,7 @@ class ProgressTestCase(upgrading.UpgradeTestCase):
         found = self.server.get(*CLUSTER)
         assert found is not None
         text = (found["metadata"].get("annotations") or {}).get(
-            progress.ANNOTATION
+            replacement.PROGRESS_ANNOTATION
         )
         return json.loads(text) if text else None
 
@@ -251,7 +251,7 @@ class KeptTest(ProgressTestCase):
         """Driver 1.4.0 began it, or an operator removed the annotation."""
         self.begin_upgrade()
         for value in (None, "3 of 5", "[1]", '{"revision": "two"}'):
-            annotations = {progress.ANNOTATION: value}
+            annotations = {replacement.PROGRESS_ANNOTATION: value}
             self.server.patch(
                 *CLUSTER, {"metadata": {"annotations": annotations}}
             )

@@ -22,9 +22,9 @@ from magnum_capi_helm.cloud import sessions
 from magnum_capi_helm.credentials import application_credential
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import lease
+from magnum_capi_helm.model import call
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
-from magnum_capi_helm.model import lease_guard
 from magnum_capi_helm.tests.fakes import openstack
 from magnum_capi_helm.tests.unit.lifecycle import base
 
@@ -98,7 +98,7 @@ class AtKeystoneTest(base.FlowTestCase):
         )
         self.plane.clock.advance(lease.DURATION + 1)
         # That one has Leases of its own.
-        with lease_guard.around(None):
+        with call.lease_guard(None):
             self.delete()
             self.poll()
             # What has no machines yet is gone by now.
@@ -142,7 +142,7 @@ class LeaseLostTest(base.FlowTestCase):
             (1, self._ensure),
         ):
             self.left = before
-            with lease_guard.around(self._confirm):
+            with call.lease_guard(self._confirm):
                 self.assertRaises(errors.LeaseLost, ask)
         asked = {each.method for each in self.openstack.mocker.request_history}
         self.assertEqual({"GET"}, asked)
@@ -166,12 +166,12 @@ class LeaseLostTest(base.FlowTestCase):
         """When Nova is asked, while others go on."""
 
         def meanwhile() -> None:
-            with lease_guard.around(None):
+            with call.lease_guard(None):
                 others()
             self.left = 0
 
         self.nova.meanwhile = meanwhile
-        with lease_guard.around(self._confirm):
+        with call.lease_guard(self._confirm):
             self.assertRaises(errors.LeaseLost, self._ensure)
 
     def _ensure(self) -> None:

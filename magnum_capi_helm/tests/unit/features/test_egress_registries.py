@@ -8,7 +8,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.features import registries
+from magnum_capi_helm.features import egress
 from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.tests.unit.features import specs
@@ -23,7 +23,7 @@ INSECURE = {
 
 def _values(mirrors: str | None = None, **changes: Any) -> Any:
     given = {} if mirrors is None else {"registry_mirrors": mirrors}
-    return registries.TOPIC.cluster(specs.cluster(given, **changes))
+    return egress.REGISTRIES.cluster(specs.cluster(given, **changes))
 
 
 def _mirrors(mirrors: str | None = None, **changes: Any) -> Any:
@@ -85,12 +85,12 @@ class MirrorsTest(base.BaseTestCase):
             "docker.io=file:///etc",
         ):
             error = self.assertRaises(
-                errors.LabelError, registries.MIRRORS.parse, value
+                errors.LabelError, egress.MIRRORS.parse, value
             )
             self.assertIn("give registry=URL pairs", str(error))
 
     def test_text_of_an_option_reads_as_it_was_written(self) -> None:
-        kind: Any = registries.MIRRORS.type
+        kind: Any = egress.MIRRORS.type
         for text in ("none", "a.org=https://m.org/v2,b.org=none"):
             self.assertEqual(text, kind._formatter(kind(text)))
 
@@ -181,7 +181,7 @@ class InsecureRegistryTest(base.BaseTestCase):
         for host in ("http://10.0.0.9", "10.0.0.9/images", "a b", "x:port"):
             error = self.assertRaises(
                 errors.InvalidInput,
-                registries.TOPIC.check,
+                egress.REGISTRIES.check,
                 specs.cluster(insecure_registry=host),
             )
             self.assertEqual(
@@ -191,13 +191,13 @@ class InsecureRegistryTest(base.BaseTestCase):
             )
 
     def test_a_registry_and_none_at_all_pass(self) -> None:
-        registries.TOPIC.check(specs.cluster())
-        registries.TOPIC.check(specs.cluster(insecure_registry="reg:5000"))
+        egress.REGISTRIES.check(specs.cluster())
+        egress.REGISTRIES.check(specs.cluster(insecure_registry="reg:5000"))
 
     def test_a_registry_has_the_length_of_a_host(self) -> None:
         longest = "a" * 253
-        self.assertTrue(registries.is_registry(longest))
-        self.assertFalse(registries.is_registry(f"{longest}a"))
+        self.assertTrue(egress.is_registry(longest))
+        self.assertFalse(egress.is_registry(f"{longest}a"))
 
 
 class PrefixTest(base.BaseTestCase):
@@ -213,7 +213,7 @@ class PrefixTest(base.BaseTestCase):
                         }
                     }
                 },
-                registries.TOPIC.cluster(
+                egress.REGISTRIES.cluster(
                     specs.cluster({"container_infra_prefix": given})
                 ),
             )
@@ -221,7 +221,7 @@ class PrefixTest(base.BaseTestCase):
     def test_a_tenant_never_chooses_what_the_management_cluster_runs(
         self,
     ) -> None:
-        found = registries.TOPIC.cluster(
+        found = egress.REGISTRIES.cluster(
             specs.cluster(
                 {
                     "container_infra_prefix": "evil.example.org",

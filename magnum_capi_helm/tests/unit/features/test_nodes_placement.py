@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm.features import placement
+from magnum_capi_helm.features import nodes
 from magnum_capi_helm.tests.unit.features import specs
 
 MANY = {"control_plane_availability_zones": "az1, az2,az1"}
@@ -16,15 +16,15 @@ ONE = {"availability_zone": "az3"}
 class ZonesTest(base.BaseTestCase):
     def test_without_a_label_nova_chooses(self) -> None:
         cluster = specs.cluster()
-        self.assertEqual({}, placement.TOPIC.cluster(cluster))
+        self.assertEqual({}, nodes.PLACEMENT.cluster(cluster))
         self.assertEqual(
-            {}, placement.TOPIC.group(cluster, cluster.node_groups[0])
+            {}, nodes.PLACEMENT.group(cluster, cluster.node_groups[0])
         )
 
     def test_machines_of_a_group_are_in_its_zone(self) -> None:
         self.assertEqual(
             {"failureDomain": "az3"},
-            placement.TOPIC.group(specs.cluster(), specs.group(ONE)),
+            nodes.PLACEMENT.group(specs.cluster(), specs.group(ONE)),
         )
 
     def test_the_control_plane_follows_the_zone_of_the_cluster(self) -> None:
@@ -35,7 +35,7 @@ class ZonesTest(base.BaseTestCase):
                     "failureDomains": ["az3"],
                 }
             },
-            placement.TOPIC.cluster(specs.cluster(ONE)),
+            nodes.PLACEMENT.cluster(specs.cluster(ONE)),
         )
 
     def test_the_control_plane_is_spread_over_its_own_zones(self) -> None:
@@ -46,7 +46,7 @@ class ZonesTest(base.BaseTestCase):
                     "failureDomains": ["az1", "az2"],
                 }
             },
-            placement.TOPIC.cluster(specs.cluster({**ONE, **MANY})),
+            nodes.PLACEMENT.cluster(specs.cluster({**ONE, **MANY})),
         )
 
 
@@ -54,7 +54,7 @@ class ServerGroupsTest(base.BaseTestCase):
     def test_only_groups_with_a_policy_need_one(self) -> None:
         self.assertEqual(
             {"a": "soft-anti-affinity"},
-            placement.server_groups(
+            nodes.server_groups(
                 (
                     specs.group(
                         {"server_group_policies": "soft-anti-affinity"},
@@ -74,9 +74,9 @@ class ServerGroupsTest(base.BaseTestCase):
         )
         self.assertEqual(
             {"controlPlane": {"serverGroupId": "sg-1"}},
-            placement.TOPIC.cluster(cluster),
+            nodes.PLACEMENT.cluster(cluster),
         )
         self.assertEqual(
             {"serverGroupId": "sg-2"},
-            placement.TOPIC.group(cluster, cluster.node_groups[0]),
+            nodes.PLACEMENT.group(cluster, cluster.node_groups[0]),
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.status import progress
+from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 BEGAN = 1767225600
@@ -69,9 +69,9 @@ def seen(*machines: view.Object, **changes: Any) -> view.View:
     return view.View(**found)
 
 
-def marked(mark: progress.Mark) -> view.Object:
+def marked(mark: replacement.Mark) -> view.Object:
     """A Cluster with a mark."""
-    annotations = {progress.ANNOTATION: mark.annotation()}
+    annotations = {replacement.PROGRESS_ANNOTATION: mark.annotation()}
     return {"metadata": {"annotations": annotations}}
 
 
@@ -79,8 +79,8 @@ class MarkTest(base.BaseTestCase):
     def test_machines_that_count(self) -> None:
         for each, new, old in _ROWS:
             self.assertEqual(
-                progress.Mark(7, BEGAN, new, old, BEGAN + 20),
-                progress.latest(seen(each), NOW),
+                replacement.Mark(7, BEGAN, new, old, BEGAN + 20),
+                replacement.latest_mark(seen(each), NOW),
                 str(each),
             )
 
@@ -97,21 +97,21 @@ class MarkTest(base.BaseTestCase):
             ((old,), (1, 1, now)),
         )
         for machines, expected in rows:
-            cluster = marked(progress.Mark(7, BEGAN, 1, 2, 5))
+            cluster = marked(replacement.Mark(7, BEGAN, 1, 2, 5))
             self.assertEqual(
-                progress.Mark(7, BEGAN, *expected),
-                progress.latest(seen(*machines, cluster=cluster), NOW),
+                replacement.Mark(7, BEGAN, *expected),
+                replacement.latest_mark(seen(*machines, cluster=cluster), NOW),
                 str(expected),
             )
 
     def test_the_mark_of_another_update_does_not_count(self) -> None:
         for other in (
-            progress.Mark(6, BEGAN, 9, 0, 5),
-            progress.Mark(7, BEGAN - 1, 9, 0, 5),
+            replacement.Mark(6, BEGAN, 9, 0, 5),
+            replacement.Mark(7, BEGAN - 1, 9, 0, 5),
         ):
             self.assertEqual(
-                progress.Mark(7, BEGAN, 0, 1, BEGAN + 20),
-                progress.latest(
+                replacement.Mark(7, BEGAN, 0, 1, BEGAN + 20),
+                replacement.latest_mark(
                     seen(machine(BEFORE), cluster=marked(other)), NOW
                 ),
             )
@@ -122,8 +122,8 @@ class MarkTest(base.BaseTestCase):
             {"rollout": {"after": "2026-01-01T00:05:00Z"}},
         ):
             self.assertEqual(
-                progress.Mark(7, BEGAN + 300, 0, 1, BEGAN + 300),
-                progress.latest(
+                replacement.Mark(7, BEGAN + 300, 0, 1, BEGAN + 300),
+                replacement.latest_mark(
                     seen(
                         machine(AFTER, "NodeHealthy"),
                         control_plane={"spec": spec},
@@ -133,4 +133,4 @@ class MarkTest(base.BaseTestCase):
             )
 
     def test_there_is_none_without_a_release(self) -> None:
-        self.assertIsNone(progress.latest(seen(revisions=()), NOW))
+        self.assertIsNone(replacement.latest_mark(seen(revisions=()), NOW))

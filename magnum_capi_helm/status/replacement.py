@@ -1,18 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Expiry and renewal of a control plane's certificates.
+"""Replacement of machines: renewal of certificates, progress of an update.
 
-kubeadm makes them for a year. Cluster API reads when they expire and writes it
+kubeadm makes the certificates of a control plane for a year. Cluster API reads when they expire and writes it
 to each Machine (``status.certificatesExpiryDate``). It renews them by making
 new machines, when ``rolloutBefore`` of the KubeadmControlPlane says so, or for
 all machines that are older than its ``rolloutAfter``. In v1beta2 the two are
 ``rollout.before`` and ``rollout.after``.
+
+A helm revision begins an update, and so does a renewal of certificates. Old
+machines are those that were made before it. Cluster API makes all later
+machines from the wanted templates. The driver compares creation times, all of
+which come from the API server's clock: helm creates the record of a revision
+before it applies any object (``performUpgrade`` in ``pkg/action/upgrade.go``).
+
+Cluster API's own counter is not used: a MachineDeployment sums up what its
+MachineSets reported before (``setReplicas`` in
+``machinedeployment_status.go``), so just after a change ``upToDateReplicas``
+counts old machines, and the best count would be too high from the start.
+
+Progress is more new machines with a ready node, or fewer old machines, than
+at any look before. A machine that is replaced again and again changes
+neither best count. Each conductor has to know the best counts, also after a
+restart: the driver keeps them in an annotation of the Cluster, which every
+poll reads anyway.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, NamedTuple
 
+from magnum_capi_helm.status import machine as machine_status
 from magnum_capi_helm.status import view
 
 #: Days before the expiry of certificates that only the driver renews.
@@ -23,7 +42,7 @@ _DAY = 86400.0
 _YEAR = 365 * _DAY
 
 
-def expiry(objects: view.View) -> float | None:
+def certificate_expiry(objects: view.View) -> float | None:
     """Return when the first certificate expires, as Cluster API reports it.
 
     :returns: seconds since 1970; None: not reported
@@ -42,7 +61,7 @@ def estimated_expiry(objects: view.View) -> float | None:
     return min(dates, default=None)
 
 
-def warning(objects: view.View, now: float) -> str:
+def expiry_warning(objects: view.View, now: float) -> str:
     """Return a warning about certificates that expire soon, or nothing."""
     automatic = renewed_by_cluster_api(objects.control_plane)
     days = _WARN_LATE if automatic else _WARN_BEFORE
@@ -84,7 +103,7 @@ def _rollout(control_plane: view.Object | None, key: str) -> Any:
     return rollout.get(key) or spec.get(f"rollout{key.title()}")
 
 
-def outdated(objects: view.View, clock: view.Clock) -> list[str]:
+def outdated_machines(objects: view.View, clock: view.Clock) -> list[str]:
     """Return the names of machines that a renewal still has to replace."""
     after = renewal_time(objects.control_plane)
     if not clock.has_passed(after):
@@ -115,3 +134,69 @@ def _reported_date(machine: view.Object) -> str:
 
 def _reported_expiry(machine: view.Object) -> float:
     return view.timestamp(_reported_date(machine))
+
+
+PROGRESS_ANNOTATION = "magnum.openstack.org/progress"
+
+
+class Mark(NamedTuple):
+    """The best counts so far of one update.
+
+    :ivar revision: of the helm release
+    :ivar began: when the update began, seconds since 1970, by the clock of
+        the API server; with ``revision``, it identifies the update
+    :ivar new: most new machines that had a ready node at once
+    :ivar old: fewest old machines that were left
+    :ivar time: when the counts were reached, seconds since 1970
+    """
+
+    revision: int
+    began: int
+    new: int
+    old: int
+    time: int
+
+    def annotation(self) -> str:
+        """Return the value of the annotation."""
+        return json.dumps(self._asdict())
+
+
+def stored_mark(cluster: view.Object | None) -> Mark | None:
+    """Return the mark in the annotation, or None if there is no valid one."""
+    text = view.annotations_of(cluster).get(PROGRESS_ANNOTATION, "")
+    try:
+        mark = json.loads(text)
+        return Mark(*(int(mark[name]) for name in Mark._fields))
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return None
+
+
+def latest_mark(objects: view.View, now: float) -> Mark | None:
+    """Return the mark of now: the stored one if there is no progress.
+
+    :param now: seconds since 1970
+    :returns: None where there is no release
+    """
+    revision = objects.newest
+    if revision is None:
+        return None
+    renewed = renewal_time(objects.control_plane)
+    renewed = renewed if renewed <= now else 0.0
+    began = int(max(revision.created, renewed))
+    ages = [(view.created_at(each) < began, each) for each in objects.machines]
+    old = sum(is_old for is_old, _ in ages)
+    new = sum(not is_old and _has_ready_node(each) for is_old, each in ages)
+    best = stored_mark(objects.cluster)
+    update = (revision.version, began)
+    if best is None or (best.revision, best.began) != update:
+        # The first look only sets the starting counts.
+        return Mark(*update, new, old, int(max(revision.modified, renewed)))
+    if new <= best.new and old >= best.old:
+        return best
+    return Mark(*update, max(new, best.new), min(old, best.old), int(now))
+
+
+def _has_ready_node(machine: view.Object) -> bool:
+    condition = machine_status.node_condition(machine)
+    is_ready = condition is not None and condition.well
+    return is_ready and not view.deleting(machine)

@@ -7,13 +7,13 @@ from __future__ import annotations
 from oslotest import base
 
 from magnum_capi_helm.model import cluster_spec
-from magnum_capi_helm.model import node_label_types
+from magnum_capi_helm.model import label_types
 
 LONG = "x" * 63
 
 
 class NodeLabelsTest(base.BaseTestCase):
-    parse = staticmethod(node_label_types.NodeLabels())
+    parse = staticmethod(label_types.NodeLabels())
 
     def test_pairs_separated_by_commas(self) -> None:
         self.assertEqual(
@@ -58,14 +58,14 @@ class NodeLabelsTest(base.BaseTestCase):
                 self.parse(text)
 
     def test_an_option_shows_what_is_read_again(self) -> None:
-        kind = node_label_types.NodeLabels()
+        kind = label_types.NodeLabels()
         [shown] = kind.format_defaults((("a", "b"), ("c", "")))
         self.assertEqual("a=b,c=", shown)
         self.assertEqual((("a", "b"), ("c", "")), kind(shown))
 
 
 class NodeTaintsTest(base.BaseTestCase):
-    parse = staticmethod(node_label_types.NodeTaints())
+    parse = staticmethod(label_types.NodeTaints())
 
     def test_with_and_without_a_value(self) -> None:
         self.assertEqual(
@@ -94,7 +94,7 @@ class NodeTaintsTest(base.BaseTestCase):
                 self.parse(text)
 
     def test_an_option_shows_what_is_read_again(self) -> None:
-        kind = node_label_types.NodeTaints()
+        kind = label_types.NodeTaints()
         taints = kind("a=b:NoSchedule,c:NoExecute")
         [shown] = kind.format_defaults(taints)
         self.assertEqual("a=b:NoSchedule,c:NoExecute", shown)
@@ -111,6 +111,4 @@ class LabelValueTest(base.BaseTestCase):
             ("n" * 80, "n" * 63),
             (f"{'n' * 62}..{'n' * 9}", "n" * 62),
         ):
-            self.assertEqual(
-                expected, node_label_types.as_node_label_value(text)
-            )
+            self.assertEqual(expected, label_types.as_node_label_value(text))

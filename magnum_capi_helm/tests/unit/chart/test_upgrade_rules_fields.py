@@ -8,7 +8,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.chart import immutable_fields
+from magnum_capi_helm.chart import upgrade_rules
 
 _NEWEST = "0.27.0"
 
@@ -76,7 +76,7 @@ class PathsTest(base.BaseTestCase):
         for path, old, new in _ROWS:
             self.assertEqual(
                 _nested(path, old),
-                immutable_fields.keep(
+                upgrade_rules.keep_fields(
                     _nested(path, new), _nested(path, old), _NEWEST, None
                 ),
                 path,
@@ -86,7 +86,7 @@ class PathsTest(base.BaseTestCase):
         for path, old, new in _FREE:
             self.assertEqual(
                 _nested(path, new),
-                immutable_fields.keep(
+                upgrade_rules.keep_fields(
                     _nested(path, new), _nested(path, old), _NEWEST, None
                 ),
                 path,
@@ -94,7 +94,9 @@ class PathsTest(base.BaseTestCase):
 
     def test_nothing_is_changed_in_place(self) -> None:
         new = {"apiServer": {"port": 1}}
-        immutable_fields.keep(new, {"apiServer": {"port": 2}}, _NEWEST, None)
+        upgrade_rules.keep_fields(
+            new, {"apiServer": {"port": 2}}, _NEWEST, None
+        )
         self.assertEqual({"apiServer": {"port": 1}}, new)
 
 
@@ -106,7 +108,7 @@ class NameServersTest(base.BaseTestCase):
         subnet = {"cidr": "10.0.0.0/24"}
         if live:
             subnet["dnsNameservers"] = live  # type: ignore[assignment]
-        return immutable_fields.keep(
+        return upgrade_rules.keep_fields(
             {
                 "clusterNetworking": {
                     "internalNetwork": {"dnsNameservers": ["8.8.8.8"]}
@@ -166,11 +168,13 @@ class StorageClassesTest(base.BaseTestCase):
                     },
                 ],
             ),
-            immutable_fields.keep(new, old, _NEWEST, None),
+            upgrade_rules.keep_fields(new, old, _NEWEST, None),
         )
 
     def test_without_the_driver_there_is_nothing_to_keep(self) -> None:
         on = self.csi(defaultStorageClass={"name": "slow"})
         off = self.csi(enabled=False)
-        self.assertEqual(off, immutable_fields.keep(off, on, _NEWEST, None))
-        self.assertEqual(on, immutable_fields.keep(on, off, _NEWEST, None))
+        self.assertEqual(
+            off, upgrade_rules.keep_fields(off, on, _NEWEST, None)
+        )
+        self.assertEqual(on, upgrade_rules.keep_fields(on, off, _NEWEST, None))

@@ -8,7 +8,7 @@ from typing import Any
 
 from oslotest import base
 
-from magnum_capi_helm.status import certificates
+from magnum_capi_helm.status import replacement
 from magnum_capi_helm.status import view
 
 NOW = view.timestamp("2026-06-15T00:00:00Z")
@@ -63,11 +63,13 @@ class ExpiryTest(base.BaseTestCase):
                 day("2027-02-01"),
             ),
         ):
-            self.assertEqual(expected, certificates.expiry(seen(*machines)))
+            self.assertEqual(
+                expected, replacement.certificate_expiry(seen(*machines))
+            )
 
     def test_workers_have_none_that_matters(self) -> None:
         worker = machine("w", "2025-07-01", "2026-07-01", labels={})  # type: ignore[arg-type]
-        self.assertIsNone(certificates.expiry(seen(worker)))
+        self.assertIsNone(replacement.certificate_expiry(seen(worker)))
 
     def test_what_cluster_api_does_not_say_is_a_year(self) -> None:
         for machines, expected in (
@@ -76,7 +78,7 @@ class ExpiryTest(base.BaseTestCase):
             ((machine("a", "2026-01-01", "2026-09-01"),), day("2026-09-01")),
         ):
             self.assertEqual(
-                expected, certificates.estimated_expiry(seen(*machines))
+                expected, replacement.estimated_expiry(seen(*machines))
             )
 
     def test_people_are_told_a_month_ahead(self) -> None:
@@ -95,7 +97,7 @@ class ExpiryTest(base.BaseTestCase):
         ):
             only = machine("a", "2025-07-01", expires)
             later = machine("b", "2026-06-01", "2027-06-01")
-            found = certificates.warning(seen(only, later), NOW)
+            found = replacement.expiry_warning(seen(only, later), NOW)
             self.assertEqual(expected, found)
 
     def test_of_what_cluster_api_renews_when_it_did_not(self) -> None:
@@ -104,7 +106,7 @@ class ExpiryTest(base.BaseTestCase):
             only = seen(
                 machine("a", "2025-07-01", expires), rolloutBefore=before
             )
-            self.assertEqual(told, bool(certificates.warning(only, NOW)))
+            self.assertEqual(told, bool(replacement.expiry_warning(only, NOW)))
 
     def test_near_is_so_many_days_or_fewer(self) -> None:
         for expires, expected in (
@@ -114,7 +116,7 @@ class ExpiryTest(base.BaseTestCase):
             (day("2026-07-16"), False),
         ):
             self.assertEqual(
-                expected, certificates.expires_within(expires, 30, NOW)
+                expected, replacement.expires_within(expires, 30, NOW)
             )
 
 
@@ -129,9 +131,9 @@ class RolloutTest(base.BaseTestCase):
             ({"rollout": {"before": days}}, True),
             ({"rollout": {"after": "2026-06-01T00:00:00Z"}}, False),
         ):
-            found = certificates.renewed_by_cluster_api({"spec": spec})
+            found = replacement.renewed_by_cluster_api({"spec": spec})
             self.assertEqual(expected, found)
-        self.assertFalse(certificates.renewed_by_cluster_api(None))
+        self.assertFalse(replacement.renewed_by_cluster_api(None))
 
     def test_machines_older_than_asked_for_are_still_to_be_replaced(
         self,
@@ -146,7 +148,7 @@ class RolloutTest(base.BaseTestCase):
             # Planned for later.
             ({"rollout": {"after": "2026-06-16T00:00:00Z"}}, []),
         ):
-            found = certificates.outdated(
+            found = replacement.outdated_machines(
                 seen(*machines, **spec), view.Clock(NOW)
             )
             self.assertEqual(expected, found, str(spec))
@@ -159,5 +161,5 @@ class RolloutTest(base.BaseTestCase):
         )
         for version, expected in rows:
             plane = {"apiVersion": f"{group}/{version}"}
-            found = certificates.renewal_patch(plane, "T")
+            found = replacement.renewal_patch(plane, "T")
             self.assertEqual({"spec": expected}, found)

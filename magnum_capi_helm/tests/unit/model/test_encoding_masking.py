@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from oslotest import base
 
-from magnum_capi_helm.model import masking
+from magnum_capi_helm.model import encoding
 
-MASK = masking.MASK
+MASK = encoding.MASK
 
 
 class ValuesTest(base.BaseTestCase):
@@ -30,12 +30,12 @@ class ValuesTest(base.BaseTestCase):
             ({"enabled": True, "count": 3}, {"enabled": True, "count": 3}),
         ):
             expected = shown or {"grafana": {"adminPassword": MASK}}
-            self.assertEqual(expected, masking.values(given))
+            self.assertEqual(expected, encoding.mask_values(given))
 
     def test_a_password_in_an_address(self) -> None:
         self.assertEqual(
             {"content": f"http_proxy=http://{MASK}@proxy:3128 no=a@b"},
-            masking.values(
+            encoding.mask_values(
                 {"content": "http_proxy=http://me:pw@proxy:3128 no=a@b"}
             ),
         )
@@ -43,14 +43,14 @@ class ValuesTest(base.BaseTestCase):
     def test_a_key_in_the_text_of_a_file(self) -> None:
         self.assertEqual(
             {"content": f"keys:\n  - name: key1\n    secret: {MASK}\n"},
-            masking.values(
+            encoding.mask_values(
                 {"content": "keys:\n  - name: key1\n    secret: c2V\n"}
             ),
         )
 
     def test_what_was_given_is_not_changed(self) -> None:
         given = {"token": "x"}
-        masking.values(given)
+        encoding.mask_values(given)
         self.assertEqual({"token": "x"}, given)
 
 
@@ -63,7 +63,7 @@ class ManifestTest(base.BaseTestCase):
                 "data": {"key": MASK},
                 "stringData": {"values": MASK},
             },
-            masking.manifest(
+            encoding.mask_manifest(
                 {
                     "kind": "Secret",
                     "metadata": {"name": "a"},

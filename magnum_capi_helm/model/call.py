@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The current call: its actor, its waiting times, and its Lease.
+
+Magnum's handlers, the operator's command line and the polls begin a call. The
+code that runs in it, also in the :class:`Threads` that it starts, reads all
+three here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
+import contextlib
+import contextvars
+import dataclasses
+import time
+from typing import Any, TypeVar
+
+from oslo_log import log
+
+LOG = log.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+# The actor, for logs and for helm's history: helm stores it in the
+# description of each revision.
+
+#: Characters of one part: clients may send more.
+_LONGEST = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Actor:
+    """The user or the part of the driver that began an action.
+
+    :param action: ``resize``, ``cluster apply``, ``status poll``...
+    :param user: ID of the user, or of the operator's shell; empty: the driver
+    :param project: ID of the project that the request was made in
+    :param request: ID of the request, as in the logs of all services
+    """
+
+    action: str
+    user: str = ""
+    project: str = ""
+    request: str = ""
+
+    def __str__(self) -> str:
+        """Return one line without control characters."""
+        details = [
+            f"{name} {_line(value)}"
+            for name, value in vars(self).items()
+            if value and name != "action"
+        ]
+        return ", ".join([_line(self.action), *details])
+
+
+_actor: contextvars.ContextVar[Actor | None]
+_actor = contextvars.ContextVar("actor", default=None)
+
+
+def actor() -> Actor | None:
+    """Return the actor of this thread, if there is one."""
+    return _actor.get()
+
+
+@contextlib.contextmanager
+def acting(by: Actor | None) -> Iterator[None]:
+    """Run the block for an actor."""
+    token = _actor.set(by)
+    try:
+        yield
+    finally:
+        _actor.reset(token)
+
+
+@contextlib.contextmanager
+def requested(action: str, context: Any, uuid: str) -> Iterator[None]:
+    """Run the block for the user of a request, and log the outcome.
+
+    :param context: Magnum's context, with the user of the token
+    :param uuid: of the cluster
+    """
+    by = Actor(
+        action,
+        user=str(context.user_id or ""),
+        project=str(context.project_id or ""),
+        request=str(context.request_id or ""),
+    )
+    with acting(by), logged(f"cluster {uuid}"):
+        yield
+
+
+@contextlib.contextmanager
+def logged(subject: str) -> Iterator[None]:
+    """Log the actor of a change, and whether it was accepted."""
+    became = "refused"
+    try:
+        yield
+        became = "accepted"
+    finally:
+        LOG.info("audit: %s: %s: %s", subject, became, actor())
+
+
+def _line(text: str) -> str:
+    """Return the text without characters that begin another line."""
+    plain = "".join(each if each.isprintable() else "?" for each in text)
+    return plain[:_LONGEST]
+
+
+# The waiting times: for helm, OpenStack and Kubernetes. Code that waits uses
+# waiting(), and measured() adds the times of a block up. Parallel waits count
+# once: for helm before OpenStack, and for OpenStack before the management
+# cluster. The rest is the driver's own time.
+
+HELM = "helm"
+OPENSTACK = "OpenStack"
+MANAGEMENT = "management cluster"
+
+#: Units of the counts. Parallel waits count for the first of these.
+_UNITS = {HELM: "processes", OPENSTACK: "requests", MANAGEMENT: "requests"}
+
+
+class Spent:
+    """The waiting times of one operation since it began."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        # Several threads append to it; for a list this is safe.
+        self._waits: list[tuple[str, float, float]] = []
+
+    def add(self, what: str, began: float, ended: float) -> None:
+        """Add a wait, in monotonic seconds."""
+        self._waits.append((what, began, ended))
+
+    def __str__(self) -> str:
+        waits = list(self._waits)
+        whole = time.monotonic() - self._began
+        parts = []
+        counted_waits: list[tuple[float, float]] = []
+        counted = 0.0
+        for what, unit in _UNITS.items():
+            mine = [(began, ended) for by, began, ended in waits if by == what]
+            counted_waits += mine
+            share = covered(counted_waits) - counted
+            counted += share
+            parts.append(f"{what} {share:.3f} s ({len(mine)} {unit})")
+        return ", ".join([f"driver {whole - counted:.3f} s", *parts])
+
+
+def covered(intervals: Iterable[tuple[float, float]]) -> float:
+    """Return the length of the union of intervals."""
+    length, end = 0.0, float("-inf")
+    for began, ended in sorted(intervals):
+        length += max(0.0, ended - max(began, end))
+        end = max(end, ended)
+    return length
+
+
+_measured: contextvars.ContextVar[Spent | None] = contextvars.ContextVar(
+    "measured", default=None
+)
+
+
+@contextlib.contextmanager
+def measured() -> Iterator[Spent]:
+    """Measure the block, and the :class:`Threads` that it starts.
+
+    A block inside another one goes on with its measure.
+    """
+    if inherited := _measured.get():
+        yield inherited
+        return
+    spent = Spent()
+    token = _measured.set(spent)
+    try:
+        yield spent
+    finally:
+        _measured.reset(token)
+
+
+@contextlib.contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Count the time of the block as waiting."""
+    spent = _measured.get()
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        if spent is not None:
+            spent.add(what, began, time.monotonic())
+
+
+class Threads(futures.ThreadPoolExecutor):
+    """Threads whose waiting times count for the operation that starts them."""
+
+    def submit(
+        self, function: Callable[..., T], /, *args: Any, **kwargs: Any
+    ) -> futures.Future[T]:
+        """Run the function with the context of the caller."""
+        context = contextvars.copy_context()
+        return super().submit(context.run, function, *args, **kwargs)
+
+
+# The Lease. A conductor may be paused between any two lines. If its Lease
+# expires, another conductor takes over, and the next write of the first one
+# would be wrong. Every writer therefore calls check_lease() first.
+
+#: The two functions of :func:`lease_guard`.
+_guard: contextvars.ContextVar[
+    tuple[Callable[[], None] | None, Callable[[], bool]]
+]
+_guard = contextvars.ContextVar("guard", default=(None, lambda: False))
+
+
+def check_lease() -> None:
+    """Refuse to go on without the Lease of the block around, if any.
+
+    :raises LeaseLost: another conductor has it now
+    :raises ManagementError: the Lease can't be read
+    """
+    confirm = _guard.get()[0]
+    if confirm is not None:
+        confirm()
+
+
+def lease_lost() -> Callable[[], bool]:
+    """Return a function that returns whether the Lease is known to be lost.
+
+    It sends no request, so a thread that watches helm can call it often.
+    """
+    return _guard.get()[1]
+
+
+@contextlib.contextmanager
+def lease_guard(
+    confirm: Callable[[], None] | None,
+    lost: Callable[[], bool] = lambda: False,
+) -> Iterator[None]:
+    """Call ``confirm`` before each write in the block.
+
+    :param confirm: raises unless the Lease is held; None: no check
+    :param lost: returns whether ``confirm`` is known to raise
+    """
+    token = _guard.set((confirm, lost))
+    try:
+        yield
+    finally:
+        _guard.reset(token)

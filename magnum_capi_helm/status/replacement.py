@@ -2,10 +2,11 @@
 
 """Replacement of machines: renewal of certificates, progress of an update.
 
-kubeadm makes the certificates of a control plane for a year. Cluster API reads when they expire and writes it
-to each Machine (``status.certificatesExpiryDate``). It renews them by making
-new machines, when ``rolloutBefore`` of the KubeadmControlPlane says so, or for
-all machines that are older than its ``rolloutAfter``. In v1beta2 the two are
+kubeadm makes the certificates of a control plane for a year. Cluster API reads
+when they expire and writes it to each Machine
+(``status.certificatesExpiryDate``). It renews them by making new machines,
+when ``rolloutBefore`` of the KubeadmControlPlane says so, or for all machines
+that are older than its ``rolloutAfter``. In v1beta2 the two are
 ``rollout.before`` and ``rollout.after``.
 
 A helm revision begins an update, and so does a renewal of certificates. Old

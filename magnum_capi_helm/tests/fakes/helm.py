@@ -251,8 +251,8 @@ class FakeHelm(FakeRepository):
         """As the real one."""
         call.check_lease()
         asked = str(call.actor() or "")
-        call = Call(release, _chart_version(chart), dict(values), asked)
-        self.upgrades.append(call)
+        upgrade = Call(release, _chart_version(chart), dict(values), asked)
+        self.upgrades.append(upgrade)
         outcome = self._outcome()
         if outcome is Outcome.UNREACHABLE or not self._client.answers:
             raise errors.HelmUnreachable(
@@ -270,8 +270,8 @@ class FakeHelm(FakeRepository):
             namespace=namespace,
             version=history[-1]["version"] + 1 if history else 1,
             status="pending-upgrade" if history else "pending-install",
-            chart_version=call.chart_version,
-            values=call.values,
+            chart_version=upgrade.chart_version,
+            values=upgrade.values,
             build={**_build(chart), **self.otherwise},
             labels=history[-1]["labels"] if history else {},
         )

@@ -78,7 +78,8 @@ def fill_identity() -> None:
     )
     for name, (kind, url) in services.catalogue().items():
         user = _user(identity, name, project)
-        _roles(identity, user, project, ("admin",))
+        # Neutron lets only services change the binding profile of a port.
+        _roles(identity, user, project, ("admin", "service"))
         _endpoints(identity, name, kind, url)
     for name in USERS:
         own = _ensure(

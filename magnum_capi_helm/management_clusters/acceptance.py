@@ -18,8 +18,6 @@ from oslo_log import log
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.kubernetes import helm_records
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
@@ -30,25 +28,6 @@ LOG = log.getLogger(__name__)
 _WITHOUT_RELEASE = (
     "no helm release: it can be polled and deleted, and not changed"
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class Presence:
-    """The objects of a cluster on one management cluster."""
-
-    identity: str
-    cluster: bool
-    release: bool
-    lease: bool
-
-    def __str__(self) -> str:
-        """Return the objects that exist, in words."""
-        words = {
-            "the Cluster": self.cluster,
-            "the helm release": self.release,
-            "the Lease": self.lease,
-        }
-        return " and ".join(word for word, there in words.items() if there)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,11 +48,12 @@ def of_present(cluster: Any, only: str | None) -> Acceptance:
     :param only: name of the management cluster to accept
     :raises CapiHelmError: none or several have it, or one does not answer
     """
-    present = _presence(cluster, runtime.names() if only is None else (only,))
-    having = [name for name, each in present.items() if each.cluster]
+    asked = runtime.names() if only is None else (only,)
+    identities, objects = _ask(cluster, asked)
+    having = [name for name, each in objects.items() if each.cluster]
     if not having:
         raise errors.NotSupported(
-            f"{_listed(present)} has no Cluster {cluster.stack_id}: bring it "
+            f"{_listed(asked)} has no Cluster {cluster.stack_id}: bring it "
             "back or, if the cluster is gone, say so with --gone"
         )
     if len(having) > 1:
@@ -83,10 +63,10 @@ def of_present(cluster: Any, only: str | None) -> Acceptance:
         )
     [name] = having
     old = identity.recorded(rows.all_groups(cluster))
-    new = identity.Record(present[name].identity, name)
+    new = identity.Record(identities[name], name)
     if old == new:
         return Acceptance(new)
-    warning = "" if present[name].release else f"; {_WITHOUT_RELEASE}"
+    warning = "" if objects[name].release else f"; {_WITHOUT_RELEASE}"
     return Acceptance(new, f"{_shown(old)} -> {_shown(new)}{warning}")
 
 
@@ -97,16 +77,16 @@ def of_gone(cluster: Any, only: str | None) -> Acceptance:
         no record says so
     :raises CapiHelmError: an object exists, or one does not answer
     """
-    present = _presence(cluster, runtime.names())
-    for name, each in present.items():
-        if str(each):
+    identities, objects = _ask(cluster, runtime.names())
+    for name, each in objects.items():
+        if any(each):
             raise errors.NotSupported(
                 f"{_listed([name])} has {each} {cluster.stack_id}: delete "
                 "the cluster, nothing has to be confirmed"
             )
     old = identity.recorded(rows.all_groups(cluster))
-    name = _former_location(old, present, only)
-    new = identity.Record(present[name].identity, name, gone=True)
+    name = _former_location(old, identities, only)
+    new = identity.Record(identities[name], name, gone=True)
     if old == new:
         return Acceptance(new)
     return Acceptance(
@@ -126,38 +106,33 @@ def accept(context: Any, cluster: Any, accepted: Acceptance) -> None:
     LOG.info("cluster %s: accepted: %s", row.uuid, accepted.detail)
 
 
-def _presence(cluster: Any, names: tuple[str, ...]) -> dict[str, Presence]:
-    """Return the objects on each management cluster; all have to answer."""
+def _ask(
+    cluster: Any, asked: Sequence[str]
+) -> tuple[dict[str, str], dict[str, identity.Presence]]:
+    """Return identity and objects by management cluster; all must answer."""
     scope = location.scope_of(cluster)
-
-    def read(rt: runtime.Runtime) -> Presence:
-        return Presence(
-            identity.read(rt),
-            rt.management.get(kinds.CLUSTER, *scope) is not None,
-            bool(helm_records.revisions(rt.management, *scope)),
-            rt.leases.read(*scope) is not None,
-        )
-
-    present = {}
-    for name, answer in registry.ask(names, read).items():
+    identities, objects = {}, {}
+    for name, answer in registry.ask(
+        asked, lambda rt: (identity.read(rt), identity.presence(rt, scope))
+    ).items():
         if isinstance(answer, errors.CapiHelmError):
             # It may have the cluster as well.
             raise answer
-        present[name] = answer
-    return present
+        identities[name], objects[name] = answer
+    return identities, objects
 
 
 def _former_location(
-    old: identity.Record, present: Mapping[str, Presence], only: str | None
+    old: identity.Record, identities: Mapping[str, str], only: str | None
 ) -> str:
     """Return the name of the management cluster that a cluster was on."""
     if only is not None:
         return runtime.settings_of(only).name
-    for name, each in present.items():
-        if each.identity == old.identity or len(present) == 1:
+    for name, uid in identities.items():
+        if uid == old.identity or len(identities) == 1:
             return name
     raise errors.NotSupported(
-        f"{_listed(present)} are not the one that is recorded: give "
+        f"{_listed([*identities])} are not the one that is recorded: give "
         "--management-cluster"
     )
 
@@ -167,7 +142,7 @@ def _shown(record: identity.Record) -> str:
     return " ".join(words) or "nothing recorded"
 
 
-def _listed(names: Mapping[str, object] | Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     listed = ", ".join(filter(None, names))
     noun = "management cluster" if len(names) == 1 else "management clusters"
     return f"the {noun} {listed}".rstrip()

@@ -55,33 +55,6 @@ class ElsewhereError(errors.ManagementError):
     retriable = True
 
 
-class ForeignError(ElsewhereError):
-    """This is not the management cluster that the cluster was made on."""
-
-    def __init__(self, actual: str, expected: str, option: str) -> None:
-        super().__init__(
-            "the management cluster is not the one that the cluster was made "
-            f"on (UID of its kube-system: {actual}, expected: {expected}): "
-            f"the operator has to set {option} to that one again or, if it "
-            "took that one's place, to run 'magnum-capi-helm "
-            "management-cluster accept'"
-        )
-
-
-class NoTraceError(ElsewhereError):
-    """A cluster that was not polled yet has not even its Lease here."""
-
-    def __init__(self, scope: location.Scope, option: str) -> None:
-        namespace, release = scope
-        super().__init__(
-            "the management cluster does not seem to be the one that the "
-            f"cluster was made on: its namespace {namespace} has neither the "
-            f"Cluster nor the Lease {release}. The operator has to set "
-            f"{option} to that one again or, if it is the one, to create "
-            "that Lease again"
-        )
-
-
 class Record(NamedTuple):
     """The recorded location of a cluster; empty: nothing is recorded.
 
@@ -113,6 +86,33 @@ def _parsed(stack_id: str) -> Record:
     return Record(identity, name, gone == _GONE)
 
 
+class Presence(NamedTuple):
+    """The objects of a cluster that a management cluster has."""
+
+    cluster: bool
+    release: bool
+    lease: bool
+
+    def __str__(self) -> str:
+        """Return the objects that exist, in words."""
+        objects = ("the Cluster", "the helm release", "the Lease")
+        return " and ".join(
+            name for name, exists in zip(objects, self, strict=True) if exists
+        )
+
+
+def presence(rt: runtime.Runtime, scope: location.Scope) -> Presence:
+    """Return the objects of a cluster on this management cluster.
+
+    :raises ManagementError: one could not be read
+    """
+    return Presence(
+        cluster=rt.management.get(kinds.CLUSTER, *scope) is not None,
+        release=bool(helm_records.revisions(rt.management, *scope)),
+        lease=rt.leases.read(*scope) is not None,
+    )
+
+
 def record(nodegroups: Sequence[Any], release: str, current: Record) -> None:
     """Write a record into a cluster's rows."""
     master = _master(nodegroups)
@@ -127,7 +127,7 @@ def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
     """Refuse a management cluster that is not the recorded one.
 
     :returns: whether there is a record; without one nothing is known
-    :raises ForeignError: it is another one
+    :raises ElsewhereError: it is another one
     :raises ManagementError: its identity could not be read
     """
     expected = recorded(nodegroups).identity
@@ -137,7 +137,13 @@ def check(rt: runtime.Runtime, nodegroups: Sequence[Any]) -> bool:
     if actual != expected:
         # An operator may have accepted another one meanwhile.
         runtime.cache().forget(nodegroups[0].cluster_id)
-        raise ForeignError(actual, expected, rt.management_cluster.option)
+        raise ElsewhereError(
+            "the management cluster is not the one that the cluster was made "
+            f"on (UID of its kube-system: {actual}, expected: {expected}): "
+            f"the operator has to set {rt.management_cluster.option} to that "
+            "one again or, if it took that one's place, to run "
+            "'magnum-capi-helm management-cluster accept'"
+        )
     return True
 
 
@@ -183,23 +189,27 @@ def verify(
 
     :returns: whether this is the management cluster of that release; no: it
         is a release of 1.4.0, and nothing is known
-    :raises NoTraceError: nothing is here of a release of this driver
+    :raises ElsewhereError: nothing is here of a release of this driver
     :raises MissingError: nor is it of one that was here
     """
     if check(rt, nodegroups):
         check_present(rt, scope)
         return True
-    ours = any(
-        names.made_for(scope[1], each.cluster_id) for each in nodegroups
-    )
-    trace = rt.management.get(kinds.CLUSTER, *scope)
-    if trace is None and ours:
-        trace = rt.leases.read(*scope)
-        if trace is None:
-            raise NoTraceError(scope, rt.management_cluster.option)
-    if trace is None:
-        return False
-    record_here(rt, scope[1], nodegroups)
+    namespace, release = scope
+    if rt.management.get(kinds.CLUSTER, *scope) is None:
+        if not any(
+            names.made_for(release, each.cluster_id) for each in nodegroups
+        ):
+            return False
+        if rt.leases.read(*scope) is None:
+            raise ElsewhereError(
+                "the management cluster does not seem to be the one that the "
+                f"cluster was made on: its namespace {namespace} has neither "
+                f"the Cluster nor the Lease {release}. The operator has to "
+                f"set {rt.management_cluster.option} to that one again or, if "
+                "it is the one, to create that Lease again"
+            )
+    record_here(rt, release, nodegroups)
     return True
 
 

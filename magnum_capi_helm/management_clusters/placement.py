@@ -51,23 +51,6 @@ _NAMELESS = "none: this cloud has one management cluster, without a name"
 _NAMED = 3
 
 
-class NotAcceptedError(errors.ManagementError):
-    """None of Magnum's clusters is on this management cluster."""
-
-    def __init__(
-        self, actual: str, expected: Sequence[str], option: str
-    ) -> None:
-        listed = ", ".join(expected[:_NAMED])
-        more = ", ..." if len(expected) > _NAMED else ""
-        super().__init__(
-            "the management cluster is not the one that the other clusters "
-            f"are on (UID of its kube-system: {actual}, expected: {listed}"
-            f"{more}), and nothing is made there: the operator has to set "
-            f"{option} to that one again or, if this one took its place, to "
-            "run 'magnum-capi-helm management-cluster accept'"
-        )
-
-
 @dataclasses.dataclass(frozen=True)
 class Request:
     """The properties of a new cluster that decide its location.
@@ -114,7 +97,7 @@ def ranked(
     configured: Sequence[config.ManagementCluster],
     request: Request,
     counts: Mapping[str, int],
-) -> tuple[config.ManagementCluster, ...]:
+) -> list[config.ManagementCluster]:
     """Return the management clusters that take a cluster, the best one first.
 
     Each new cluster goes where the share, clusters by weight, is smallest
@@ -134,13 +117,10 @@ def ranked(
     refusals = {
         each.name: next(_refusals(each, request), "") for each in configured
     }
-    if not all(refusals.values()):
-        return tuple(
-            sorted(
-                (each for each in configured if not refusals[each.name]),
-                key=lambda each: (counts.get(each.name, 0) + 1) / each.weight,
-            )
-        )
+    takers = [each for each in configured if not refusals[each.name]]
+    takers.sort(key=lambda each: (counts.get(each.name, 0) + 1) / each.weight)
+    if takers:
+        return takers
     raise errors.InvalidInput(
         f"no management cluster takes a cluster of project {request.project} "
         f"{_in_zones(request.zones)}: "
@@ -227,7 +207,7 @@ def check_accepted(rt: runtime.Runtime, here: identity.Record) -> None:
     once.
 
     :param here: the management cluster that answers
-    :raises NotAcceptedError: none of the recorded ones is configured
+    :raises ManagementError: none of the recorded ones is configured
     """
     accepted = runtime.cache().accepted_identities
     if here.identity in accepted:
@@ -239,8 +219,15 @@ def check_accepted(rt: runtime.Runtime, here: identity.Record) -> None:
         accepted.add(here.identity)
     elif present and not _is_addition(here, present):
         expected = sorted({each.identity for each in present})
-        raise NotAcceptedError(
-            here.identity, expected, rt.management_cluster.option
+        listed = ", ".join(expected[:_NAMED])
+        more = ", ..." if len(expected) > _NAMED else ""
+        raise errors.ManagementError(
+            "the management cluster is not the one that the other clusters "
+            f"are on (UID of its kube-system: {here.identity}, expected: "
+            f"{listed}{more}), and nothing is made there: the operator has to "
+            f"set {rt.management_cluster.option} to that one again or, if "
+            "this one took its place, to run 'magnum-capi-helm "
+            "management-cluster accept'"
         )
 
 

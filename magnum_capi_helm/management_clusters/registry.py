@@ -21,8 +21,6 @@ from typing import Any, TypeVar
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.database import rows
-from magnum_capi_helm.kubernetes import helm_records
-from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.model import errors
@@ -34,17 +32,13 @@ T = TypeVar("T")
 _TIMEOUT = 5.0
 
 
-class UnknownLocationError(identity.ElsewhereError):
-    """The management cluster of a cluster can't be determined now."""
-
-
 def runtime_of(cluster: Any) -> runtime.Runtime:
     """Return the runtime of a cluster's management cluster, for a poll.
 
     A management cluster that does not answer is named by the record; the
     error comes when it is used. A cached location costs no request.
 
-    :raises UnknownLocationError: it is not known
+    :raises ElsewhereError: it is not known
     """
     configured = runtime.configured()
     if len(configured) == 1:
@@ -69,7 +63,7 @@ def runtime_of(cluster: Any) -> runtime.Runtime:
 def find_runtime(cluster: Any) -> runtime.Runtime:
     """Return the same as :func:`runtime_of`, and write nothing.
 
-    :raises UnknownLocationError: it is not known
+    :raises ElsewhereError: it is not known
     """
     return runtime.get(_find(cluster)[0])
 
@@ -79,7 +73,7 @@ def verified_runtime(cluster: Any) -> runtime.Runtime:
 
     The management cluster answers and is the recorded one.
 
-    :raises ForeignError: it is another one than the recorded one
+    :raises ElsewhereError: it is another one than the recorded one
     :raises CapiHelmError: it does not answer, or is not known
     """
     rt = runtime_of(cluster)
@@ -136,25 +130,21 @@ def ask(
 def _find(cluster: Any) -> tuple[str, identity.Record]:
     """Return the name of a cluster's management cluster, and the record.
 
-    :raises UnknownLocationError: it is not known
+    :raises ElsewhereError: it is not known
     """
     configured = runtime.names()
     nothing = identity.Record("", "")
     if len(configured) == 1 or not cluster.stack_id:
         # A cluster without a release has no objects anywhere.
         return configured[0], nothing
-    nodegroups = rows.all_groups(cluster)
-    record = identity.recorded(nodegroups)
+    record = identity.recorded(rows.all_groups(cluster))
     if record.identity:
         return by_identity(record, _identities(record)), record
-    has_lease = any(
-        names.made_for(cluster.stack_id, each.cluster_id)
-        for each in nodegroups
-    )
-    traces = ask(configured, lambda rt: _has_objects(rt, cluster))
+    scope = location.scope_of(cluster)
+    traces = ask(configured, lambda rt: any(identity.presence(rt, scope)))
     name = by_traces(cluster.stack_id, traces)
-    if name is None and has_lease:
-        raise UnknownLocationError(
+    if name is None and names.made_for(cluster.stack_id, cluster.uuid):
+        raise identity.ElsewhereError(
             f"none of the management clusters {', '.join(configured)} has the "
             f"Cluster or the Lease {cluster.stack_id}: the operator has to "
             "configure the one that the cluster was made on again, or to "
@@ -192,7 +182,7 @@ def by_identity(
     """Return the name of the management cluster that a record means.
 
     :param answers: by name, the identity or the error
-    :raises UnknownLocationError: it is not among those that answered
+    :raises ElsewhereError: it is not among those that answered
     """
     same = [name for name in answers if answers[name] == record.identity]
     if same:
@@ -200,13 +190,13 @@ def by_identity(
     if isinstance(answers.get(record.name), errors.CapiHelmError):
         return record.name
     if failed := _failed(answers):
-        raise UnknownLocationError(
+        raise identity.ElsewhereError(
             "none of the management clusters that answer is the one that the "
             f"cluster was made on (UID of its kube-system: {record.identity}"
             f"); still to answer: {failed}"
         )
     called = f"called {record.name}, " if record.name else ""
-    raise UnknownLocationError(
+    raise identity.ElsewhereError(
         f"none of the management clusters {', '.join(answers)} is the one "
         f"that the cluster was made on ({called}UID of its kube-system: "
         f"{record.identity}): the operator has to add it to [capi_helm] "
@@ -223,11 +213,11 @@ def by_traces(
     :param answers: by name, whether it has objects of the release, or the
         error
     :returns: None: all have answered, and none has
-    :raises UnknownLocationError: several have, or one with an error may have
+    :raises ElsewhereError: several have, or one with an error may have
     """
     have = [name for name in answers if answers[name] is True]
     if len(have) > 1:
-        raise UnknownLocationError(
+        raise identity.ElsewhereError(
             f"the management clusters {', '.join(have)} all have something of "
             f"the release {release}: the operator has to remove it from "
             "those that the cluster was not made on"
@@ -235,21 +225,11 @@ def by_traces(
     if have:
         return have[0]
     if failed := _failed(answers):
-        raise UnknownLocationError(
+        raise identity.ElsewhereError(
             "the cluster is on none of the management clusters that answer; "
             f"still to answer: {failed}"
         )
     return None
-
-
-def _has_objects(rt: runtime.Runtime, cluster: Any) -> bool:
-    """Return whether a management cluster has Cluster, Lease or release."""
-    scope = location.scope_of(cluster)
-    return (
-        rt.management.get(kinds.CLUSTER, *scope) is not None
-        or rt.leases.read(*scope) is not None
-        or bool(helm_records.revisions(rt.management, *scope))
-    )
 
 
 def _failed(answers: Mapping[str, object]) -> str:

@@ -11,6 +11,7 @@ from magnum.common import exception
 
 from magnum_capi_helm import runtime
 from magnum_capi_helm.config import conf
+from magnum_capi_helm.management_clusters import identity
 from magnum_capi_helm.management_clusters import registry
 from magnum_capi_helm.tests.fakes import plane
 from magnum_capi_helm.tests.unit.lifecycle import base
@@ -94,9 +95,7 @@ class LifeTest(placing.LocationTestCase):
         )
         self.restart()
         runtime.use(another.runtime())
-        self.assertRaises(
-            registry.UnknownLocationError, registry.runtime_of, row
-        )
+        self.assertRaises(identity.ElsewhereError, registry.runtime_of, row)
         # No restart: behind the same address is the right one again.
         runtime.use(self.planes["b"].runtime())
         self.assertEqual("b", registry.runtime_of(row).management_cluster.name)

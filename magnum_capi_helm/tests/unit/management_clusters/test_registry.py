@@ -98,7 +98,7 @@ class DecisionTest(base.BaseTestCase):
         for case, record, answers, expected in LOST:
             with self.subTest(case):
                 error = self.assertRaises(
-                    registry.UnknownLocationError,
+                    identity.ElsewhereError,
                     registry.by_identity,
                     identity.Record(*record),
                     answers,
@@ -114,7 +114,7 @@ class DecisionTest(base.BaseTestCase):
         for case, answers, expected in UNTRACED:
             with self.subTest(case):
                 error = self.assertRaises(
-                    registry.UnknownLocationError,
+                    identity.ElsewhereError,
                     registry.by_traces,
                     "web",
                     answers,

@@ -27,15 +27,13 @@ from magnum_capi_helm.status import view
 LOG = log.getLogger(__name__)
 
 _KEY = "server-groups.json"
-_DELETING = "deleting the cluster's server groups"
 
 
 class _Record:
     """The Secret that lists the server groups of a release.
 
     :ivar project: UUID of the project that the server groups are in
-    :ivar groups: the chart's names of node groups -> id of the server group;
-        empty: it may not have been made
+    :ivar groups: the chart's names of node groups whose server group may exist
     :ivar labels: of the Secret
     """
 
@@ -46,11 +44,11 @@ class _Record:
 
         :raises ManagementError: it can't be read, or is damaged
         """
-        self._management = management
-        self._scope = scope
+        self.management = management
+        self.scope = scope
         self._name = names.server_groups(scope[1])
         self.project = ""
-        self.groups: dict[str, str] = {}
+        self.groups: set[str] = set()
         secret = management.get(kinds.SECRET, scope[0], self._name)
         self.labels = view.labels_of(secret)
         self.exists = secret is not None
@@ -59,9 +57,7 @@ class _Record:
         try:
             content = encoding.read_plain(secret["data"][_KEY])
             self.project = str(content["project"])
-            self.groups = {
-                str(k): str(v) for k, v in content["groups"].items()
-            }
+            self.groups = set(dict(content["groups"]))
         except encoding.DAMAGED as error:
             raise errors.ManagementError(
                 f"the Secret {self._name} does not say which server groups to "
@@ -69,19 +65,21 @@ class _Record:
                 f"{scope[1]}-* in Nova, then delete the Secret"
             ) from error
 
-    def write(self, groups: dict[str, str]) -> None:
-        """Write other groups, before or after Nova has them."""
-        self.groups = groups
-        content = {"project": self.project, "groups": groups}
-        data = {_KEY: encoding.plain(content)}
-        self._management.apply(
-            kinds.SECRET,
-            encoding.secret(self._scope[0], self._name, self.labels, data),
-        )
-
-    def delete(self) -> None:
-        """Delete the Secret."""
-        self._management.delete(kinds.SECRET, self._scope[0], self._name)
+    def write(self, groups: Iterable[str]) -> None:
+        """Write other groups; delete the Secret if there are none."""
+        # Conductors of older commits read the values as ids; "" is unknown.
+        content = {
+            "project": self.project,
+            "groups": dict.fromkeys(groups, ""),
+        }
+        if content["groups"]:
+            data = {_KEY: encoding.plain(content)}
+            self.management.apply(
+                kinds.SECRET,
+                encoding.secret(self.scope[0], self._name, self.labels, data),
+            )
+        elif self.exists:
+            self.management.delete(kinds.SECRET, self.scope[0], self._name)
 
 
 def ensure(
@@ -106,66 +104,51 @@ def ensure(
     record = _Record(management, scope)
     record.project = str(session.get_project_id())
     record.labels = labels
-    record.write({**dict.fromkeys(groups, ""), **record.groups})
+    record.write(record.groups | groups.keys())
+    api = sessions.proxy(session, "compute")
     try:
-        ids = _create(session, scope[1], groups)
-        record.write({**record.groups, **ids})
+        ids = _create(api, scope[1], groups)
+        call.check_lease()
     except errors.LeaseLost:
-        _delete_unlisted(management, scope, session, groups)
+        _delete_unlisted(record, api, groups)
         raise
     return ids
 
 
 def _create(
-    session: Any, release: str, groups: Mapping[str, str]
+    api: Any, release: str, groups: Mapping[str, str]
 ) -> dict[str, str]:
-    api = sessions.proxy(session, "compute")
     with sessions.asking("server groups"):
-        there = {str(each.name): str(each.id) for each in api.server_groups()}
-
-    def create_one(group: str) -> str:
+        ids = {str(each.name): str(each.id) for each in api.server_groups()}
+    for group, policy in groups.items():
         name = names.server_group(release, group)
-        if name in there:
-            return there[name]
+        if name in ids:
+            continue
         with sessions.asking(f"server group {name}"):
             call.check_lease()
             # The client takes the newest microversion that both know: soft
             # policies are Nova's since 2.15.
-            made = api.create_server_group(name=name, policies=[groups[group]])
-        return str(made.id)
-
-    with call.Threads(4) as pool:
-        return dict(zip(groups, pool.map(create_one, groups), strict=True))
+            made = api.create_server_group(name=name, policies=[policy])
+        ids[name] = str(made.id)
+    return {each: ids[names.server_group(release, each)] for each in groups}
 
 
-def _delete_unlisted(
-    management: client.Client,
-    scope: location.Scope,
-    session: Any,
-    groups: Iterable[str],
-) -> None:
+def _delete_unlisted(record: _Record, api: Any, groups: Iterable[str]) -> None:
     """Delete server groups that the Secret does not list any more.
 
     One that it lists may be in use: the new holder of the Lease takes it.
     """
+    release = record.scope[1]
     try:
-        listed = _Record(management, scope).groups
-        lost = {
-            names.server_group(scope[1], group)
-            for group in groups
-            if group not in listed
-        }
-        api = sessions.proxy(session, "compute")
-        with sessions.asking(_DELETING):
-            for each in list(api.server_groups()) if lost else ():
-                if each.name in lost:
-                    api.delete_server_group(each.id)
+        lost = set(groups) - _Record(record.management, record.scope).groups
+        if lost:
+            _delete_in_nova(record, api, lost)
     except errors.CapiHelmError as error:
         LOG.warning(
             "server groups of %s may be left in Nova, delete those named "
             "%s-*: %s",
-            scope[1],
-            scope[1],
+            release,
+            release,
             error,
         )
 
@@ -183,42 +166,26 @@ def delete(
     :raises CloudError: Nova refused; they are still there
     """
     record = _Record(management, scope)
-    chosen = set(record.groups if groups is None else groups)
-    gone = {key: id_ for key, id_ in record.groups.items() if key in chosen}
+    gone = record.groups & set(record.groups if groups is None else groups)
     if gone:
-        session = sessions.cluster_session(management, scope)
-        _delete_in_nova(session, scope[1], record.project, gone)
-    left = {k: v for k, v in record.groups.items() if k not in chosen}
-    if not left and record.exists:
-        record.delete()
-    elif gone:
-        record.write(left)
+        own = sessions.cluster_session(management, scope)
+        api = sessions.proxy(own or sessions.service_session(), "compute")
+        # As its own user the cluster sees no project but its own.
+        query = {} if own else {"all_projects": True}
+        _delete_in_nova(record, api, gone, **query)
+    if gone or not record.groups:
+        record.write(record.groups - gone)
 
 
 def _delete_in_nova(
-    own: Any, release: str, project: str, gone: Mapping[str, str]
+    record: _Record, api: Any, groups: Iterable[str], **query: bool
 ) -> None:
-    """Delete server groups by id; find those without an id by name.
-
-    :param own: session with the cluster's own credential, if it works
-    """
-    api = sessions.proxy(own or sessions.service_session(), "compute")
-    ids = {id_ for id_ in gone.values() if id_}
-    unsure = {
-        names.server_group(release, group)
-        for group, id_ in gone.items()
-        if not id_
-    }
-    with sessions.asking(_DELETING):
-        if unsure:
-            # As its own user the cluster sees no project but its own.
-            listed = api.server_groups(
-                **({} if own else {"all_projects": True})
-            )
-            ids |= {
-                str(each.id)
-                for each in listed
-                if each.name in unsure and each.project_id in (project, None)
-            }
-        for each in sorted(ids):
-            api.delete_server_group(each)
+    """Delete server groups by name."""
+    release = record.scope[1]
+    unwanted = {names.server_group(release, group) for group in groups}
+    # Before microversion 2.13, Nova shows no project.
+    projects = (record.project, None)
+    with sessions.asking("deleting the cluster's server groups"):
+        for each in list(api.server_groups(**query)):
+            if each.name in unwanted and each.project_id in projects:
+                api.delete_server_group(each.id)

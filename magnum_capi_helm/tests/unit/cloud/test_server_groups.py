@@ -115,7 +115,10 @@ class DeletionTest(ServerGroupsTestCase):
         )
         self.nova.requests.clear()
         server_groups.delete(self.client, SCOPE)
-        self.assertEqual([("DELETE", "own-token")] * 2, self.nova.requests)
+        self.assertEqual(
+            [("GET", "own-token"), *[("DELETE", "own-token")] * 2],
+            self.nova.requests,
+        )
 
     def without_own_credential(self) -> None:
         self.openstack.mocker.post(

@@ -82,7 +82,6 @@ class Cloud:
 
     def __init__(self, session: Any) -> None:
         self._session = session
-        self._expected_keypair: str | None = None
         #: Answers of lookups, by name and arguments.
         self.answers: dict[tuple[object, ...], Any] = {}
 
@@ -90,26 +89,16 @@ class Cloud:
     def _api(self, service: str) -> Any:
         return sessions.proxy(self._session, service)
 
-    def expect_keypair(self, name: str | None) -> None:
-        """Let :meth:`prefetch` ask for a keypair of the user, too."""
-        self._expected_keypair = name
-
     def prefetch(self, images: Iterable[str]) -> None:
         """Ask Glance for images while Nova lists its flavors.
 
         Failures are ignored: the lookup itself asks again and reports them.
         """
         with call.Threads(1) as pool:
-            pool.submit(self._prefetch_compute)
+            pool.submit(self._flavors)
             for ref in images:
                 with contextlib.suppress(errors.CapiHelmError):
                     self.image(ref)
-
-    def _prefetch_compute(self) -> None:
-        with contextlib.suppress(errors.CapiHelmError):
-            self._flavors()
-            if self._expected_keypair:
-                self.keypair(self._expected_keypair)
 
     def cluster_identity_url(self) -> str:
         """Return the URL of Keystone, version 3, that machines use."""

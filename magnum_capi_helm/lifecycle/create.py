@@ -116,7 +116,8 @@ def _plan(operation: operations.Operation) -> _Plan:
     session = sessions.user_session(operation.context)
     application_credential.owner_of(session)
     authorities = certificates.fetch(operation.context, cluster)
-    with call.Threads(2) as pool:
+    cloud = catalogue.Cloud(session)
+    with call.Threads(3) as pool:
         answering = pool.submit(_check_place, rt, operation.namespace)
         secrets = pool.submit(
             certificates.secrets,
@@ -124,11 +125,10 @@ def _plan(operation: operations.Operation) -> _Plan:
             *operation.scope,
             operation.object_labels,
         )
-        cloud = catalogue.Cloud(session)
-        cloud.expect_keypair(cluster.keypair)
+        looked_up = pool.submit(keypairs.find, cloud, cluster.keypair)
         resolved = resolve_cluster.resolve(cluster, cloud, operation.release)
         built = values.checked(resolved)
-        keypair = keypairs.find(cloud, cluster.keypair)
+        keypair = looked_up.result()
         quota.check_cluster(cloud, resolved)
         rt.charts.ensure(resolved.chart)
         location, namespace = answering.result()

@@ -49,9 +49,6 @@ class FakeCloud:
     def prefetch(self, images: Iterable[str]) -> None:
         """As the real one: nothing that shows."""
 
-    def expect_keypair(self, name: str | None) -> None:
-        """As the real one: nothing that shows."""
-
     def image(self, ref: str) -> cluster_spec.Image:
         """As the real one."""
         if ref not in self.images:

@@ -72,11 +72,10 @@ class CloudTest(oslotest_base.BaseTestCase):
         )
         self.assertIsNone(self.cloud.keypair("lost"))
 
-    def test_an_expected_keypair_is_asked_for_beside_the_images(self) -> None:
-        self.cloud.expect_keypair("mine")
+    def test_flavors_are_asked_for_beside_the_images(self) -> None:
         self.cloud.prefetch(["ubuntu-1.34"])
         asked = self.openstack.mocker.call_count
-        self.assertIsNotNone(self.cloud.keypair("mine"))
+        self.assertEqual("ubuntu-1.34", self.cloud.image("ubuntu-1.34").name)
         self.assertEqual("m1.medium", self.cloud.flavor("m1.medium").name)
         self.assertEqual(asked, self.openstack.mocker.call_count)
 

@@ -154,10 +154,10 @@ def _reasons(_: environment.BuildEnvironment) -> Iterator[str]:
     """Yield a row for each message that the driver explains."""
     rows = (
         (
-            markup.text(_FIELDS.sub(lambda m: m[1].upper(), each.fact)),
-            markup.text(each.advice.replace("`", "")),
+            markup.text(_FIELDS.sub(lambda m: m[1].upper(), fact)),
+            markup.text(advice.replace("`", "")),
         )
-        for each in messages.KNOWN_MESSAGES
+        for _, fact, advice in messages.KNOWN_MESSAGES
     )
     return markup.table(("Reason", "What to do"), (45, 55), rows)
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import re
-from typing import NamedTuple
 
 from magnum_capi_helm.model import encoding
 
@@ -23,72 +22,49 @@ from magnum_capi_helm.model import encoding
 LONGEST = 300
 
 
-class KnownMessage(NamedTuple):
-    """A message that the driver explains.
-
-    :ivar pattern: the message
-    :ivar fact: the sentence, with the pattern's groups
-    :ivar advice: an action for the tenant
-    """
-
-    pattern: re.Pattern[str]
-    fact: str
-    advice: str
-
-    def explain(self, text: str) -> str:
-        """Return fact and advice, or nothing for another message."""
-        match = self.pattern.search(text)
-        if match is None:
-            return ""
-        return f"{self.fact.format(**match.groupdict(''))}: {self.advice}"
-
-
-def _known(pattern: str, fact: str, advice: str) -> KnownMessage:
-    return KnownMessage(re.compile(pattern, re.IGNORECASE), fact, advice)
-
-
 _LESS = "delete something, ask for less, or have the quota raised"
 _OPERATOR = "ask the operator"
 
-#: The first that matches is used: the more specific come first.
+#: Pattern of a message, sentence with the fact in it, and an action for the
+#: tenant. The first that matches is used: the more specific come first.
 KNOWN_MESSAGES = (
-    _known(
+    (
         r"quota exceeded for (?P<what>[\w, ]+?): requested "
         r"(?P<asked>[\d, ]+), but already used (?P<used>[\d, ]+) of "
         r"(?P<limit>\d+(?:, \d+)*)",
         "Quota exceeded for {what}: {asked} requested, {used} of {limit} used",
         _LESS,
     ),
-    _known(
+    (
         r"quota exceeded, too many (?P<what>server groups|servers in group)",
         "Quota exceeded for {what}",
         "have the quota raised, or choose another server_group_policies",
     ),
-    _known(
+    (
         r"quota (?:exceeded|has been met) for resources: "
         r"\[?(?P<what>['\w, ]+)\]?",
         "Quota exceeded for {what}",
         _LESS,
     ),
-    _known(
+    (
         r"maximum number of (?P<what>\w+) allowed \((?P<limit>\d+)\)",
         "Quota exceeded for {what}: {limit} allowed",
         _LESS,
     ),
-    _known(
+    (
         r"requested volume or snapshot exceeds allowed (?P<what>\w+) quota"
         r"\. requested (?P<asked>\w+), quota is (?P<limit>\w+) and "
         r"(?P<used>\w+) has been consumed",
         "Quota exceeded for {what}: {asked} requested, {used} of {limit} used",
         _LESS,
     ),
-    _known(
+    (
         r"no valid host was found",
         "No valid host was found",
         "the cloud has no room for a server of this flavor there; choose "
         "another flavor or availability zone, or ask the operator",
     ),
-    _known(
+    (
         r"no images were found with the given image filter: "
         r"(?:name=(?P<name>[^\s,]+))?"
         r"|image (?P<id>[\w-]+) (?:could not be found|is not active)",
@@ -96,95 +72,95 @@ KNOWN_MESSAGES = (
         "it was deleted or hidden after the cluster was made; upgrade to a "
         "template with another image, or have it put back",
     ),
-    _known(
+    (
         r"no flavors were found: name=(?P<name>\S+)"
         r"|flavor (?P<id>[\w.-]+) could not be found",
         "flavor {name}{id} is not there",
         "it was deleted or is not open to the project; use another one, or "
         "have it put back",
     ),
-    _known(
+    (
         r"flavor's (?P<what>disk|memory) is too small",
         "the flavor's {what} is too small for the image",
         "choose a larger flavor, or give the label boot_volume_size",
     ),
-    _known(
+    (
         r"invalid key_name provided|keypair (?P<name>\S+) not found",
         "the keypair {name} is not there",
         "it was deleted, or belongs to another user than the one whose "
         "credential the cluster has",
     ),
-    _known(
+    (
         r"volume type .*?(?P<name>[\w.-]+)['\"]? (?:could not be|not) found",
         "volume type {name} is not there",
         "choose another one with the label boot_volume_type",
     ),
-    _known(
+    (
         r"volume (?P<id>[\w-]+) (?:is in error state"
         r"|did not (?:become available|finish being created))",
         "volume {id} could not be made",
         "look at it with `openstack volume show`, or ask the operator",
     ),
-    _known(
+    (
         r"availability zone '?(?P<name>[\w.-]+)'? (?:is not available"
         r"|is invalid|was not found)|requested availability zone",
         "availability zone {name} is not there",
         "choose another one",
     ),
-    _known(
+    (
         r"no more ip addresses available on network (?P<id>[\w-]+)",
         "network {id} has no free address",
         "use another network, or have addresses freed",
     ),
-    _known(
+    (
         r"external network (?P<net>[\w-]+) is not reachable from subnet "
         r"(?P<sub>[\w-]+)",
         "external network {net} can't be reached from subnet {sub}",
         "put a router between them, or choose another fixed_subnet",
     ),
-    _known(
+    (
         r"failed to (?:reconcile|get) external network.*"
         r"(?:no match|not found|multiple match)"
         r"|network (?P<id>[\w-]+) is not a valid external network",
         "the external network {id} is not there, or is not external",
         "choose another external_network_id",
     ),
-    _known(
+    (
         r"missing input for argument \[floatingnetworkid\]",
         "there is no external network to take a floating IP from",
         "choose an external_network_id",
     ),
-    _known(
+    (
         r"pods? (?P<pods>[\w./, -]+?): cannot evict pod as it would violate "
         r"the pod's disruption budget",
         "pods {pods} keep it from being drained",
         "their PodDisruptionBudget allows no eviction; relax it or add "
         "replicas",
     ),
-    _known(
+    (
         r"admission webhook \"(?P<hook>[\w.-]+)\" denied the request: "
         r"(?P<why>.{1,200})",
         "refused by Cluster API: {why}",
         _OPERATOR,
     ),
-    _known(
+    (
         r"instance state \"?error\"? is unexpected"
         r"|instance is in error state",
         "the server went into the state ERROR",
         "`openstack server show` says why, under the machine's name",
     ),
-    _known(
+    (
         r"^instance deleted$",
         "the server was deleted behind Cluster API's back",
         "it is replaced where auto_healing_enabled is on; else scale the "
         "nodegroup",
     ),
-    _known(
+    (
         r"x509: certificate signed by unknown authority",
         "OpenStack's certificate is not trusted by the management cluster",
         _OPERATOR,
     ),
-    _known(
+    (
         r"the request you have made requires authentication"
         r"|could not find application credential"
         r"|authentication failed",
@@ -222,11 +198,17 @@ def plain(text: str) -> str:
     masked = _TOKEN.sub(encoding.MASK, encoding.mask_values(_one_line(text)))
     clean = _QUERY.sub(r"\1", masked)
     inner = _INNER.search(clean)
-    for candidate in (inner[1] if inner else "", clean):
-        for message in KNOWN_MESSAGES:
-            if explained := message.explain(candidate):
-                return cut(" ".join(explained.replace(" :", ":").split()))
-    return cut(_shortened(clean))
+    explained = (inner and _explained(inner[1])) or _explained(clean)
+    return cut(explained or _shortened(clean))
+
+
+def _explained(text: str) -> str:
+    """Return fact and advice of a known message, or an empty string."""
+    for pattern, fact, advice in KNOWN_MESSAGES:
+        if match := re.search(pattern, text, re.IGNORECASE):
+            sentence = f"{fact.format(**match.groupdict(''))}: {advice}"
+            return " ".join(sentence.replace(" :", ":").split())
+    return ""
 
 
 def first(texts: Iterable[str]) -> str:

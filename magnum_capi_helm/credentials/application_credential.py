@@ -56,9 +56,11 @@ _RESTRICTED = (
 class Owner:
     """The user that a credential is created for.
 
+    :param session: with the user's token
     :param rules: access rules; empty: the credential is not limited
     """
 
+    session: Any = dataclasses.field(compare=False, repr=False)
     user_id: str
     roles: tuple[str, ...]
     rules: tuple[dict[str, str], ...] = ()
@@ -87,7 +89,7 @@ def owner_of(session: Any) -> Owner:
             "the user has no role that a cluster may act with "
             f"(allowed: {allowed}): assign one in project {token.project_id}"
         )
-    return Owner(str(token.user_id), tuple(roles), access_rules())
+    return Owner(session, str(token.user_id), tuple(roles), access_rules())
 
 
 def is_admin(role: str) -> bool:
@@ -132,24 +134,24 @@ def new_entry(cluster: Any, owner: Owner) -> credential_secret.Entry:
 
 
 def create(
-    session: Any, entry: credential_secret.Entry, owner: Owner, cluster: Any
+    entry: credential_secret.Entry, owner: Owner, cluster: Any
 ) -> credential_secret.Login:
     """Create the credential of a stored entry, under the Lease.
 
-    :param session: of the owner
     :raises InvalidInput: Keystone creates none for such a token
     :raises CloudError: Keystone refused, or did not answer
     :raises LeaseLost: another conductor works on the cluster
     """
+    fields: dict[str, Any] = {
+        "description": f"Magnum cluster ({cluster.name or cluster.uuid})",
+        "roles": [{"name": role} for role in owner.roles],
+    }
+    if owner.rules:
+        fields["access_rules"] = owner.rules
+    api = keystone.ApplicationCredentials(owner.session)
     try:
         with keystone.asking("Keystone made no application credential"):
-            created = _create_with_retries(
-                keystone.ApplicationCredentials(session),
-                entry,
-                description=f"Magnum cluster ({cluster.name or cluster.uuid})",
-                roles=[{"name": role} for role in owner.roles],
-                **({"access_rules": owner.rules} if owner.rules else {}),
-            )
+            created = _create_with_retries(api, entry, fields)
     except errors.CloudError as error:
         cause = error.__cause__
         if isinstance(cause, ka_exceptions.Forbidden):
@@ -172,7 +174,7 @@ def create(
 def _create_with_retries(
     api: keystone.ApplicationCredentials,
     entry: credential_secret.Entry,
-    **fields: Any,
+    fields: dict[str, Any],
 ) -> dict[str, Any]:
     attempt = 0
     while True:
@@ -198,19 +200,17 @@ def _is_transient(error: Exception) -> bool:
 
 @contextlib.contextmanager
 def deleted_if_lease_lost(
-    session: Any, entry: credential_secret.Entry
+    entry: credential_secret.Entry, owner: Owner
 ) -> Iterator[None]:
     """Delete the credential that the block created, if the Lease is lost.
 
     A write without the Lease is not sent, so nothing uses the credential.
-
-    :param session: of the owner
     """
     try:
         yield
     except errors.LeaseLost:
         try:
-            _delete(keystone.ApplicationCredentials(session), entry)
+            _delete(keystone.ApplicationCredentials(owner.session), entry)
         except (ka_exceptions.ClientException, errors.CapiHelmError) as error:
             LOG.warning(
                 "application credential %s of user %s may be left in "
@@ -266,7 +266,7 @@ def delete_all(operation: operations.Operation) -> None:
 def delete_unused(
     management: client.Client,
     scope: location.Scope,
-    secret: client.Object,
+    secret: client.Object | None,
     owner: str,
 ) -> None:
     """Delete all but the credential in use, under the Lease.

@@ -17,7 +17,7 @@ CAs first, without expired ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 import dataclasses
 import hashlib
 import json
@@ -161,7 +161,7 @@ def fingerprint(access: CloudAccess) -> str:
 def create(
     operation: operations.Operation,
     row: Any,
-    session: Any,
+    owner: application_credential.Owner,
     access: CloudAccess,
     *,
     first: bool = False,
@@ -172,26 +172,23 @@ def create(
     credential keeps it unless the new one works.
 
     :param row: Magnum's row, as it is now
-    :param session: of the new owner
     :param first: the cluster is being created
     :raises InvalidInput: Keystone refused
     :raises LeaseLost: another conductor works on the cluster; the new
         credential is deleted
     """
     management, scope = operation.runtime.management, operation.scope
-    owner = application_credential.owner_of(session)
     secret = None if first else credential_secret.read(management, scope)
     old = credential_secret.entries(secret, str(row.user_id or ""))
     new = application_credential.new_entry(row, owner)
-    metadata = _metadata(operation, owner.user_id, [*old, new])
     if secret is None:
-        body = {"metadata": metadata, "type": "Opaque"}
-        management.apply(kinds.SECRET, body)
+        listed = credential_secret.entries_annotation([*old, new])
+        management.apply(kinds.SECRET, _secret(operation, owner, listed))
     else:
         # An apply without data would remove the data.
         credential_secret.save_entries(management, scope, [*old, new])
-    with application_credential.deleted_if_lease_lost(session, new):
-        login = application_credential.create(session, new, owner, row)
+    with application_credential.deleted_if_lease_lost(new, owner):
+        login = application_credential.create(new, owner, row)
         if not first:
             application_credential.prove(login, row.project_id)
         new = dataclasses.replace(new, id=login.id, since=time.time())
@@ -199,32 +196,30 @@ def create(
             **credential_secret.entries_annotation([*old, new]),
             ANNOTATION: fingerprint(access),
         }
-        body = {
-            "metadata": {**metadata, "annotations": annotations},
-            "type": "Opaque",
-            "data": credential_secret.data(
-                clouds_yaml(access, login), access.ca_bundle
-            ),
-        }
+        body = _secret(operation, owner, annotations)
+        body["data"] = credential_secret.data(
+            clouds_yaml(access, login), access.ca_bundle
+        )
         management.apply(kinds.SECRET, body)
 
 
-def _metadata(
+def _secret(
     operation: operations.Operation,
-    user_id: str,
-    entries: Sequence[credential_secret.Entry],
-) -> dict[str, Any]:
-    """Return the metadata of the Secret: owner and list of credentials."""
+    owner: application_credential.Owner,
+    annotations: dict[str, str],
+) -> client.Object:
+    """Return the Secret without data."""
     namespace, release = operation.scope
-    return {
+    metadata = {
         "name": names.credentials(release),
         "namespace": namespace,
         "labels": {
             **operation.object_labels,
-            location.USER_ID: names.label_value(user_id),
+            location.USER_ID: names.label_value(owner.user_id),
         },
-        "annotations": credential_secret.entries_annotation(entries),
+        "annotations": annotations,
     }
+    return {"metadata": metadata, "type": "Opaque"}
 
 
 def is_deployed(

@@ -59,7 +59,6 @@ class Plan:
     :param keypair: to be imported for the new owner
     """
 
-    session: Any
     owner: application_credential.Owner
     access: cloud_secret.CloudAccess
     keypair: cluster_spec.Keypair | None
@@ -83,9 +82,10 @@ def rotate(
         if deleting and not allow_deleting:
             raise errors.NotSupported(_BEING_DELETED)
         if plan.keypair is not None and not deleting:
-            catalogue.Cloud(plan.session).import_keypair(plan.keypair)
+            cloud = catalogue.Cloud(plan.owner.session)
+            cloud.import_keypair(plan.keypair)
             operation.patch_stored(keypair.to_secret(plan.keypair))
-        cloud_secret.create(operation, locked.row, plan.session, plan.access)
+        cloud_secret.create(operation, locked.row, plan.owner, plan.access)
         row = _save(locked, plan.owner, deleting=deleting)
     rt.credential_checks.set_due(operation.scope, 0.0)
     status_writer.copy_outcome(row, cluster)
@@ -116,7 +116,7 @@ def check(operation: operations.Operation) -> Plan:
         missing_keypair = keypair.to_import(
             operation, catalogue.Cloud(session), owner.user_id
         )
-    return Plan(session, owner, access, missing_keypair)
+    return Plan(owner, access, missing_keypair)
 
 
 def _save(
@@ -222,10 +222,10 @@ def pending(operation: operations.Operation, *, revoke: bool) -> str:
     if step or not revoke or len(credential_secret.entries(secret)) < 2:
         return step
     with operation.lock(wait=rt.lease_wait):
-        if secret := credential_secret.read(rt.management, scope):
-            application_credential.delete_unused(
-                rt.management, scope, secret, str(row.user_id or "")
-            )
+        secret = credential_secret.read(rt.management, scope)
+        application_credential.delete_unused(
+            rt.management, scope, secret, str(row.user_id or "")
+        )
     return ""
 
 

@@ -68,7 +68,7 @@ class _Plan:
     :param namespace: the project's namespace; None: it does not exist
     """
 
-    session: Any
+    owner: application_credential.Owner
     cluster: cluster_spec.Cluster
     values: topic.Values
     certificates: list[client.Object]
@@ -114,7 +114,7 @@ def _plan(operation: operations.Operation) -> _Plan:
     """
     rt, cluster = operation.runtime, operation.cluster
     session = sessions.user_session(operation.context)
-    application_credential.owner_of(session)
+    owner = application_credential.owner_of(session)
     authorities = certificates.fetch(operation.context, cluster)
     cloud = catalogue.Cloud(session)
     with call.Threads(3) as pool:
@@ -134,7 +134,7 @@ def _plan(operation: operations.Operation) -> _Plan:
         location, namespace = answering.result()
         cluster_placement.check_accepted(rt, location)
         return _Plan(
-            session=session,
+            owner=owner,
             cluster=resolved,
             values=operator_files.complete(rt, resolved, built),
             certificates=secrets.result(),
@@ -217,7 +217,7 @@ def _prepare(
                 cloud_secret.create,
                 operation,
                 operation.cluster,
-                plan.session,
+                plan.owner,
                 plan.access,
                 first=True,
             ),
@@ -249,7 +249,7 @@ def _with_server_groups(
         operation.runtime.management,
         operation.scope,
         operation.object_labels,
-        plan.session,
+        plan.owner.session,
         nodes.server_groups((cluster.control_plane, *cluster.node_groups)),
     )
     return nodes.with_server_group_ids(plan.values, cluster, ids)

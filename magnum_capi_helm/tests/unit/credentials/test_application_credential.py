@@ -61,14 +61,12 @@ class RolesTest(base.FlowTestCase):
 
     def test_the_owner_is_the_tokens_user(self) -> None:
         self.login(roles=("member", "admin"))
-        found = application_credential.owner_of(
-            sessions.user_session(self.context)
-        )
+        session = sessions.user_session(self.context)
         self.assertEqual(
             application_credential.Owner(
-                user_id="fake_user", roles=("member",)
+                session, user_id="fake_user", roles=("member",)
             ),
-            found,
+            application_credential.owner_of(session),
         )
 
 
@@ -90,8 +88,9 @@ class CreationTestCase(base.FlowTestCase):
         """Create the first credential of the cluster."""
         session = sessions.user_session(self.context)
         access = cloud_secret.cloud_access(session)
+        owner = application_credential.owner_of(session)
         operation = self.operation()
-        cloud_secret.create(operation, self.row_, session, access, first=True)
+        cloud_secret.create(operation, self.row_, owner, access, first=True)
 
 
 class CreateTest(CreationTestCase):

@@ -130,10 +130,10 @@ class LeaseLostTest(base.FlowTestCase):
         entry = credential_secret.Entry("fake_user", "magnum-x")
 
         def create() -> None:
-            owner = application_credential.Owner("fake_user", ("member",))
-            application_credential.create(
-                self.session, entry, owner, self.saved()
+            owner = application_credential.Owner(
+                self.session, "fake_user", ("member",)
             )
+            application_credential.create(entry, owner, self.saved())
 
         # How many writes come before.
         for before, ask in (

@@ -27,20 +27,26 @@ _BOOLEAN: _Kind = (bool, "true or false")
 _MAPPING: _Kind = (dict, "a mapping of names to values")
 _TAINTS: _Kind = (list, "a list of mappings with key, value and effect")
 
-_TEMPLATE: _Fields = {
-    "name": (_TEXT, "template"),
-    "image_id": (_TEXT, None),
+#: Fields that a template and its clusters have.
+_SHARED: _Fields = {
     "flavor_id": (_TEXT, None),
     "master_flavor_id": (_TEXT, None),
-    "keypair_id": (_TEXT, None),
+    "docker_volume_size": (_NUMBER, None),
+    "fixed_network": (_TEXT, None),
+    "fixed_subnet": (_TEXT, None),
+    "floating_ip_enabled": (_BOOLEAN, None),
+    "master_lb_enabled": (_BOOLEAN, None),
     "labels": (_MAPPING, {}),
+}
+_TEMPLATE: _Fields = {
+    **_SHARED,
+    "name": (_TEXT, "template"),
+    "image_id": (_TEXT, None),
+    "keypair_id": (_TEXT, None),
     "network_driver": (_TEXT, None),
     "volume_driver": (_TEXT, None),
     "external_network_id": (_TEXT, None),
-    "fixed_network": (_TEXT, None),
-    "fixed_subnet": (_TEXT, None),
     "dns_nameserver": (_TEXT, None),
-    "docker_volume_size": (_NUMBER, None),
     "http_proxy": (_TEXT, None),
     "https_proxy": (_TEXT, None),
     "no_proxy": (_TEXT, None),
@@ -50,18 +56,11 @@ _TEMPLATE: _Fields = {
     "master_lb_enabled": (_BOOLEAN, False),
 }
 _CLUSTER: _Fields = {
+    **_SHARED,
     "name": (_TEXT, "cluster"),
-    "labels": (_MAPPING, {}),
     "keypair": (_TEXT, None),
     "master_count": (_NUMBER, 1),
     "node_count": (_NUMBER, 1),
-    "flavor_id": (_TEXT, None),
-    "master_flavor_id": (_TEXT, None),
-    "docker_volume_size": (_NUMBER, None),
-    "fixed_network": (_TEXT, None),
-    "fixed_subnet": (_TEXT, None),
-    "floating_ip_enabled": (_BOOLEAN, None),
-    "master_lb_enabled": (_BOOLEAN, None),
 }
 _NODEGROUP: _Fields = {
     "name": (_TEXT, None),
@@ -123,8 +122,8 @@ def cluster(
     :param groups: nodegroups beside the two default ones
     """
     fields = {**_defaults(_CLUSTER), **wanted}
-    for name, value in fields.items():
-        if value is None and name in _TEMPLATE:
+    for name in _SHARED:
+        if fields[name] is None:
             fields[name] = getattr(template, name)
     fields["keypair"] = fields["keypair"] or template.keypair_id
     # As in Magnum, labels of the cluster replace the template's.

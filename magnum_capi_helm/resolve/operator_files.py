@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 import functools
 import json
-import math
 import pathlib
 import re
 from typing import Any
@@ -229,10 +228,6 @@ def _named(name: str, pems: list[str]) -> Iterator[tuple[str, str]]:
 #: Bytes of one file. All values of a cluster have to fit into one Secret.
 LIMIT = 256 * 1024
 
-_SUFFIX = ".yaml"
-#: Deeper is only what contains itself.
-_MAX_DEPTH = 64
-
 
 def complete(
     rt: runtime.Runtime, cluster: cluster_spec.Cluster, built: topic.Values
@@ -282,7 +277,9 @@ def apply_overlays(
         for name in names:
             if name not in profiles:
                 raise cluster_labels.refused(
-                    template.PROFILE_NAMES, *_choice(list(profiles))
+                    template.PROFILE_NAMES,
+                    "names of the operator's profiles",
+                    f"there are {', '.join(profiles) or 'none'}",
                 )
             origin = f"values profile {name}"
             overlay = read_yaml(profiles[name], origin)
@@ -318,7 +315,6 @@ def read_document(path: str | pathlib.Path, origin: str) -> Any:
             raise _Unusable(f"is larger than {LIMIT // 1024} KiB")
         # Its loader is one of yaml's safe ones.
         document = yaml.load(text.decode(), _Loader)  # noqa: S506  # nosec
-        _check_json(document, 0)
     except OSError as error:
         raise errors.NotConfigured(f"{origin}: {error.strerror}") from error
     except _Unusable as error:
@@ -327,6 +323,12 @@ def read_document(path: str | pathlib.Path, origin: str) -> Any:
         # Not chained: the texts of these quote the document.
         raise errors.NotConfigured(
             f"{origin}: is no YAML{_place_of(error)}"
+        ) from None
+    try:
+        json.dumps(document, allow_nan=False)
+    except (RecursionError, TypeError, ValueError) as error:
+        raise errors.NotConfigured(
+            f"{origin}: helm can't use it as JSON. {error}"
         ) from None
     return document
 
@@ -345,15 +347,8 @@ def _profiles() -> dict[str, pathlib.Path]:
     return {
         path.stem: path
         for path in files
-        if path.suffix == _SUFFIX and template.is_profile_name(path.stem)
+        if path.suffix == ".yaml" and template.is_profile_name(path.stem)
     }
-
-
-def _choice(names: list[str]) -> tuple[str, str]:
-    """Return the allowed values in words, and the names of the profiles."""
-    if not names:
-        return "none, for the operator keeps no profiles", ""
-    return "names of the operator's profiles", f"they are {', '.join(names)}"
 
 
 class _Unusable(Exception):
@@ -385,6 +380,8 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
                 raise _Unusable(f"has a key in line {line} a second time")
             keys.add(name)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        if not all(isinstance(key, str) for key in mapping):
+            raise _Unusable("has a key that is no text: quote it")
         return mapping
 
 
@@ -399,23 +396,6 @@ def _place_of(error: Exception) -> str:
         return " in UTF-8"
     mark = getattr(error, "problem_mark", None)
     return f" in line {mark.line + 1}" if mark else ""
-
-
-def _check_json(value: object, depth: int) -> None:
-    """Refuse content that JSON can't represent, without naming the value."""
-    if depth > _MAX_DEPTH:
-        raise _Unusable("is nested too deep")
-    if isinstance(value, dict):
-        if not all(isinstance(key, str) for key in value):
-            raise _Unusable("has a key that is no text: quote it")
-        value = list(value.values())
-    if isinstance(value, list):
-        for each in value:
-            _check_json(each, depth + 1)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise _Unusable("has a number that is not finite")
-    elif not isinstance(value, str | int | float | None):
-        raise _Unusable(f"has a {type(value).__name__}, which helm can't use")
 
 
 def read_cas(path: str, origin: str) -> list[str]:

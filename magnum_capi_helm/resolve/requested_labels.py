@@ -146,25 +146,9 @@ def nodegroup_labels(
 def without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
     """Describe labels that have no effect.
 
-    :param user_labels: those of a template, and of its cluster if it has one
+    :param user_labels: those of a template, or also of its cluster
     :returns: by name of the label
     """
-    texts = _without_effect(user_labels)
-    prefix = user_labels.get(egress.PREFIX.name)
-    mirrors = egress.MIRRORS.name
-    if (
-        prefix
-        and not user_labels.get(mirrors)
-        and not conf.label_defaults()[mirrors]
-        and not conf.CONF.capi_helm.registry_mirror
-    ):
-        text = egress.addons_elsewhere(prefix)
-        texts[egress.PREFIX.name] = text
-    return texts
-
-
-def _without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
-    """Describe labels that this driver does not read, by name."""
     texts = {}
     for name in sorted(user_labels.keys() - _BY_NAME.keys()):
         other = ignored.LABELS.get(name)
@@ -177,6 +161,15 @@ def _without_effect(user_labels: Mapping[str, str]) -> dict[str, str]:
             texts[name] = (
                 f"label {name} has no effect: {other.why}. It is {text}"
             )
+    prefix = user_labels.get(egress.PREFIX.name)
+    mirrors = egress.MIRRORS.name
+    if (
+        prefix
+        and not user_labels.get(mirrors)
+        and not conf.label_defaults()[mirrors]
+        and not conf.CONF.capi_helm.registry_mirror
+    ):
+        texts[egress.PREFIX.name] = egress.addons_elsewhere(prefix)
     return texts
 
 
@@ -184,11 +177,10 @@ def _misplaced(
     user_labels: Mapping[str, str], place: labels.Scope
 ) -> Iterator[str]:
     """Describe labels that have no effect in the place where they are."""
-    scopes = list(labels.Scope)
-    wider = scopes[: scopes.index(place)]
+    places = list(labels.Scope)
     for name in sorted(user_labels.keys() & _BY_NAME.keys()):
         scope = _BY_NAME[name].scope
-        if scope in wider:
+        if places.index(scope) < places.index(place):
             yield f"label {name} is read from {_READ[scope]} alone"
 
 
@@ -233,7 +225,7 @@ def check_unknown_of_group(cluster: Any, nodegroup: Any) -> None:
     own = _own(nodegroup.labels, template, cluster.labels or {})
     _refuse_or_warn(
         cluster,
-        *_without_effect(own).values(),
+        *without_effect(own).values(),
         *_misplaced(own, labels.Scope.NODEGROUP),
     )
 
@@ -267,21 +259,18 @@ def _warn(cluster: Any, text: str) -> None:
 def autoscales(cluster: Any) -> bool:
     """Return whether the autoscaler may be on in an existing cluster.
 
-    A living cluster may carry labels that would be refused today: only this
-    one is read, and a value that is none counts as the operator's default.
-    After an upgrade the cluster's may be the copy of a former template's:
-    its machines say for sure.
+    A value that is not allowed counts as missing. After an upgrade the
+    cluster's may be the copy of a former template's: its machines say for
+    sure.
     """
     label = autoscaling.ENABLED
-    default = bool(conf.label_defaults()[label.name])
-    values = set()
-    for source in (cluster.labels, cluster.cluster_template.labels):
-        if source and label.name in source:
-            try:
-                values.add(label.parse(source[label.name]))
-            except errors.LabelError:
-                values.add(default)
-    return True in values if values else default
+    sources = (cluster.labels, cluster.cluster_template.labels)
+    values = []
+    for each in sources:
+        text = (each or {}).get(label.name)
+        if text is not None and not _problem(label.name, text):
+            values.append(label.parse(text))
+    return any(values or [conf.label_defaults()[label.name]])
 
 
 def configured_chart() -> cluster_spec.Chart:

@@ -240,13 +240,6 @@ class RefusedTest(NetworkTestCase):
             self.refusal(fixed_subnet="v6"),
         )
 
-    def test_a_name_server_by_name(self) -> None:
-        self.assertEqual(
-            "dns_nameserver: give IP addresses separated by commas. "
-            "'dns.example.org' is none",
-            self.refusal(dns_nameserver="192.0.2.1,dns.example.org"),
-        )
-
     def test_an_extra_network_that_is_not_there(self) -> None:
         error = self.assertRaises(
             errors.InvalidInput,

@@ -323,13 +323,21 @@ class OverlayFilesTest(FilesTestCase):
             ("a: !!int hunter2", "is no YAML"),
             ("a: !!python/object:os.system hunter2", "is no YAML in line 1"),
             ("1: a", "has a key that is no text: quote it"),
-            ("a: .inf", "has a number that is not finite"),
-            ("a: !!binary aGk=", "has a bytes, which helm can't use"),
-            ("a: &a [*a]", "is nested too deep"),
             ("a: " + "[" * 5000, "is no YAML"),
             ("a: " + "x" * operator_files.LIMIT, "is larger than 256 KiB"),
         ):
             self.assertEqual(text, self._refused(content), content[:40])
+
+    def test_a_value_that_json_can_not_hold(self) -> None:
+        for content, phrase in (
+            ("a: .inf", "Out of range float"),
+            ("a: !!binary aGk=", "bytes"),
+            ("a: !!set {hunter2}", "set"),
+            ("a: &a [*a]", "Circular reference"),
+        ):
+            text = self._refused(content)
+            self.assertIn("helm can't use it as JSON", text)
+            self.assertIn(phrase, text)
 
     def test_text_that_is_no_text(self) -> None:
         path = self.folder / "values.yaml"
@@ -362,15 +370,15 @@ class OverlayFilesTest(FilesTestCase):
         )
         self.assertEqual(
             "label capi_helm_values_profiles: give names of the operator's "
-            "profiles. It is 'gpu,big'; they are gpu, small",
+            "profiles. It is 'gpu,big'; there are gpu, small",
             str(error),
         )
 
     def test_a_profile_where_the_operator_has_none(self) -> None:
         error = self.assertRaises(errors.LabelError, self._applied, {}, "gpu")
         self.assertEqual(
-            "label capi_helm_values_profiles: give none, for the operator "
-            "keeps no profiles. It is 'gpu'",
+            "label capi_helm_values_profiles: give names of the operator's "
+            "profiles. It is 'gpu'; there are none",
             str(error),
         )
 

@@ -50,35 +50,35 @@ def run(plan: Plan, say: Callable[[str], None]) -> int:
                 break
             made.become(size)
             say(f"{size} clusters")
-            wrong += _runs(plan, say, kinds.HEALTH, size, 0)
+            wrong += _runs(plan, say, made, kinds.HEALTH, 0)
         size = max(plan.clusters)
         for count in plan.in_progress:
             if count > size or kinds.STATUS not in plan.kinds:
                 continue
             made.become(size, in_progress=count)
             say(f"{count} of {size} clusters in progress")
-            wrong += _runs(plan, say, kinds.STATUS, size, count)
+            wrong += _runs(plan, say, made, kinds.STATUS, count)
     return wrong
 
 
 def _runs(
     plan: Plan,
     say: Callable[[str], None],
+    made: population.Population,
     kind: str,
-    size: int,
     in_progress: int,
 ) -> int:
     """The drivers take turns, so that what else is going on hits all."""
     wrong = 0
     for number in range(plan.runs):
         for name in plan.names:
-            magnum_rows.settle(in_progress)
+            made.reset()
             with drivers.Process(name) as process:
                 for found in _ticks(plan, process, kind, in_progress):
                     line = {
                         "driver": name,
                         "kind": kind,
-                        "clusters": size,
+                        "clusters": made.size,
                         "in_progress": in_progress,
                         "run": number,
                         **found,

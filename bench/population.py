@@ -58,6 +58,11 @@ class Population:
         self._states: list[str] = []
         self._identity = ""
 
+    @property
+    def size(self) -> int:
+        """Return the number of clusters."""
+        return len(self._states)
+
     def begin(self, options: dict[str, str]) -> None:
         """Start servers without any cluster.
 
@@ -101,6 +106,21 @@ class Population:
         magnum_rows.settle(in_progress)
         places.EXPECTED.write_text(json.dumps(self.expected()))
 
+    def reset(self) -> None:
+        """Undo what a driver wrote: the next one begins with the same.
+
+        The first driver that polls a cluster in progress notes its progress
+        in the Cluster, and the others would find that note.
+        """
+        in_progress = [
+            number
+            for number, state in enumerate(self._states)
+            if state == members.SCALING
+        ]
+        self._work(self._reset_cluster, in_progress)
+        crds.wait_until_read()
+        magnum_rows.settle(len(in_progress))
+
     def expected(self) -> dict[str, dict[str, Any]]:
         """State and nodes of each cluster, by UUID."""
         found = {}
@@ -139,6 +159,10 @@ class Population:
         kept = {store.key(each) for each in new}
         store.put(new)
         store.delete(key for key in map(store.key, old) if key not in kept)
+
+    def _reset_cluster(self, store: etcd.Store, number: int) -> None:
+        objects = self._objects(number, self._states[number])
+        store.put([each for each in objects if each["kind"] == "Cluster"])
 
     def _objects(
         self, number: int, state: str, *, secrets: bool = False

@@ -34,7 +34,6 @@ from magnum_capi_helm.kubernetes import lease
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import maintenance
 from magnum_capi_helm.kubernetes import reads
-from magnum_capi_helm.kubernetes import shared_reads
 from magnum_capi_helm.model import call
 from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import health
@@ -67,7 +66,6 @@ _JUDGES = 16
 _PLANNERS = 3
 
 Scope: TypeAlias = location.Scope
-Snapshots: TypeAlias = shared_reads.SharedReads[reads.ReleaseObjects]
 #: Faults that Nova recorded for servers in ERROR, with the time of the
 #: request (monotonic seconds), by id and state of the server.
 Faults: TypeAlias = dict[tuple[str, str], tuple[float, view.Fault]]
@@ -183,11 +181,11 @@ class Runtime:
 
     def _shared_reads(
         self, whole: bool, max_age: float, again: float
-    ) -> Snapshots:
+    ) -> reads.SharedReads:
         read = self.downtime.recorded(
             reads.Reader(self.management, whole=whole).read
         )
-        return shared_reads.SharedReads(read, max_age, again, self.clock)
+        return reads.SharedReads(read, max_age, again, self.clock)
 
     def forget(self, scope: Scope) -> None:
         """Drop all that this process keeps of a release."""
@@ -195,8 +193,6 @@ class Runtime:
         self.withheld.pop(scope, None)
         self.compared.pop(scope, None)
         self.server_faults.pop(scope, None)
-        self.snapshots.forget(scope)
-        self.health_snapshots.forget(scope)
         self.deliveries.forget(scope)
         self.invalidate(scope)
 
@@ -443,7 +439,7 @@ def build(
 
 
 def _export_reads(
-    meter: metrics.Meter, labels: tuple[str, str], shared: Snapshots
+    meter: metrics.Meter, labels: tuple[str, str], shared: reads.SharedReads
 ) -> None:
     meter.gauge(metrics.SNAPSHOT, labels, lambda: shared.last_success)
     meter.gauge(metrics.ATTEMPT, labels, lambda: shared.last_attempt)

@@ -2,17 +2,21 @@
 
 """Read the objects of releases, for many polls at once.
 
-1. ``shared_reads.py`` answers a poll from the latest read, or reads for all
-   clusters that are being polled.
-2. :class:`Reader` decides which kinds a read needs: OpenStack machines only
-   for a cluster that is not ready, addons only for one that is.
+Magnum polls all clusters in bursts, one thread for each cluster.
+
+1. :class:`SharedReads`: a poll uses the last read, if it is young enough.
+   Else one thread reads for all clusters that were polled lately, and the
+   others wait for it. A change of a cluster reads that cluster alone, from
+   etcd and not from the API server's cache.
+2. :class:`Reader`: OpenStack machines are read only for a cluster that is not
+   ready, addons only for one that is.
 3. For a few releases it sends one LIST for each kind, by label. For many
    releases a :class:`Follower` for each kind lists all objects once and then
    asks for changes with watches of one second.
-4. :class:`Item` keeps each object as compressed JSON. It is decoded when a
-   verdict needs it, which is when the object has changed.
+4. :class:`Item`: objects are kept as compressed JSON, and decoded when a
+   verdict needs them, which is when they have changed.
 
-``doc/source/evidence/benchmarks.rst`` has the measurements.
+``doc/source/evidence/benchmarks.rst`` has what each of these saves.
 """
 
 from __future__ import annotations
@@ -21,8 +25,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent import futures
 import dataclasses
 import functools
-import itertools
 import random
+import threading
 import time
 from typing import Any, NamedTuple, TypeAlias
 import zlib
@@ -35,6 +39,7 @@ from magnum_capi_helm.kubernetes import helm_records
 from magnum_capi_helm.kubernetes import kinds
 from magnum_capi_helm.kubernetes import location
 from magnum_capi_helm.kubernetes import responses
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.status import conditions
 from magnum_capi_helm.status import view
 
@@ -43,7 +48,7 @@ LOG = log.getLogger(__name__)
 Scope: TypeAlias = location.Scope
 
 
-class Metadata(msgspec.Struct, rename="camel"):
+class _Metadata(msgspec.Struct, rename="camel"):
     """The part of an object that is decoded at once."""
 
     resource_version: str
@@ -53,7 +58,7 @@ class Metadata(msgspec.Struct, rename="camel"):
 
 
 class _Object(msgspec.Struct):
-    metadata: Metadata
+    metadata: _Metadata
 
 
 class _Event(msgspec.Struct):
@@ -69,9 +74,7 @@ class Item(NamedTuple):
     """An object at one moment.
 
     :param version: ``resourceVersion``; each change has another one
-    :param body: compressed JSON. Conditions repeat themselves: the fastest
-        level of zlib makes it a tenth, which saves 55 MB for each kind of
-        poll of 500 clusters.
+    :param body: JSON, which the fastest level of zlib makes a tenth
     """
 
     name: str
@@ -86,18 +89,6 @@ class Item(NamedTuple):
 
 #: The items of one kind that belong to a release.
 Items: TypeAlias = tuple[Item, ...]
-
-
-def _metadata(raw: msgspec.Raw) -> Metadata:
-    return responses.decoded(_decode_object, raw).metadata
-
-
-def _item(metadata: Metadata, raw: msgspec.Raw) -> Item:
-    body = zlib.compress(raw, zlib.Z_BEST_SPEED)
-    return Item(metadata.name, metadata.resource_version, body)
-
-
-# Queries
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,18 +107,18 @@ class Query:
     metadata_only: bool = False
     dispensable: bool = False
 
-    def scope(self, metadata: Metadata) -> Scope:
-        """Return the release that an object belongs to."""
-        return metadata.namespace, (metadata.labels or {}).get(self.label, "")
+    def item(self, raw: msgspec.Raw) -> tuple[Scope, Item]:
+        """Return the release that an object belongs to, and the object."""
+        metadata = responses.decoded(_decode_object, raw).metadata
+        release = (metadata.labels or {}).get(self.label, "")
+        body = zlib.compress(raw, zlib.Z_BEST_SPEED)
+        item = Item(metadata.name, metadata.resource_version, body)
+        return (metadata.namespace, release), item
 
     def selector(self, releases: Sequence[str] = ()) -> str:
         """Return the label selector for some releases, or for all."""
-        mine = self.label
-        if len(releases) == 1:
-            mine = f"{self.label}={releases[0]}"
-        elif releases:
-            mine = f"{self.label} in ({','.join(releases)})"
-        return ",".join(filter(None, (self.also, mine)))
+        names = f" in ({','.join(releases)})" if releases else ""
+        return ",".join(filter(None, (self.also, self.label + names)))
 
     def scan(
         self,
@@ -141,17 +132,12 @@ class Query:
 
         :param releases: empty for all
         """
-
-        def convert(raw: msgspec.Raw) -> tuple[Scope, Item]:
-            metadata = _metadata(raw)
-            return self.scope(metadata), _item(metadata, raw)
-
         try:
             pairs, version = management.scan(
                 self.kind,
                 namespace,
                 self.selector(releases),
-                convert,
+                self.item,
                 metadata_only=self.metadata_only,
                 cached=cached,
             )
@@ -227,19 +213,16 @@ class ReleaseObjects:
 
     def decode(self) -> view.View:
         """Return the objects, decoded anew for each call."""
-        clusters = self._decode(_CLUSTER)
-        control_planes = self._decode(_CONTROL_PLANE)
-        infrastructure = self._decode(_OPENSTACK_CLUSTER)
         return view.View(
             release=self.release,
-            cluster=clusters[0] if clusters else None,
-            control_plane=control_planes[0] if control_planes else None,
+            cluster=self._decode_one(_CLUSTER),
+            control_plane=self._decode_one(_CONTROL_PLANE),
             deployments=self._decode(_DEPLOYMENT),
             machines=self._decode(_MACHINE),
             addons=self._decode(_HELM_RELEASE) + self._decode(_MANIFESTS),
             addons_known=self.ready,
             revisions=helm_records.parsed(self._decode(_REVISION)),
-            infrastructure=infrastructure[0] if infrastructure else None,
+            infrastructure=self._decode_one(_OPENSTACK_CLUSTER),
             infra_machines=self._decode(_OPENSTACK_MACHINE),
             servers=self.servers(),
         )
@@ -252,8 +235,9 @@ class ReleaseObjects:
         items = self.items.get(query, ())
         return tuple(each.decode(query.kind) for each in items)
 
+    def _decode_one(self, query: Query) -> view.Object | None:
+        return next(iter(self._decode(query)), None)
 
-# Reading
 
 #: Releases from which on following all objects is cheaper than listing
 #: theirs: measured with 10 to 1,000 clusters, see the sizing page.
@@ -263,23 +247,15 @@ FOLLOW_FROM = 50
 _NAMED = 100
 #: Seconds after which a follower lists everything again, at the latest.
 _RELIST = 1800.0
-#: Seconds for which namespaces are read one by one after a refusal. An API
-#: server that has just started, and has not read its roles yet, refuses
-#: everything for a moment.
-_REFUSED_FOR = 600.0
 
 
 class Follower:
     """All objects of a query: one LIST, then their changes.
 
-    Without it, a round of polls of 500 clusters takes 50 requests, 300 MB and
-    a second of CPU instead of 4 to 9 requests, no data and 0.1 s. No
-    connection is open between two polls, so none has to be kept alive. An
-    event that is too late for one watch comes with the next. Not for two
-    threads at a time.
+    No connection is open between two polls. An event that is too late for one
+    watch comes with the next. One thread may read at a time.
 
     :param clock: monotonic seconds
-    :param spread: a number from 0 to 1
     """
 
     def __init__(
@@ -287,12 +263,10 @@ class Follower:
         management: client.Client,
         query: Query,
         clock: Callable[[], float] = time.monotonic,
-        spread: Callable[[], float] = random.random,
     ) -> None:
         self._management = management
         self._query = query
         self._clock = clock
-        self._spread = spread
         self._relist_at = 0.0
         self._version = ""
         self._items: dict[Scope, Items] = {}
@@ -309,7 +283,7 @@ class Follower:
             self._management, None, cached=False
         )
         # Not all kinds, and not all conductors, at the same time.
-        wait = _RELIST * (0.5 + self._spread() / 2)
+        wait = random.uniform(_RELIST / 2, _RELIST)  # noqa: S311
         self._relist_at = self._clock() + wait
 
     def _watch(self) -> bool:
@@ -328,31 +302,21 @@ class Follower:
         except responses.ExpiredError as error:
             LOG.debug("%s: listed again: %s", query.kind.name, error)
             return False
-        except responses.ForbiddenError as error:
-            self._management.warn_once(
-                f"All {query.kind.plural} are listed each time: %s", error
-            )
-            return False
         return True
 
     def _apply(self, event: _Event) -> None:
         if event.type == "ERROR":
             # A new LIST helps, whatever the error is.
             raise responses.ExpiredError("the watch can't be continued")
-        metadata = _metadata(event.object)
+        scope, item = self._query.item(event.object)
         if event.type != "BOOKMARK":
-            scope = self._query.scope(metadata)
-            items = tuple(
-                each
-                for each in self._items.get(scope, ())
-                if each.name != metadata.name
-            )
+            before = self._items.pop(scope, ())
+            items = tuple(each for each in before if each.name != item.name)
             if event.type != "DELETED":
-                items += (_item(metadata, event.object),)
-            self._items[scope] = items
-            if not items:
-                del self._items[scope]
-        self._version = metadata.resource_version
+                items += (item,)
+            if items:
+                self._items[scope] = items
+        self._version = item.version
 
 
 class Reader:
@@ -361,7 +325,6 @@ class Reader:
     :param whole: also read helm's revisions, infrastructure and addons;
         else only the objects that a health poll needs
     :param follow_from: follow all objects when so many releases are read
-    :param clock: monotonic seconds
     """
 
     def __init__(
@@ -370,40 +333,60 @@ class Reader:
         *,
         whole: bool,
         follow_from: int = FOLLOW_FROM,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._management = management
         self._whole = whole
         self._follow_from = follow_from
-        self._clock = clock
         self._followers: dict[Query, Follower] = {}
-        self._list_all_at = 0.0
+        #: Objects of the last read, and whether they are ready.
+        self._readiness: dict[Scope, tuple[list[Items], bool]] = {}
 
     def read(
-        self,
-        scopes: Collection[Scope],
-        fresh: bool,
-        before: Mapping[Scope, ReleaseObjects],
+        self, scopes: Collection[Scope], fresh: bool
     ) -> dict[Scope, ReleaseObjects]:
         """Read some releases.
 
         :param fresh: no object may be older than this call
-        :param before: objects of the last read: an unchanged release needs
-            no decoding
         :returns: an entry for each of ``scopes``
         """
         releases = {scope: ReleaseObjects(scope[1]) for scope in scopes}
-        add = functools.partial(self.add, fresh=fresh)
         if not self._whole:
-            return add(releases, _CLUSTER_API)
-        base = add(releases, (*_CLUSTER_API, _REVISION))
-        releases = {
-            scope: _with_readiness(each, before.get(scope))
-            for scope, each in base.items()
+            return self.add(releases, _CLUSTER_API, fresh=fresh)
+        queries = (*_CLUSTER_API, _REVISION)
+        releases = self.add(releases, queries, fresh=fresh)
+        readiness = {
+            scope: self._judge(scope, each) for scope, each in releases.items()
         }
-        ready = {scope: each for scope, each in releases.items() if each.ready}
+        if not fresh:
+            self._readiness = readiness
+        ready = {
+            scope: dataclasses.replace(releases[scope], ready=True)
+            for scope, (_, is_ready) in readiness.items()
+            if is_ready
+        }
         late = {scope: releases[scope] for scope in releases.keys() - ready}
-        return {**add(late, _INFRASTRUCTURE), **add(ready, _ADDONS)}
+        return {
+            **self.add(late, _INFRASTRUCTURE, fresh=fresh),
+            **self.add(ready, _ADDONS, fresh=fresh),
+        }
+
+    def _judge(
+        self, scope: Scope, objects: ReleaseObjects
+    ) -> tuple[list[Items], bool]:
+        """Return the objects of Cluster API, and whether they are ready.
+
+        Objects that have not changed since the last read are not decoded.
+        """
+        items = [objects.items[query] for query in _CLUSTER_API]
+        before = self._readiness.get(scope)
+        if before is not None and before[0] == items:
+            return before
+        there = objects.decode()
+        available = conditions.available(there.cluster)
+        nodes = [
+            view.status_of(each).get("nodeRef") for each in there.machines
+        ]
+        return items, available is not None and available.well and all(nodes)
 
     def add(
         self,
@@ -424,49 +407,40 @@ class Reader:
         return result
 
     def _read(
-        self,
-        queries: Sequence[Query],
-        scopes: Collection[Scope],
-        fresh: bool,
+        self, queries: Sequence[Query], scopes: Collection[Scope], fresh: bool
     ) -> Mapping[Query, Mapping[Scope, Items]]:
         """Read all namespaces together, or one by one.
 
-        :param fresh: ask etcd and not the API server's cache, in each
-            namespace
+        :param fresh: read from etcd, and all namespaces one by one
         """
-        if not fresh and self._clock() >= self._list_all_at:
+        if not fresh:
             try:
                 if len(scopes) >= self._follow_from:
-                    return self._follow_all(queries)
+                    return self._follow(queries)
                 return {each: self._list(each, scopes) for each in queries}
             except responses.ForbiddenError as error:
                 self._management.warn_once(
                     "Namespaces are read one by one: %s", error
                 )
-                self._list_all_at = self._clock() + _REFUSED_FOR
-        by_namespace = [
-            list(mine)
-            for _, mine in itertools.groupby(sorted(scopes), lambda it: it[0])
-        ]
         by_query: dict[Query, dict[Scope, Items]] = {q: {} for q in queries}
+        namespaces = sorted({namespace for namespace, _ in scopes})
         for query, items in by_query.items():
-            for some in by_namespace:
-                items |= self._list(query, some, cached=not fresh)
+            for namespace in namespaces:
+                mine = [scope for scope in scopes if scope[0] == namespace]
+                items |= self._list(query, mine, cached=not fresh)
         return by_query
 
-    def _follow_all(
+    def _follow(
         self, queries: Sequence[Query]
     ) -> Mapping[Query, Mapping[Scope, Items]]:
         """Follow all queries; watches take a second, so do them together."""
-
-        def follow(query: Query) -> Mapping[Scope, Items]:
-            follower = self._followers.setdefault(
-                query, Follower(self._management, query)
-            )
-            return follower.read()
-
+        for query in queries:
+            if query not in self._followers:
+                self._followers[query] = Follower(self._management, query)
+        followers = [self._followers[query] for query in queries]
         with futures.ThreadPoolExecutor(len(queries)) as pool:
-            return dict(zip(queries, pool.map(follow, queries), strict=True))
+            items = pool.map(Follower.read, followers)
+            return dict(zip(queries, items, strict=True))
 
     def _list(
         self, query: Query, scopes: Collection[Scope], *, cached: bool = True
@@ -499,16 +473,136 @@ def complete(
     return reader.add({scope: objects}, missing, fresh=True)[scope]
 
 
-def _with_readiness(
-    new: ReleaseObjects, old: ReleaseObjects | None
-) -> ReleaseObjects:
-    """Return the objects with ``ready``, which changes only if they do."""
-    if old is not None and all(
-        new.items[query] == old.items.get(query) for query in _CLUSTER_API
-    ):
-        return dataclasses.replace(new, ready=old.ready)
-    objects = new.decode()
-    available = conditions.available(objects.cluster)
-    nodes = [view.status_of(each).get("nodeRef") for each in objects.machines]
-    ready = available is not None and available.well and all(nodes)
-    return dataclasses.replace(new, ready=ready)
+#: A read that took long is shared for so many times its duration, up to a
+#: limit: Magnum needs ten seconds and more to start the polls of 500 clusters,
+#: and watches take two or three.
+_AGE_FOR_DURATION = 4.0
+_LONGEST_AGE = 10.0
+#: Seconds for which a read for polls waits for the other polls of a burst.
+#: Without it the first poll reads for itself alone.
+GATHERING = 0.01
+
+
+class _Outcome(NamedTuple):
+    """The result of a read for one release, or the error of the read."""
+
+    started: float
+    result: ReleaseObjects | errors.CapiHelmError
+
+    def objects(self) -> ReleaseObjects:
+        if isinstance(self.result, errors.CapiHelmError):
+            raise self.result.with_traceback(None)
+        return self.result
+
+
+class SharedReads:
+    """Reads of one management cluster, shared by all polls of a process.
+
+    The age of a read counts from its start. A read that fails, fails once for
+    all polls that wait for it.
+
+    :param read: :meth:`Reader.read`
+    :param max_age: seconds for which a read is shared, if it was fast; if 0,
+        later polls do not share it
+    :param again: seconds within which a polled cluster is polled again
+    :param clock: monotonic seconds
+    :param gathering: seconds that a read waits for more polls
+    """
+
+    def __init__(
+        self,
+        read: Callable[
+            [Collection[Scope], bool], Mapping[Scope, ReleaseObjects]
+        ],
+        max_age: float,
+        again: float,
+        clock: Callable[[], float] = time.monotonic,
+        gathering: float = GATHERING,
+    ) -> None:
+        self._read = read
+        self._clock = clock
+        self._max_age = self._age = max_age
+        self._again = again
+        self._gathering = gathering
+        self._lock = threading.Lock()
+        #: Held during a read: there is one at a time.
+        self._reading = threading.Lock()
+        self._outcomes: dict[Scope, _Outcome] = {}
+        #: When each release was polled last.
+        self._polled: dict[Scope, float] = {}
+        #: Start of the last read for polls, in seconds since 1970, and of the
+        #: last one that succeeded; until one does, of the first one.
+        self.last_attempt: float | None = None
+        self.last_success: float | None = None
+
+    def get(self, scope: Scope) -> ReleaseObjects:
+        """Return a read that is young enough for a poll.
+
+        :raises CapiHelmError: the read failed
+        """
+        now = self._clock()
+        with self._lock:
+            self._polled[scope] = now
+        outcome = self._young(scope, now)
+        if outcome is None:
+            with self._reading:
+                outcome = self._young(scope, now) or self._read_all(scope)
+        return outcome.objects()
+
+    def read(self, scope: Scope) -> ReleaseObjects:
+        """Read one release now, and not from the API server's cache.
+
+        :raises CapiHelmError: the read failed
+        """
+        started = self._clock()
+        releases = self._read({scope}, True)
+        self._keep(started, releases)
+        return releases[scope]
+
+    def _young(self, scope: Scope, now: float) -> _Outcome | None:
+        outcome = self._outcomes.get(scope)
+        is_young = outcome is not None and outcome.started >= now - self._age
+        return outcome if is_young else None
+
+    def _read_all(self, scope: Scope) -> _Outcome:
+        """Read for all polls of a burst."""
+        time.sleep(self._gathering)
+        started = self._clock()
+        self.last_attempt = time.time()
+        self.last_success = self.last_success or self.last_attempt
+        scopes = self._drop_old(started) | {scope}
+        try:
+            releases = self._read(scopes, False)
+        except errors.CapiHelmError as error:
+            self._keep(started, dict.fromkeys(scopes, error))
+            raise
+        self.last_success = self.last_attempt
+        if self._max_age:
+            age = (self._clock() - started) * _AGE_FOR_DURATION
+            self._age = max(self._max_age, min(age, _LONGEST_AGE))
+        self._keep(started, releases)
+        return _Outcome(started, releases[scope])
+
+    def _keep(
+        self,
+        started: float,
+        results: Mapping[Scope, ReleaseObjects | errors.CapiHelmError],
+    ) -> None:
+        with self._lock:
+            for scope, result in results.items():
+                # A read of one release may overtake a read of all.
+                before = self._outcomes.get(scope)
+                if before is None or before.started <= started:
+                    self._outcomes[scope] = _Outcome(started, result)
+
+    def _drop_old(self, now: float) -> set[Scope]:
+        """Drop releases that are not polled; return those that are."""
+        oldest = now - self._again
+        with self._lock:
+            for scope, polled in list(self._polled.items()):
+                if polled <= oldest:
+                    del self._polled[scope]
+            for scope, outcome in list(self._outcomes.items()):
+                if outcome.started <= oldest:
+                    del self._outcomes[scope]
+            return set(self._polled)

@@ -203,7 +203,7 @@ PACE: dict[str, tuple[str, ...]] = {
         "test_a_poll_takes_at_most_eight_requests_and_saves_nothing",
         "unit.kubernetes.test_client_threads.ThreadsTest."
         "test_all_threads_share_one_connection",
-        "unit.kubernetes.test_shared_reads.ThreadsTest."
+        "unit.kubernetes.test_reads_shared.ThreadsTest."
         "test_simultaneous_polls_share_one_read",
     ),
     "P4 one kind that is not served hides another": (

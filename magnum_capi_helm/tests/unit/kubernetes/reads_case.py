@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from oslotest import base
@@ -68,14 +67,13 @@ class ReadsTestCase(base.BaseTestCase):
         *scopes: tuple[str, str],
         whole: bool = True,
         fresh: bool = False,
-        before: Mapping[tuple[str, str], reads.ReleaseObjects] | None = None,
         many: int = reads.FOLLOW_FROM,
     ) -> dict[tuple[str, str], reads.ReleaseObjects]:
         self.asked.clear()
         observer = reads.Reader(
             self.api.client(), whole=whole, follow_from=many
         )
-        return observer.read(scopes or (SCOPE,), fresh, before or {})
+        return observer.read(scopes or (SCOPE,), fresh)
 
     def read(self) -> view.View:
         return self.observe()[SCOPE].decode()

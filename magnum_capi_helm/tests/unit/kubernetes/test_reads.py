@@ -101,7 +101,7 @@ class ReadTest(reads_case.ReadsTestCase):
             observer = reads.Reader(
                 self.api.client(), whole=True, follow_from=many
             )
-            found = observer.read([reads_case.SCOPE], False, {})
+            found = observer.read([reads_case.SCOPE], False)
             seen = found[reads_case.SCOPE].decode()
             self.assertEqual(((), 1), (seen.servers, len(seen.infra_machines)))
 
@@ -129,7 +129,7 @@ class ReadTest(reads_case.ReadsTestCase):
                     self.api.client(), whole=True, follow_from=many
                 )
                 for _ in range(2):
-                    found = observer.read(scopes, fresh, {})
+                    found = observer.read(scopes, fresh)
                 seen = found[reads_case.SCOPE].decode()
                 self.assertEqual((), seen.servers)
                 self.assertEqual(1, len(seen.infra_machines))

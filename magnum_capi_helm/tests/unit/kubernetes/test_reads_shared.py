@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 import contextlib
 import threading
 from typing import Any
@@ -12,7 +12,7 @@ import fixtures
 from oslotest import base
 
 from magnum_capi_helm.kubernetes import location
-from magnum_capi_helm.kubernetes import shared_reads
+from magnum_capi_helm.kubernetes import reads
 from magnum_capi_helm.model import errors
 
 SCOPE = ("magnum-p1", "demo-1")
@@ -27,7 +27,6 @@ class Source:
         self.readings = 0
         #: Releases of each reading, and whether it was to be fresh.
         self.asked: list[tuple[list[str], bool]] = []
-        self.known: list[dict[location.Scope, str]] = []
         self.begun = threading.Semaphore(0)
         self.go_on = threading.Semaphore(0)
         self.errors: list[BaseException] = []
@@ -42,11 +41,9 @@ class Source:
         self,
         scopes: Collection[location.Scope],
         fresh: bool,
-        known: Mapping[location.Scope, str],
-    ) -> dict[location.Scope, str]:
+    ) -> dict[location.Scope, reads.ReleaseObjects]:
         self.readings += 1
         self.asked.append((sorted(each[1] for each in scopes), fresh))
-        self.known.append(dict(known))
         number = self.readings
         if not self.free:
             self.begun.release()
@@ -54,19 +51,22 @@ class Source:
         self.now += self.takes
         if self.errors:
             raise self.errors.pop(0)
-        return {scope: f"{scope[1]} #{number}" for scope in scopes}
+        return {
+            scope: reads.ReleaseObjects(f"{scope[1]} #{number}")
+            for scope in scopes
+        }
 
 
 class _SharedReadsTest(base.BaseTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.source = Source()
-        self.snapshots = shared_reads.SharedReads(
+        self.snapshots = reads.SharedReads(
             self.source.read, 2.0, 90.0, self.source.clock
         )
 
     def _get(self, scope: location.Scope = SCOPE) -> str:
-        return self.snapshots.get(scope)
+        return self.snapshots.get(scope).release
 
     def _in_threads(
         self, work: Callable[[], Any], number: int
@@ -121,7 +121,7 @@ class AgeTest(_SharedReadsTest):
     def test_a_slow_read_of_health_is_not_shared_for_a_shorter_time(
         self,
     ) -> None:
-        self.snapshots = shared_reads.SharedReads(
+        self.snapshots = reads.SharedReads(
             self.source.read, 20.0, 300.0, self.source.clock
         )
         self.source.takes = 1.0
@@ -131,8 +131,8 @@ class AgeTest(_SharedReadsTest):
 
     def test_a_fresh_read_is_never_an_older_one(self) -> None:
         self._get()
-        self.assertEqual("demo-1 #2", self.snapshots.read(SCOPE))
-        self.assertEqual("demo-1 #3", self.snapshots.read(SCOPE))
+        self.assertEqual("demo-1 #2", self.snapshots.read(SCOPE).release)
+        self.assertEqual("demo-1 #3", self.snapshots.read(SCOPE).release)
 
     def test_polls_share_a_fresh_read(self) -> None:
         self.snapshots.read(SCOPE)
@@ -143,12 +143,6 @@ class AgeTest(_SharedReadsTest):
         self.assertEqual(
             ["demo-1 #1", "demo-2 #2"], [self._get(SCOPE), self._get(OTHER)]
         )
-
-    def test_a_forgotten_release_is_read_again(self) -> None:
-        self._get()
-        self.snapshots.forget(SCOPE)
-        self.snapshots.forget(OTHER)
-        self.assertEqual("demo-1 #2", self._get())
 
 
 class ThreadsTest(_SharedReadsTest):
@@ -165,7 +159,7 @@ class ThreadsTest(_SharedReadsTest):
         slow, _ = self._in_threads(self._get, 1)
         self.assertTrue(self.source.begun.acquire(timeout=5))
         self.source.free = True
-        self.assertEqual("demo-2 #2", self.snapshots.read(OTHER))
+        self.assertEqual("demo-2 #2", self.snapshots.read(OTHER).release)
         self.source.go_on.release()
         self._finish(slow)
 
@@ -178,28 +172,6 @@ class ThreadsTest(_SharedReadsTest):
         self._finish(threads)
         self.assertEqual(["no answer"] * 20, outcomes)
         self.assertEqual(1, self.source.readings)
-
-    def test_a_read_that_broke_off_fails_the_waiting_polls(self) -> None:
-        self.source.free = False
-        self.source.errors = [ZeroDivisionError()]
-        broken: list[str] = []
-
-        def read() -> None:
-            try:
-                self._get()
-            except ZeroDivisionError:
-                broken.append("its own error")
-
-        first = threading.Thread(target=read, daemon=True)
-        first.start()
-        self.assertTrue(self.source.begun.acquire(timeout=5))
-        waiting, outcomes = self._in_threads(self._get, 5)
-        self.source.go_on.release()
-        self._finish([first, *waiting])
-        self.assertEqual(["its own error"], broken)
-        self.assertEqual(
-            ["reading releases broke off: ZeroDivisionError"] * 5, outcomes
-        )
 
 
 class BurstTest(_SharedReadsTest):
@@ -224,7 +196,7 @@ class BurstTest(_SharedReadsTest):
 
     def test_the_first_poll_of_a_new_burst_waits_for_the_others(self) -> None:
         source = self.source
-        self.snapshots = shared_reads.SharedReads(
+        self.snapshots = reads.SharedReads(
             source.read, 2.0, 90.0, source.clock, gathering=0.5
         )
         scopes = [SCOPE, OTHER]
@@ -243,21 +215,6 @@ class BurstTest(_SharedReadsTest):
         self.source.now += 60
         self.snapshots.read(SCOPE)
         self.assertEqual((["demo-1"], True), self.source.asked[-1])
-
-    def test_a_read_gets_the_earlier_results(self) -> None:
-        self._get()
-        self.source.now += 60
-        self._get()
-        self.assertEqual([{}, {SCOPE: "demo-1 #1"}], self.source.known)
-
-    def test_earlier_results_survive_an_outage(self) -> None:
-        self._get()
-        self.source.now += 60
-        self.source.errors = [errors.ManagementUnreachable("no answer")]
-        self.assertRaises(errors.ManagementUnreachable, self._get)
-        self.source.now += 10
-        self._get()
-        self.assertEqual({SCOPE: "demo-1 #1"}, self.source.known[-1])
 
 
 class FailureTest(_SharedReadsTest):

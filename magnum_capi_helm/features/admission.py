@@ -10,19 +10,22 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 
+TOPIC = topic.Topic("Admission")
+
 #: kubeadm's only plugin beside Kubernetes' own defaults; without it a node
 #: may change any other.
 _ALWAYS = "NodeRestriction"
 
+_REMOVED = "Kubernetes no longer has it"
 #: Plugins with which the API server does not start, and why.
 _UNUSABLE = {
-    "DenyEscalatingExec": "Kubernetes has it no more",
-    "DenyExecOnPrivileged": "Kubernetes has it no more",
+    "DenyEscalatingExec": _REMOVED,
+    "DenyExecOnPrivileged": _REMOVED,
     "EventRateLimit": "it needs a configuration of its own",
     "ImagePolicyWebhook": "it needs a configuration of its own",
-    "PersistentVolumeLabel": "Kubernetes has it no more",
-    "PodSecurityPolicy": "Kubernetes has it no more; see pod_security_enforce",
-    "SecurityContextDeny": "Kubernetes has it no more",
+    "PersistentVolumeLabel": _REMOVED,
+    "PodSecurityPolicy": f"{_REMOVED}; see pod_security_enforce",
+    "SecurityContextDeny": _REMOVED,
 }
 
 #: Namespaces of the chart's addons. Some addons break every level above
@@ -49,25 +52,19 @@ _ADDON_NAMESPACES = (
 _ARGUMENTS = (
     "controlPlane.kubeadmConfigSpec.clusterConfiguration.apiServer.extraArgs"
 )
-_PLUGINS_ALLOWED = (
-    "a comma separated list of admission plugins such as "
-    "AlwaysPullImages,PodNodeSelector"
-)
-PLUGINS: labels.Label[tuple[str, ...]] = labels.Label(
-    name="admission_control_list",
-    type=label_types.ADMISSION_PLUGINS,
-    default=(),
-    allowed=_PLUGINS_ALLOWED,
-    help="Admission plugins to switch on beside Kubernetes' own defaults "
+PLUGINS: labels.Label[tuple[str, ...]] = TOPIC.label(
+    "admission_control_list",
+    label_types.ADMISSION_PLUGINS,
+    (),
+    help="Admission plugins to enable in addition to Kubernetes' defaults "
     f"and {_ALWAYS}.",
     becomes=(f"{_ARGUMENTS}.enable-admission-plugins",),
 )
-DISABLED: labels.Label[tuple[str, ...]] = labels.Label(
-    name="admission_control_disabled_list",
-    type=label_types.ADMISSION_PLUGINS,
-    default=(),
-    allowed=_PLUGINS_ALLOWED,
-    help="Admission plugins to switch off that Kubernetes has on by default.",
+DISABLED: labels.Label[tuple[str, ...]] = TOPIC.label(
+    "admission_control_disabled_list",
+    label_types.ADMISSION_PLUGINS,
+    (),
+    help="Admission plugins to disable that Kubernetes enables by default.",
     becomes=(f"{_ARGUMENTS}.disable-admission-plugins",),
 )
 
@@ -76,11 +73,11 @@ _WITH_CONFIGURATION = (versions.Range(since="0.11.0"),)
 
 
 def _level(mode: str, help_text: str) -> labels.Label[str]:
-    return label_types.choice(
+    return TOPIC.choice(
         f"pod_security_{mode}",
         ("privileged", "baseline", "restricted"),
-        help=f"Pod Security Standard that {help_text}, for namespaces "
-        "without a label of their own. Empty: Kubernetes' default, "
+        help=f"Pod Security Standard. {help_text} It applies to namespaces "
+        "without such a label of their own. Default: that of Kubernetes, "
         "privileged.",
         becomes=(_POD_SECURITY,),
         charts=_WITH_CONFIGURATION,
@@ -88,18 +85,16 @@ def _level(mode: str, help_text: str) -> labels.Label[str]:
 
 
 _LEVELS = {
-    "enforce": _level("enforce", "pods must keep"),
-    "audit": _level("audit", "pods break only with a mark in the audit log"),
-    "warn": _level("warn", "pods break only with a warning to the user"),
+    "enforce": _level("enforce", "Kubernetes rejects pods that violate it."),
+    "audit": _level("audit", "The audit log marks pods that violate it."),
+    "warn": _level("warn", "kubectl warns about pods that violate it."),
 }
-EXEMPT: labels.Label[tuple[str, ...]] = labels.Label(
-    name="pod_security_exempt_namespaces",
-    type=label_types.NAMESPACES,
-    default=(),
-    allowed="a comma separated list of namespaces, each of lower case "
-    "letters, digits and -",
-    help="Namespaces without Pod Security, beside those of the addons; goes "
-    "with a pod_security level.",
+EXEMPT: labels.Label[tuple[str, ...]] = TOPIC.label(
+    "pod_security_exempt_namespaces",
+    label_types.NAMESPACES,
+    (),
+    help="Namespaces without Pod Security, in addition to those of the "
+    "addons. The label needs one of the other pod_security labels.",
     becomes=(_POD_SECURITY,),
     charts=_WITH_CONFIGURATION,
 )
@@ -123,7 +118,7 @@ def _check(cluster: cluster_spec.Cluster) -> None:
     for plugin in settings[DISABLED]:
         if plugin in enabled:
             raise settings.refused(
-                DISABLED, f"it without {plugin}, which is switched on"
+                DISABLED, f"it without {plugin}, which is enabled"
             )
 
 
@@ -157,9 +152,5 @@ def _pod_security(settings: labels.Values) -> topic.Values:
     }
 
 
-TOPIC = topic.Topic(
-    name="Admission",
-    labels=(PLUGINS, DISABLED, *_LEVELS.values(), EXEMPT),
-    leaves=_leaves,
-    check=_check,
-)
+TOPIC.leaves = _leaves
+TOPIC.check = _check

@@ -13,31 +13,33 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 
+LOAD_BALANCERS = topic.Topic("Load balancers")
+
 _SECTION = "addons.openstack.cloudConfig.LoadBalancer"
 _OVN = "ovn"
 #: The one algorithm of Octavia's OVN driver, that its amphora driver lacks.
 _OVN_ALGORITHM = "SOURCE_IP_PORT"
 _AMPHORA = ("amphora", "amphorav2", "octavia")
 
-LB_PROVIDER = labels.Label(
-    name="octavia_provider",
-    type=types.String(regex=r"\A[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z"),
-    default="amphora",
+LB_PROVIDER = LOAD_BALANCERS.label(
+    "octavia_provider",
+    types.String(regex=r"\A[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z"),
+    "amphora",
     allowed="the name of an Octavia provider, such as amphora or ovn",
-    help="Octavia provider of all load balancers of the cluster. Charts "
-    "before 0.24.0 open no node ports for ovn, which load balancers of "
-    "Services then need: open them in a security group.",
+    help="Octavia provider of all load balancers of the cluster. Load "
+    "balancers of the provider ovn need open node ports. Charts before 0.24.0 "
+    "do not open them: open them in a security group.",
     becomes=("apiServer.loadBalancerProvider", f"{_SECTION}.lb-provider"),
 )
-LB_ALGORITHM = label_types.choice(
+LB_ALGORITHM = LOAD_BALANCERS.choice(
     "octavia_lb_algorithm",
     ("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
-    help="Octavia algorithm. Empty: SOURCE_IP_PORT for the provider ovn, "
-    "which knows no other, else ROUND_ROBIN.",
+    help="Algorithm of the load balancers. Default: SOURCE_IP_PORT for the "
+    "provider ovn, which has no other, else ROUND_ROBIN.",
     becomes=(f"{_SECTION}.lb-method",),
 )
-LB_HEALTH_CHECK = labels.Switch(
-    name="octavia_lb_healthcheck",
+LB_HEALTH_CHECK = LOAD_BALANCERS.switch(
+    "octavia_lb_healthcheck",
     default=True,
     help="Create a health monitor for each load balancer of a Service.",
     becomes=(f"{_SECTION}.create-monitor",),
@@ -69,70 +71,64 @@ def _load_balancer_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     }
 
 
-LOAD_BALANCERS = topic.Topic(
-    name="Load balancers",
-    labels=(LB_PROVIDER, LB_ALGORITHM, LB_HEALTH_CHECK),
-    leaves=_load_balancer_leaves,
-    check=_check_load_balancers,
-)
+LOAD_BALANCERS.leaves = _load_balancer_leaves
+LOAD_BALANCERS.check = _check_load_balancers
 
+
+TOPIC = topic.Topic("Kubernetes API")
 
 _KUBEADM = "controlPlane.kubeadmConfigSpec"
 _BIND_PORT = "localAPIEndpoint.bindPort"
 
-FLOATING_IP = labels.Switch(
-    name="master_lb_floating_ip_enabled",
+FLOATING_IP = TOPIC.switch(
+    "master_lb_floating_ip_enabled",
     default=True,
-    help="Give the Kubernetes API a floating IP. Where nobody sets it, "
-    "Magnum's floating_ip_enabled decides.",
+    help="Give the Kubernetes API a floating IP. Magnum's "
+    "floating_ip_enabled applies if the label is not set.",
     becomes=("apiServer.associateFloatingIP",),
 )
-FIXED_FLOATING_IP: labels.Label[str | None] = labels.Label(
-    name="api_server_floating_ip",
-    type=types.IPAddress(version=4),
-    default=None,
+FIXED_FLOATING_IP: labels.Label[str | None] = TOPIC.label(
+    "api_server_floating_ip",
+    types.IPAddress(version=4),
     allowed="an IPv4 address",
-    help="This floating IP of the project, in place of a new one.",
+    help="Existing floating IP of the project for the Kubernetes API. "
+    "Default: a new one.",
     becomes=("apiServer.floatingIP",),
 )
-FIXED_IP: labels.Label[str | None] = labels.Label(
-    name="api_server_fixed_ip",
-    type=types.IPAddress(version=4),
-    default=None,
+FIXED_IP: labels.Label[str | None] = TOPIC.label(
+    "api_server_fixed_ip",
+    types.IPAddress(version=4),
     allowed="an IPv4 address of the cluster's network",
-    help="Virtual IP of the load balancer. With neither a load balancer nor "
-    "a floating IP: the address of an existing port, which something of the "
-    "user's own, such as kube-vip, brings to the control plane.",
+    help="Virtual IP of the load balancer. Without load balancer and "
+    "floating IP, it is the address of an existing port; software of the "
+    "user, such as kube-vip, routes it to the control plane.",
     becomes=("apiServer.fixedIP",),
 )
-ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = labels.Label(
-    name="api_master_lb_allowed_cidrs",
-    type=label_types.IPv4Networks(),
-    default=(),
-    allowed="IPv4 networks without host bits, separated by commas",
+ALLOWED_CIDRS: labels.Label[tuple[str, ...]] = TOPIC.label(
+    "api_master_lb_allowed_cidrs",
+    label_types.IPv4Networks(),
+    (),
     details="an example is 192.0.2.0/24, or 192.0.2.1/32 for one address",
-    help="Networks that may reach the Kubernetes API; empty for all. The "
-    "cluster's own networks always may.",
+    help="Networks that can reach the Kubernetes API, in addition to the "
+    "networks of the cluster. Default: all networks.",
     aliases=("master_lb_allowed_cidrs",),
     becomes=("apiServer.allowedCIDRs",),
     # In between, the chart writes a field that its provider does not have:
     # the load balancer would be open to all.
     charts=(versions.Range(until="0.10.1"), versions.Range(since="0.24.0")),
 )
-CERT_SANS: labels.Label[tuple[str, ...]] = labels.Label(
-    name="api_server_cert_sans",
-    type=label_types.HOSTS,
-    default=(),
-    allowed="a comma separated list of DNS names and IP addresses",
-    help="Further names of the Kubernetes API in its certificate.",
+CERT_SANS: labels.Label[tuple[str, ...]] = TOPIC.label(
+    "api_server_cert_sans",
+    label_types.HOSTS,
+    (),
+    help="Additional names in the certificate of the Kubernetes API.",
     becomes=(f"{_KUBEADM}.clusterConfiguration.apiServer.certSANs",),
 )
-LOG_LEVEL = labels.Label(
-    name="api_server_log_level",
-    type=label_types.Integer(min=0, max=10),
-    default=2,
-    allowed="a number from 0 to 10",
-    help="How much the API server logs.",
+LOG_LEVEL = TOPIC.label(
+    "api_server_log_level",
+    label_types.Integer(0, 10, "a number"),
+    2,
+    help="Verbosity of the API server's log.",
     becomes=("apiServer.logLevel",),
     charts=(versions.Range(since="0.16.0"),),
 )
@@ -214,16 +210,5 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     }
 
 
-TOPIC = topic.Topic(
-    name="Kubernetes API",
-    labels=(
-        FLOATING_IP,
-        FIXED_FLOATING_IP,
-        FIXED_IP,
-        ALLOWED_CIDRS,
-        CERT_SANS,
-        LOG_LEVEL,
-    ),
-    leaves=_leaves,
-    check=_check,
-)
+TOPIC.leaves = _leaves
+TOPIC.check = _check

@@ -9,12 +9,13 @@ import dataclasses
 import re
 from typing import Any
 
-from oslo_config import types
-
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
+
+TOPIC = topic.Topic("Component arguments")
 
 #: One argument: its name without dashes, and its value.
 Argument = tuple[str, str]
@@ -72,6 +73,7 @@ class ArgumentsType(label_types.TextType):
     """
 
     kind = "arguments"
+    allowed = "arguments as --name=value, separated by spaces, each once"
 
     def __call__(
         self, value: str | Iterable[Argument]
@@ -95,7 +97,13 @@ class CipherSuites(label_types.Listed):
     """Cipher suites by Go's names, one that HTTP/2 demands among them."""
 
     def __init__(self) -> None:
-        super().__init__("cipher suites", _CIPHER_SUITES.__contains__)
+        super().__init__(
+            "cipher suites",
+            _CIPHER_SUITES.__contains__,
+            "a comma separated list of Go's cipher suites without known "
+            "weakness, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or "
+            "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 among them",
+        )
 
     def __call__(self, value: str | Iterable[str]) -> tuple[str, ...]:
         suites = super().__call__(value)
@@ -116,13 +124,12 @@ def _options(
     becomes: tuple[str, ...],
     scope: labels.Scope = labels.Scope.CLUSTER,
 ) -> Arguments:
-    return labels.Label(
-        name=name,
-        type=ArgumentsType(),
-        default=(),
-        allowed="arguments as --name=value, separated by spaces, each once",
-        help=f"Further arguments of {component}. Those that kubeadm, the "
-        "chart or another label sets are refused.",
+    return TOPIC.label(
+        name,
+        ArgumentsType(),
+        (),
+        help=f"Additional arguments of {component}. The driver refuses "
+        "arguments that kubeadm, the chart or another label sets.",
         scope=scope,
         becomes=becomes,
     )
@@ -213,10 +220,8 @@ def _gates(text: str) -> dict[str, bool]:
 
 
 def _one_of(*words: str) -> _Kind:
-    *first, last = words
     return _Kind(
-        f"{', '.join(first)} or {last}",
-        {word: word for word in words}.__getitem__,
+        errors.one_of(words), {word: word for word in words}.__getitem__
     )
 
 
@@ -325,7 +330,7 @@ KUBELET = _options(
 )
 KUBE_PROXY = _options(
     "kubeproxy_options",
-    "kube-proxy, read when the cluster is created",
+    "kube-proxy; the label counts when the cluster is created",
     (f"{_SPEC}.kubeProxyConfiguration",),
 )
 
@@ -337,25 +342,23 @@ def _tls(
 
     :param label: the further arguments of the component
     """
-    suites: labels.Label[tuple[str, ...]] = labels.Label(
-        name=f"{component}_tls_cipher_suites",
-        type=CipherSuites(),
-        default=(),
-        allowed="a comma separated list of Go's cipher suites without known "
-        "weakness, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or "
-        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 among them",
-        help=f"Cipher suites of {text} for TLS 1.2. Empty: Kubernetes' own.",
+    suites: labels.Label[tuple[str, ...]] = TOPIC.label(
+        f"{component}_tls_cipher_suites",
+        CipherSuites(),
+        (),
+        help=f"Cipher suites of {text} for TLS 1.2. Default: those of "
+        "Kubernetes.",
         scope=label.scope,
         becomes=tuple(f"{path}.tls-cipher-suites" for path in label.becomes),
     )
-    version = labels.Label(
-        name=f"{component}_tls_min_version",
-        type=types.String(choices=["", "1.2", "1.3"]),
-        default="",
+    version = TOPIC.choice(
+        f"{component}_tls_min_version",
+        ("1.2", "1.3"),
+        # Without a full stop.
         allowed="one of two versions of TLS",
         details="they are 1.2 and 1.3",
-        help=f"Least version of TLS that {text} speaks. Empty: "
-        "Kubernetes' own, 1.2.",
+        help=f"Minimum TLS version of {text}. Default: that of Kubernetes, "
+        "1.2.",
         scope=label.scope,
         becomes=tuple(f"{path}.tls-min-version" for path in label.becomes),
     )
@@ -463,18 +466,6 @@ def _extra_arguments(
     return arguments
 
 
-TOPIC = topic.Topic(
-    name="Component arguments",
-    labels=(
-        KUBE_API,
-        CONTROLLER,
-        SCHEDULER,
-        KUBELET,
-        KUBE_PROXY,
-        *_TLS[KUBE_API],
-        *_TLS[KUBELET],
-    ),
-    leaves=_leaves,
-    group_leaves=_group_leaves,
-    check=_check,
-)
+TOPIC.leaves = _leaves
+TOPIC.group_leaves = _group_leaves
+TOPIC.check = _check

@@ -9,16 +9,17 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
+TOPIC = topic.Topic("Audit log")
+
 _POLICY = "/etc/kubernetes/audit/policy.yaml"
 _LOG = "/var/log/kubernetes/audit/audit.log"
 
 _API_SERVER = "controlPlane.kubeadmConfigSpec.clusterConfiguration.apiServer"
 
-ENABLED = labels.Switch(
-    name="audit_log_enabled",
-    default=False,
-    help=f"Log requests to the Kubernetes API in {_LOG} of each control "
-    "plane machine.",
+ENABLED = TOPIC.switch(
+    "audit_log_enabled",
+    help="Log the requests to the Kubernetes API. The log is the file "
+    f"{_LOG} of each control plane machine.",
     becomes=(
         "controlPlane.kubeadmConfigSpec.files",
         f"{_API_SERVER}.extraArgs.audit-log-path",
@@ -26,13 +27,15 @@ ENABLED = labels.Switch(
         f"{_API_SERVER}.extraVolumes",
     ),
 )
-LEVEL = label_types.choice(
+LEVEL = TOPIC.choice(
     "audit_log_policy_level",
     ("Metadata", "Request", "RequestResponse"),
-    default="Metadata",
-    help="What is logged of a request that changes something: who did what "
-    "when, also what was sent, or also what was answered. Secrets, "
-    "ConfigMaps, tokens and reads stay at Metadata.",
+    "Metadata",
+    help="Detail of the log for requests that change something: user, time "
+    "and action (Metadata), the content of the request too (Request), or "
+    "that of the response as well (RequestResponse). Requests about Secrets, "
+    "ConfigMaps and tokens, and requests that only read, are always logged "
+    "at the level Metadata.",
     becomes=("controlPlane.kubeadmConfigSpec.files",),
 )
 
@@ -42,39 +45,36 @@ _MOST = 100000
 
 
 def _limit(
-    name: str, alias: str, default: int, allowed: str, help_text: str
+    limit: str, default: int, allowed: str, help_text: str
 ) -> labels.Label[int]:
-    return labels.Label(
-        name=name,
-        type=label_types.Integer(min=1, max=_MOST),
-        default=default,
-        allowed=allowed,
+    """Declare a limit of the log files; Heat's name has no underscore."""
+    return TOPIC.label(
+        f"audit_log_max_{limit}",
+        label_types.Integer(1, _MOST, allowed),
+        default,
         help=help_text,
-        aliases=(alias,),
-        becomes=(f"{_API_SERVER}.extraArgs.{alias.replace('_', '-')}",),
+        aliases=(f"audit_log_max{limit}",),
+        becomes=(f"{_API_SERVER}.extraArgs.audit-log-max{limit}",),
     )
 
 
 MAX_AGE = _limit(
-    "audit_log_max_age",
-    "audit_log_maxage",
+    "age",
     30,
-    f"a number of days from 1 to {_MOST}",
-    "Days after which an old log file is removed.",
+    "a number of days",
+    "Days after which the API server removes an old log file.",
 )
 MAX_BACKUP = _limit(
-    "audit_log_max_backup",
-    "audit_log_maxbackup",
+    "backup",
     10,
-    f"a number of files from 1 to {_MOST}",
-    "Old log files to keep.",
+    "a number of files",
+    "Number of old log files that the API server keeps.",
 )
 MAX_SIZE = _limit(
-    "audit_log_max_size",
-    "audit_log_maxsize",
+    "size",
     100,
-    f"a size in MB from 1 to {_MOST}",
-    "Size at which a new log file is begun, in MB.",
+    "a size in MB",
+    "Size in MB at which the API server starts a new log file.",
 )
 
 #: First match wins. The first half keeps the log readable: what components
@@ -160,7 +160,7 @@ def _check(cluster: cluster_spec.Cluster) -> None:
     )
     if cluster.site.audit_policy and settings.given(LEVEL):
         raise settings.refused(
-            LEVEL, "none: clusters of this cloud have the operator's policy"
+            LEVEL, "none: the operator sets the policy of this cloud"
         )
 
 
@@ -200,9 +200,5 @@ def _volume(name: str, file: str, *, writable: bool) -> topic.Values:
     }
 
 
-TOPIC = topic.Topic(
-    name="Audit log",
-    labels=(ENABLED, LEVEL, MAX_AGE, MAX_BACKUP, MAX_SIZE),
-    leaves=_leaves,
-    check=_check,
-)
+TOPIC.leaves = _leaves
+TOPIC.check = _check

@@ -16,16 +16,15 @@ from oslo_config import types
 from magnum_capi_helm.features import arguments
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
-from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import names
 from magnum_capi_helm.model import versions
 
+TOPIC = topic.Topic("Authentication")
+
 #: Placeholder of the cluster's project in Magnum's policy file.
 _PROJECT = "$PROJECT_ID"
 
-#: Text that becomes an argument of kube-apiserver unchanged.
-_TEXT = rf"\A{arguments.HARMLESS_FORM}*\Z"
 _HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 #: ``--oidc-issuer-url``: https, no user, query or fragment.
 _ISSUER = (
@@ -44,25 +43,28 @@ _WITH_OIDC = (versions.Range(since="0.11.0"),)
 
 _WEBHOOK = "addons.openstack.k8sKeystoneAuth"
 
-KEYSTONE = labels.Switch(
-    name="keystone_auth_enabled",
-    default=False,
+KEYSTONE = TOPIC.switch(
+    "keystone_auth_enabled",
     help="Accept Keystone tokens at the Kubernetes API "
-    "(k8s-keystone-auth webhook). What users may do is said by the policy "
-    "in [kubernetes] keystone_auth_default_policy.",
+    "(k8s-keystone-auth webhook). The operator's policy in [kubernetes] "
+    "keystone_auth_default_policy decides what users can do.",
     becomes=("authWebhook", f"{_WEBHOOK}.enabled"),
 )
 
 
 def _oidc(
-    name: str, value: str, regex: str, allowed: str, text: str
+    name: str,
+    value: str,
+    allowed: str,
+    help_text: str,
+    regex: str = rf"\A{arguments.HARMLESS_FORM}*\Z",
 ) -> labels.Label[str]:
-    """Declare a label that is sent only if it is given."""
-    return label_types.text(
-        name,
+    """Declare text that becomes an argument of kube-apiserver."""
+    return TOPIC.text(
+        f"oidc_{name}",
         allowed,
         regex=regex,
-        help=text,
+        help=help_text,
         becomes=(f"oidc.{value}",),
         charts=_WITH_OIDC,
     )
@@ -70,54 +72,51 @@ def _oidc(
 
 _CLAIM = f"the name of a claim, of only {arguments.HARMLESS}"
 ISSUER = _oidc(
-    "oidc_issuer_url",
+    "issuer_url",
     "issuerUrl",
-    _ISSUER,
     "an https URL without user, query or fragment, of only letters, digits, "
     "full stops and _ , : = / + @ % * ~ -",
     "Issuer of OpenID Connect tokens that the Kubernetes API accepts.",
+    _ISSUER,
 )
 CLIENT = _oidc(
-    "oidc_client_id",
+    "client_id",
     "clientId",
-    _TEXT,
     f"the client ID that tokens are issued for, of only {arguments.HARMLESS}",
-    "Client ID at the OIDC issuer; needed with one.",
+    "Client ID at the OIDC issuer; required with oidc_issuer_url.",
 )
 USERNAME_CLAIM = _oidc(
-    "oidc_username_claim",
+    "username_claim",
     "usernameClaim",
-    _TEXT,
     _CLAIM,
-    "Claim of an OIDC token that is the name of the user; sub by default.",
+    "Claim of an OIDC token with the user's name. Default: sub.",
 )
 USERNAME_PREFIX = _oidc(
-    "oidc_username_prefix",
+    "username_prefix",
     "usernamePrefix",
-    _TEXT,
-    f"a prefix of only {arguments.HARMLESS}, which - alone leaves out",
-    "What goes before the user's name; oidc: by default.",
+    f"a prefix of only {arguments.HARMLESS}, or - for no prefix",
+    "Prefix of the user's name in Kubernetes. The default is oidc: with the "
+    "colon.",
 )
 GROUPS_CLAIM = _oidc(
-    "oidc_groups_claim",
+    "groups_claim",
     "groupsClaim",
-    _TEXT,
     _CLAIM,
-    "Claim of an OIDC token with the user's groups; groups by default.",
+    "Claim of an OIDC token with the user's groups. Default: groups.",
 )
 GROUPS_PREFIX = _oidc(
-    "oidc_groups_prefix",
+    "groups_prefix",
     "groupsPrefix",
-    _TEXT,
     f"a prefix of only {arguments.HARMLESS}",
-    "What goes before the name of each group; oidc: by default.",
+    "Prefix of the names of groups in Kubernetes. The default is oidc: with "
+    "the colon.",
 )
-ALGORITHMS: labels.Label[list[str]] = labels.Label(
-    name="oidc_signing_algs",
-    type=types.List(item_type=types.String(choices=_ALGORITHMS)),
-    default=[],
+ALGORITHMS: labels.Label[list[str]] = TOPIC.label(
+    "oidc_signing_algs",
+    types.List(item_type=types.String(choices=_ALGORITHMS)),
+    [],
     allowed=f"a comma separated list of {', '.join(_ALGORITHMS)}",
-    help="Algorithms with which OIDC tokens may be signed; RS256 by default.",
+    help="Algorithms that may sign OIDC tokens. Default: RS256.",
     becomes=("oidc.signingAlgs",),
     charts=_WITH_OIDC,
 )
@@ -167,9 +166,5 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     return leaves
 
 
-TOPIC = topic.Topic(
-    name="Authentication",
-    labels=(KEYSTONE, ISSUER, *_DEPENDENT),
-    leaves=_leaves,
-    check=_check,
-)
+TOPIC.leaves = _leaves
+TOPIC.check = _check

@@ -14,6 +14,8 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 
+TOPIC = topic.Topic("Autoscaling")
+
 #: Charts up to 0.25.1 do not render a group whose minimum is 0.
 _DOWN_TO_ZERO = (versions.Range(since="0.26.0"),)
 
@@ -33,60 +35,52 @@ _TAGS = {
     36: "v1.36.1",
 }
 
-ENABLED = labels.Switch(
-    name="auto_scaling_enabled",
-    default=False,
+ENABLED = TOPIC.switch(
+    "auto_scaling_enabled",
     help="Let the cluster autoscaler choose the node count of each group "
     "whose maximum is above its minimum.",
     becomes=("nodeGroups[].autoscale",),
 )
 #: Twice what Kubernetes supports in one cluster.
-_COUNT = label_types.Integer(min=0, max=10000)
-_COUNT_ALLOWED = "a whole number from 0 to 10000"
-MINIMUM: labels.Label[int | None] = labels.Label(
-    name="min_node_count",
-    type=_COUNT,
-    default=None,
-    allowed=_COUNT_ALLOWED,
-    help="Lower bound of the default worker group; 0 with charts from 0.26.0 "
-    "on. Default: its node count. Other groups have their own min_node_count.",
+_COUNT = label_types.Integer(0, 10000)
+MINIMUM: labels.Label[int | None] = TOPIC.label(
+    "min_node_count",
+    _COUNT,
+    help="Minimum node count of the default worker group. 0 needs a chart "
+    "from 0.26.0 on. Default: its node count. Other groups have their own "
+    "field min_node_count.",
     becomes=("nodeGroups[].machineCountMin",),
 )
-MAXIMUM: labels.Label[int | None] = labels.Label(
-    name="max_node_count",
-    type=_COUNT,
-    default=None,
-    allowed=_COUNT_ALLOWED,
-    help="Upper bound of the default worker group. Default: one more than its "
-    "node count, or its node count if min_node_count is below that. Other "
-    "groups have their own max_node_count.",
+MAXIMUM: labels.Label[int | None] = TOPIC.label(
+    "max_node_count",
+    _COUNT,
+    help="Maximum node count of the default worker group. Default: its node "
+    "count if min_node_count is below that, else one more than its node "
+    "count. Other groups have their own field max_node_count.",
     becomes=("nodeGroups[].machineCountMax",),
 )
-TAG = label_types.text(
+TAG = TOPIC.text(
     "autoscaler_tag",
     "the tag of a cluster-autoscaler image",
     regex=r"\A([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?\Z",
     details="an example is v1.34.5",
-    help="Version of the cluster autoscaler. Default: the one that fits the "
-    "Kubernetes version of the control plane.",
+    help="Version of the cluster autoscaler. Default: the version that fits "
+    "the Kubernetes version of the control plane.",
     becomes=("autoscaler.image.tag",),
 )
-UNNEEDED_TIME: labels.Label[str | None] = labels.Label(
-    name="auto_scaling_unneeded_time",
-    type=label_types.Duration("1m"),
-    default=None,
-    allowed="a duration such as 90s or 10m, from 1m",
-    help="How long a node must be unneeded before it is removed. Default: "
-    "the autoscaler's, 10 minutes.",
+UNNEEDED_TIME: labels.Label[str | None] = TOPIC.label(
+    "auto_scaling_unneeded_time",
+    label_types.Duration("1m"),
+    help="Time after which the autoscaler removes an unneeded node. Default: "
+    "that of the autoscaler, 10 minutes.",
     becomes=("autoscaler.extraArgs.scale-down-unneeded-time",),
 )
-UTILIZATION: labels.Label[float | None] = labels.Label(
-    name="auto_scaling_utilization_threshold",
-    type=label_types.Share(),
-    default=None,
-    allowed="a number from 0 to 1",
-    help="A node is unneeded when its pods request less than this share of "
-    "it and fit elsewhere. Default: the autoscaler's, 0.5.",
+UTILIZATION: labels.Label[float | None] = TOPIC.label(
+    "auto_scaling_utilization_threshold",
+    label_types.Share(),
+    help="Share of a node's resources. A node is unneeded if its pods request "
+    "less than this share and fit on other nodes. Default: that of the "
+    "autoscaler, 0.5.",
     becomes=("autoscaler.extraArgs.scale-down-utilization-threshold",),
 )
 
@@ -174,10 +168,6 @@ def _check(cluster: cluster_spec.Cluster) -> None:
         )
 
 
-TOPIC = topic.Topic(
-    name="Autoscaling",
-    labels=(ENABLED, MINIMUM, MAXIMUM, TAG, UNNEEDED_TIME, UTILIZATION),
-    leaves=_leaves,
-    group_leaves=_group_leaves,
-    check=_check,
-)
+TOPIC.leaves = _leaves
+TOPIC.group_leaves = _group_leaves
+TOPIC.check = _check

@@ -26,6 +26,8 @@ from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
+TOPIC = topic.Topic("Proxies")
+
 #: containerd reads its proxy from the environment. systemd shows Environment=
 #: to every user of a machine, and a URL may hold a password; the content of
 #: an EnvironmentFile= is not shown.
@@ -117,7 +119,11 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     )
 
 
-TOPIC = topic.Topic(name="Proxies", leaves=_leaves, check=_check)
+TOPIC.leaves = _leaves
+TOPIC.check = _check
+
+
+TRUST = topic.Topic("Trusted CAs")
 
 
 def _trusted_cas(cluster: cluster_spec.Cluster) -> topic.Leaves:
@@ -135,8 +141,10 @@ def _trusted_cas(cluster: cluster_spec.Cluster) -> topic.Leaves:
     return topic.on_all_machines(files, "update-ca-certificates")
 
 
-TRUST = topic.Topic(name="Trusted CAs", leaves=_trusted_cas)
+TRUST.leaves = _trusted_cas
 
+
+REGISTRIES = topic.Topic("Registries")
 
 #: Registries that have a mirror in every version of the chart.
 _CHART_DEFAULTS = (
@@ -179,14 +187,17 @@ class _Mirrors(label_types.TextType):
     """``registry=URL`` pairs, or ``none``: no registry has a mirror."""
 
     kind = "registry=URL pairs"
+    allowed = (
+        "registry=URL pairs between commas or spaces; registry=none, or none "
+        "alone, for no mirror"
+    )
 
     def __call__(self, value: str | Mirrors) -> Mirrors:
         if not isinstance(value, str):
             return value
         if value.strip() == _NONE:
             return ()
-        # Magnum's client takes a comma for the end of a label: spaces too.
-        pairs = [part for part in re.split(r"[\s,]+", value) if part]
+        pairs = label_types.split(value)
         if not pairs:
             raise ValueError("no mirror")
         mirrors: dict[str, list[str]] = {}
@@ -230,6 +241,7 @@ class _Prefix(label_types.TextType):
     """A registry with a path, or nothing."""
 
     kind = "registry"
+    allowed = "a registry, with or without a path"
 
     def __call__(self, value: str) -> str:
         if value and not is_prefix(value):
@@ -237,28 +249,25 @@ class _Prefix(label_types.TextType):
         return value.rstrip("/")
 
 
-MIRRORS: labels.Label[Mirrors | None] = labels.Label(
-    name="registry_mirrors",
-    type=_Mirrors(),
-    default=None,
-    allowed="registry=URL pairs between commas or spaces; registry=none, or "
-    "none alone, for no mirror",
+MIRRORS: labels.Label[Mirrors | None] = REGISTRIES.label(
+    "registry_mirrors",
+    _Mirrors(),
     details="an example is docker.io=https://mirror.example.org/v2/docker.io",
-    help="Mirrors from which machines pull first, several of one registry in "
-    "the order given. An address without /v2 in its path gets it. A registry "
-    "that is not named keeps its mirror: the operator's registry_mirror, or "
-    "else the chart's, which is public.",
+    help="Mirrors that machines try before the registry itself. Machines try "
+    "several mirrors of one registry in the order of the label. The driver "
+    "appends /v2 to an address without /v2 in its path. Any other registry "
+    "keeps its mirror: the operator's registry_mirror, else the public mirror "
+    "of the chart.",
     becomes=("registryMirrors",),
 )
-PREFIX = labels.Label(
-    name="container_infra_prefix",
-    type=_Prefix(),
-    default="",
-    allowed="a registry, with or without a path",
+PREFIX = REGISTRIES.label(
+    "container_infra_prefix",
+    _Prefix(),
+    "",
     details="an example is registry.example.org:5000/kubernetes",
-    help="Registry from which kubeadm takes the images of the control "
-    "plane, kube-proxy and CoreDNS. It holds for these alone; use mirrors "
-    "for everything else.",
+    help="Registry from which kubeadm pulls the images of the control plane, "
+    "kube-proxy and CoreDNS. The label changes no other images; use "
+    "registry_mirrors for those.",
     becomes=(
         "controlPlane.kubeadmConfigSpec.clusterConfiguration.imageRepository",
     ),
@@ -356,9 +365,5 @@ def _registry_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     return leaves
 
 
-REGISTRIES = topic.Topic(
-    name="Registries",
-    labels=(MIRRORS, PREFIX),
-    leaves=_registry_leaves,
-    check=_check_registry,
-)
+REGISTRIES.leaves = _registry_leaves
+REGISTRIES.check = _check_registry

@@ -19,33 +19,36 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 
-SIZE = labels.Label(
-    name="etcd_blockdevice_size",
-    type=label_types.Integer(min=0, max=65536),
-    default=0,
-    allowed="a size in GB up to 65536; 0 keeps etcd on the root disk",
+TOPIC = topic.Topic("etcd")
+
+SIZE = TOPIC.label(
+    "etcd_blockdevice_size",
+    label_types.Integer(0, 65536, "a size in GB"),
+    0,
+    details="0 keeps etcd on the root disk",
     help="Size of a separate disk for etcd.",
     aliases=("etcd_volume_size",),
     former=("etcd_volume_size",),
     becomes=("etcd.blockDevice.size",),
 )
-KIND = labels.Label(
-    name="etcd_blockdevice_type",
-    type=types.String(choices=["volume", "local"], ignore_case=True),
-    default="volume",
-    allowed="volume (Cinder) or local (the hypervisor's disk)",
-    help="What the etcd disk is.",
+KIND = TOPIC.choice(
+    "etcd_blockdevice_type",
+    ("volume", "local"),
+    "volume",
+    ignore_case=True,
+    details="local is a disk of the hypervisor, volume is in Cinder",
+    help="Kind of the etcd disk.",
     becomes=("etcd.blockDevice.type",),
 )
-VOLUME_TYPE = label_types.text(
+VOLUME_TYPE = TOPIC.text(
     "etcd_blockdevice_volume_type",
     "the name of a Cinder volume type",
-    help="Cinder type of the etcd volume.",
+    help="Cinder volume type of the etcd volume. Default: that of Cinder.",
     aliases=("etcd_volume_type",),
     former=("etcd_volume_type",),
     becomes=("etcd.blockDevice.volumeType",),
 )
-VOLUME_AZ = label_types.text(
+VOLUME_AZ = TOPIC.text(
     "etcd_blockdevice_volume_az",
     "the name of a Cinder availability zone",
     help="Cinder availability zone of the etcd volume.",
@@ -78,13 +81,11 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     }
 
 
-TOPIC = topic.Topic(
-    name="etcd",
-    labels=(SIZE, KIND, VOLUME_TYPE, VOLUME_AZ),
-    leaves=_leaves,
-    check=_check,
-)
+TOPIC.leaves = _leaves
+TOPIC.check = _check
 
+
+ENCRYPTION_TOPIC = topic.Topic("Encryption at rest")
 
 #: The charts that have the values ``etcd.encryption``.
 _CHARTS = (versions.Range(since="0.16.0"),)
@@ -93,31 +94,30 @@ _CHARTS = (versions.Range(since="0.16.0"),)
 #: ``*.*``, as an EncryptionConfiguration has them.
 _RESOURCE = r"\A([a-z][a-z0-9-]*(\.[a-z0-9.-]+)?|\*\.(\*|[a-z0-9.-]*))\Z"
 
-ENCRYPTION = labels.Switch(
-    name="etcd_encryption_enabled",
-    default=False,
+ENCRYPTION = ENCRYPTION_TOPIC.switch(
+    "etcd_encryption_enabled",
     help="Encrypt resources in etcd, with a key that the driver makes for "
     "each cluster.",
     becomes=("etcd.encryption.enabled",),
     charts=_CHARTS,
 )
-ENCRYPTION_PROVIDER = label_types.choice(
+ENCRYPTION_PROVIDER = ENCRYPTION_TOPIC.choice(
     "etcd_encryption_provider",
     ("secretbox", "aescbc", "aesgcm"),
-    default="secretbox",
-    help="How etcd's data is encrypted. secretbox is the one that Kubernetes "
-    "recommends: aescbc can be attacked by padding oracles, and aesgcm needs "
-    "a new key every 200000 writes.",
+    "secretbox",
+    help="Encryption provider of Kubernetes. Kubernetes recommends secretbox: "
+    "padding oracles can attack aescbc, and aesgcm needs a new key every "
+    "200000 writes.",
     becomes=("etcd.encryption.provider",),
     charts=_CHARTS,
 )
-ENCRYPTED_RESOURCES = labels.Label(
-    name="etcd_encryption_resources",
-    type=types.List(item_type=types.String(regex=_RESOURCE)),
-    default=["secrets"],
+ENCRYPTED_RESOURCES = ENCRYPTION_TOPIC.label(
+    "etcd_encryption_resources",
+    types.List(item_type=types.String(regex=_RESOURCE)),
+    ["secrets"],
     allowed="a comma separated list of resources",
     details="an example is secrets,configmaps,widgets.example.org",
-    help="Which resources are encrypted in etcd.",
+    help="Resources that Kubernetes encrypts in etcd.",
     becomes=("etcd.encryption.resources",),
     charts=_CHARTS,
 )
@@ -153,9 +153,5 @@ def needs_key(values: Mapping[str, Any]) -> bool:
     return bool(topic.value_at(values, ENCRYPTION.becomes[0]))
 
 
-ENCRYPTION_TOPIC = topic.Topic(
-    name="Encryption at rest",
-    labels=(ENCRYPTION, ENCRYPTION_PROVIDER, ENCRYPTED_RESOURCES),
-    leaves=_encryption_leaves,
-    check=_check_encryption,
-)
+ENCRYPTION_TOPIC.leaves = _encryption_leaves
+ENCRYPTION_TOPIC.check = _check_encryption

@@ -17,49 +17,46 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 
+TOPIC = topic.Topic("Auto-healing")
+
 _SPEC = "nodeGroupDefaults.healthCheck.spec"
 _CONTROL_PLANE_SPEC = "controlPlane.healthCheck.spec"
 
-ENABLED = labels.Switch(
-    name="auto_healing_enabled",
+ENABLED = TOPIC.switch(
+    "auto_healing_enabled",
     default=True,
-    help="Replace machines whose node stays unhealthy.",
+    help="Replace machines with a node that stays unhealthy.",
     becomes=(
         "controlPlane.healthCheck.enabled",
         "nodeGroupDefaults.healthCheck.enabled",
     ),
 )
-MAX_UNHEALTHY: labels.Label[str | int | None] = labels.Label(
-    name="auto_healing_max_unhealthy",
-    type=label_types.CountOrPercentage(),
-    default=None,
-    allowed="a number of machines from 1, or a percentage such as 40%",
-    help="Replace workers only while no more than these of their group are "
-    "unhealthy: more at once is rather an outage. Default: the chart's, "
-    "100%. The control plane is always repaired one machine at a time.",
+MAX_UNHEALTHY: labels.Label[str | int | None] = TOPIC.label(
+    "auto_healing_max_unhealthy",
+    label_types.CountOrPercentage(),
+    help="Number or share of unhealthy workers in a group up to which Cluster "
+    "API replaces them. More at once are probably an outage. Default: that of "
+    "the chart, 100%. In the control plane, Cluster API always replaces one "
+    "machine at a time.",
     scope=labels.Scope.NODEGROUP,
     becomes=(f"{_SPEC}.maxUnhealthy",),
 )
-STARTUP_TIMEOUT: labels.Label[str | None] = labels.Label(
-    name="auto_healing_node_startup_timeout",
-    type=label_types.Duration("5m"),
-    default=None,
-    allowed="a duration such as 20m or 1h30m, from 5m",
-    help="Replace a machine that has no node after this time. Default: the "
-    "chart's, 30 minutes.",
+STARTUP_TIMEOUT: labels.Label[str | None] = TOPIC.label(
+    "auto_healing_node_startup_timeout",
+    label_types.Duration("5m"),
+    help="Time after which Cluster API replaces a machine without a node. "
+    "Default: that of the chart, 30 minutes.",
     scope=labels.Scope.NODEGROUP,
     becomes=(
         f"{_SPEC}.nodeStartupTimeout",
         f"{_CONTROL_PLANE_SPEC}.nodeStartupTimeout",
     ),
 )
-UNHEALTHY_TIMEOUT: labels.Label[str | None] = labels.Label(
-    name="auto_healing_unhealthy_timeout",
-    type=label_types.Duration("1m"),
-    default=None,
-    allowed="a duration such as 90s or 10m, from 1m",
-    help="Replace a machine whose node was not ready for this long. "
-    "Default: the chart's, 5 minutes.",
+UNHEALTHY_TIMEOUT: labels.Label[str | None] = TOPIC.label(
+    "auto_healing_unhealthy_timeout",
+    label_types.Duration("1m"),
+    help="Time after which Cluster API replaces a machine with a node that is "
+    "not ready. Default: that of the chart, 5 minutes.",
     scope=labels.Scope.NODEGROUP,
     becomes=(
         f"{_SPEC}.unhealthyConditions",
@@ -104,13 +101,11 @@ def _group_leaves(
     return {"healthCheck.spec": {} if same else wanted}
 
 
-TOPIC = topic.Topic(
-    name="Auto-healing",
-    labels=(ENABLED, MAX_UNHEALTHY, STARTUP_TIMEOUT, UNHEALTHY_TIMEOUT),
-    leaves=_leaves,
-    group_leaves=_group_leaves,
-)
+TOPIC.leaves = _leaves
+TOPIC.group_leaves = _group_leaves
 
+
+CERTIFICATES = topic.Topic("Certificates")
 
 #: The least number that Cluster API's webhook accepts.
 _FEWEST = 7
@@ -121,6 +116,12 @@ _MOST = 300
 class _Days(label_types.Integer):
     """A number of days from _FEWEST to _MOST, or 0."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.allowed = (
+            f"a number of days from {_FEWEST} to {_MOST}; 0 renews none"
+        )
+
     def __call__(self, value: object) -> int:
         days = int(super().__call__(value))
         if days and not _FEWEST <= days <= _MOST:
@@ -128,14 +129,14 @@ class _Days(label_types.Integer):
         return days
 
 
-DAYS = labels.Label(
-    name="certificates_expiry_days",
-    type=_Days(),
-    default=0,
-    allowed=f"a number of days from {_FEWEST} to {_MOST}; 0 renews none",
-    help="Replace the control plane's machines, one by one, when their "
-    "certificates expire within so many days. kubeadm's are for a year. "
-    "0: never; an upgrade renews them, too.",
+DAYS = CERTIFICATES.label(
+    "certificates_expiry_days",
+    _Days(),
+    0,
+    help="Days before the certificates of the control plane expire. Cluster "
+    "API then replaces its machines, one by one. kubeadm's certificates are "
+    "valid for a year; an upgrade also renews them. 0: Cluster API replaces "
+    "no machine for its certificates.",
     becomes=("controlPlane.certificatesExpiryDays",),
     charts=(versions.Range(since="0.28.0"),),
 )
@@ -146,6 +147,4 @@ def _renewal_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     return topic.changed(cluster.labels, DAYS) if applies else {}
 
 
-CERTIFICATES = topic.Topic(
-    name="Certificates", labels=(DAYS,), leaves=_renewal_leaves
-)
+CERTIFICATES.leaves = _renewal_leaves

@@ -13,6 +13,8 @@ from magnum_capi_helm.model import cluster_spec
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
+TOPIC = topic.Topic("Monitoring")
+
 _NODE = "addons.monitoring"
 _STACK = f"{_NODE}.kubePrometheusStack.release.values"
 _PROMETHEUS = f"{_STACK}.prometheus.prometheusSpec"
@@ -20,68 +22,65 @@ _ALERTMANAGER = f"{_STACK}.alertmanager.alertmanagerSpec"
 _CLAIM = "volumeClaimTemplate.spec"
 _VOLUME = f"{_PROMETHEUS}.storageSpec.{_CLAIM}.resources.requests.storage"
 
-ENABLED = labels.Switch(
-    name="monitoring_enabled",
-    default=False,
-    help="Install Prometheus, Grafana and Loki. The other labels for "
-    "monitoring have no effect without it.",
+_GIBIBYTES = label_types.Integer(1, 65536, "a size in GiB")
+
+ENABLED = TOPIC.switch(
+    "monitoring_enabled",
+    help="Install Prometheus, Grafana and Loki. Without this label, the other "
+    "monitoring labels have no effect.",
     aliases=("prometheus_monitoring",),
     becomes=(f"{_NODE}.enabled",),
 )
-RETENTION_DAYS: labels.Label[int | None] = labels.Label(
-    name="monitoring_retention_days",
-    type=label_types.Integer(min=1, max=36500),
-    default=None,
-    allowed="a number of days from 1 to 36500",
-    help="How long Prometheus keeps its data. Default: the chart's, 90 days.",
+RETENTION_DAYS: labels.Label[int | None] = TOPIC.label(
+    "monitoring_retention_days",
+    label_types.Integer(1, 36500, "a number of days"),
+    help="Days for which Prometheus keeps its data. Default: that of the "
+    "chart, 90 days.",
     becomes=(f"{_PROMETHEUS}.retention",),
 )
-RETENTION_SIZE: labels.Label[int | None] = labels.Label(
-    name="monitoring_retention_size",
-    type=label_types.Integer(min=1, max=65536),
-    default=None,
-    allowed="a size in GiB from 1 to 65536",
-    help="How much data Prometheus keeps at most. Its volume is made a "
-    "quarter larger, unless monitoring_volume_size is given.",
+RETENTION_SIZE: labels.Label[int | None] = TOPIC.label(
+    "monitoring_retention_size",
+    _GIBIBYTES,
+    help="Maximum size of the data that Prometheus keeps. The driver makes "
+    "its volume a quarter larger, unless monitoring_volume_size is set.",
     becomes=(f"{_PROMETHEUS}.retentionSize", _VOLUME),
 )
-VOLUME_SIZE: labels.Label[int | None] = labels.Label(
-    name="monitoring_volume_size",
-    type=label_types.Integer(min=1, max=65536),
-    default=None,
-    allowed="a size in GiB from 1 to 65536",
-    help="Size of the volume of Prometheus. Default: the chart's, 10 GiB.",
+VOLUME_SIZE: labels.Label[int | None] = TOPIC.label(
+    "monitoring_volume_size",
+    _GIBIBYTES,
+    help="Size of Prometheus' volume. Default: that of the chart, 10 GiB.",
     becomes=(_VOLUME,),
 )
-STORAGE_CLASS = label_types.text(
+STORAGE_CLASS = TOPIC.text(
     "monitoring_storage_class_name",
-    "the name of a StorageClass; empty for the cluster's default",
+    "the name of a StorageClass",
     regex=r"\A([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?\Z",
-    help="StorageClass of the volumes of Prometheus, Alertmanager and Loki.",
+    help="StorageClass of the volumes of Prometheus, Alertmanager and Loki. "
+    "Default: the default StorageClass of the cluster.",
     becomes=(
         f"{_PROMETHEUS}.storageSpec.{_CLAIM}.storageClassName",
         f"{_ALERTMANAGER}.storage.{_CLAIM}.storageClassName",
         f"{_NODE}.lokiStack.release.values.loki.persistence.storageClassName",
     ),
 )
-INTERVAL: labels.Label[int | None] = labels.Label(
-    name="monitoring_interval_seconds",
-    type=label_types.Integer(min=1, max=86400),
-    default=None,
-    allowed="a number of seconds from 1 to 86400",
-    help="How often Prometheus asks its targets. Default: Prometheus' own.",
+INTERVAL: labels.Label[int | None] = TOPIC.label(
+    "monitoring_interval_seconds",
+    label_types.Integer(1, 86400, "a number of seconds"),
+    help="Seconds between two scrapes of a target by Prometheus. Default: "
+    "that of Prometheus.",
     becomes=(f"{_PROMETHEUS}.scrapeInterval",),
 )
-LOKI = labels.Switch(
-    name="monitoring_loki_enabled",
+LOKI = TOPIC.switch(
+    "monitoring_loki_enabled",
     default=True,
     help="Collect the logs of all pods in Loki.",
     becomes=(f"{_NODE}.lokiStack.enabled",),
 )
-BLACKBOX = labels.Switch(
-    name="monitoring_blackbox_enabled",
+BLACKBOX = TOPIC.switch(
+    "monitoring_blackbox_enabled",
     default=True,
-    help="Watch whether the cluster reaches Keystone (blackbox exporter).",
+    help="Install the blackbox exporter, which watches whether the cluster "
+    "reaches Keystone.",
     becomes=(f"{_NODE}.blackboxExporter.enabled",),
 )
 
@@ -128,18 +127,5 @@ def _check(cluster: cluster_spec.Cluster) -> None:
         )
 
 
-TOPIC = topic.Topic(
-    name="Monitoring",
-    labels=(
-        ENABLED,
-        RETENTION_DAYS,
-        RETENTION_SIZE,
-        VOLUME_SIZE,
-        STORAGE_CLASS,
-        INTERVAL,
-        LOKI,
-        BLACKBOX,
-    ),
-    leaves=_leaves,
-    check=_check,
-)
+TOPIC.leaves = _leaves
+TOPIC.check = _check

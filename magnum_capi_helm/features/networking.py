@@ -17,6 +17,8 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 
+TOPIC = topic.Topic("Networks")
+
 #: Network plugins that the chart installs.
 CNIS = ("calico", "cilium")
 
@@ -47,36 +49,32 @@ _NODE_SIZES = label_types.Sizes(8, 28)
 #: as the chart makes them, and Kubernetes' own for Cilium.
 _NODE_BLOCKS = {"calico": 26, "cilium": 24}
 
-FIXED_SUBNET_CIDR = labels.Label(
-    name="fixed_subnet_cidr",
-    type=label_types.IPv4Network(_NODE_SIZES),
-    default="10.0.0.0/24",
-    allowed=f"an IPv4 network without host bits ({_NODE_SIZES})",
+FIXED_SUBNET_CIDR = TOPIC.label(
+    "fixed_subnet_cidr",
+    label_types.IPv4Network(_NODE_SIZES),
+    "10.0.0.0/24",
     details="an example is 10.0.0.0/24",
-    help="Network of the nodes when the driver makes it, that is when "
-    "neither fixed_network nor fixed_subnet is given.",
+    help="Addresses of the nodes' network. The label has an effect only if "
+    "neither fixed_network nor fixed_subnet is set, because CAPO then makes "
+    "the network.",
     becomes=(f"{INTERNAL}.nodeCidr",),
 )
-PODS: labels.Label[tuple[str, ...]] = labels.Label(
-    name="pods_cidr",
-    type=label_types.ClusterNetworks(*_POD_SIZES),
-    default=("172.16.0.0/13",),
-    allowed=f"an IPv4 network without host bits ({_POD_SIZES[0]}), for "
-    f"dual-stack followed by an IPv6 network ({_POD_SIZES[1]})",
+PODS: labels.Label[tuple[str, ...]] = TOPIC.label(
+    "pods_cidr",
+    label_types.ClusterNetworks(*_POD_SIZES),
+    ("172.16.0.0/13",),
     details="an example is 10.100.0.0/16",
-    help="Addresses of the pods. With Calico each node takes a /26 at least, "
-    "with Cilium a /24.",
+    help="Addresses of the pods. Each node takes at least a /26 with Calico, "
+    "and a /24 with Cilium.",
     aliases=("calico_ipv4pool", "cilium_ipv4pool", "flannel_network_cidr"),
     becomes=("kubeNetwork.pods.cidrBlocks",),
 )
-SERVICES: labels.Label[tuple[str, ...]] = labels.Label(
-    name="service_cluster_ip_range",
-    type=label_types.ClusterNetworks(*_SERVICE_SIZES),
-    default=("172.24.0.0/13",),
-    allowed=f"an IPv4 network without host bits ({_SERVICE_SIZES[0]}), for "
-    f"dual-stack followed by an IPv6 network ({_SERVICE_SIZES[1]})",
+SERVICES: labels.Label[tuple[str, ...]] = TOPIC.label(
+    "service_cluster_ip_range",
+    label_types.ClusterNetworks(*_SERVICE_SIZES),
+    ("172.24.0.0/13",),
     details="an example is 10.254.0.0/16",
-    help="Addresses of the Kubernetes services.",
+    help="Addresses of the Kubernetes Services.",
     becomes=("kubeNetwork.services.cidrBlocks",),
 )
 
@@ -171,33 +169,32 @@ def _check_room(cluster: cluster_spec.Cluster) -> None:
         )
 
 
-DOMAIN = labels.Label(
-    name="dns_cluster_domain",
-    type=label_types.DOMAIN,
-    default="cluster.local",
-    allowed="a DNS domain in lower case",
+DOMAIN = TOPIC.label(
+    "dns_cluster_domain",
+    label_types.DOMAIN,
+    "cluster.local",
     details="an example is cluster.local",
-    help="DNS domain of the services.",
+    help="DNS domain of the Kubernetes Services.",
     becomes=("kubeNetwork.serviceDomain",),
 )
-EXTRA_NETWORKS: labels.Label[tuple[str, ...]] = labels.Label(
-    name="extra_network_names",
-    type=label_types.Words(),
-    default=(),
+EXTRA_NETWORKS: labels.Label[tuple[str, ...]] = TOPIC.label(
+    "extra_network_names",
+    label_types.Words(),
+    (),
     allowed="names or UUIDs of networks separated by spaces",
-    help="Networks in which each worker gets one more port.",
+    help="Additional networks. Each worker gets a port in each of them.",
     scope=labels.Scope.NODEGROUP,
     aliases=("extra_network_name",),
     former=("extra_network_name",),
     becomes=("nodeGroups[].machineNetworking.ports",),
     charts=_PORTS,
 )
-EXTRA_PORT_SECURITY = labels.Switch(
-    name="extra_network_port_security",
+EXTRA_PORT_SECURITY = TOPIC.switch(
+    "extra_network_port_security",
     default=True,
-    help="Whether the ports in the extra networks have port security, and "
-    "with it the security groups of the cluster. Networks that have none "
-    "need false.",
+    help="Enable port security, and with it the cluster's security groups, "
+    "on the ports in the extra networks. Networks without port security need "
+    "false.",
     scope=labels.Scope.NODEGROUP,
     becomes=("nodeGroups[].machineNetworking.ports[].disablePortSecurity",),
     charts=_PORTS,
@@ -278,17 +275,6 @@ def _check(cluster: cluster_spec.Cluster) -> None:
     _check_name_servers(cluster)
 
 
-TOPIC = topic.Topic(
-    name="Networks",
-    labels=(
-        FIXED_SUBNET_CIDR,
-        PODS,
-        SERVICES,
-        DOMAIN,
-        EXTRA_NETWORKS,
-        EXTRA_PORT_SECURITY,
-    ),
-    leaves=_leaves,
-    group_leaves=_group_leaves,
-    check=_check,
-)
+TOPIC.leaves = _leaves
+TOPIC.group_leaves = _group_leaves
+TOPIC.check = _check

@@ -17,6 +17,8 @@ from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 
+TOPIC = topic.Topic("Machines")
+
 _REGISTRATION = "kubeadmConfigSpec.joinConfiguration.nodeRegistration"
 
 
@@ -28,27 +30,25 @@ def _root_volume(key: str) -> tuple[str, ...]:
     )
 
 
-BOOT_VOLUME_SIZE: labels.Label[int | None] = labels.Label(
-    name="boot_volume_size",
-    type=label_types.Integer(min=0, max=65536),
-    default=None,
-    allowed="a size in GB up to 65536; 0 boots from the flavor's own disk",
-    help="Boot each machine from a Cinder volume of this size. Default: "
+BOOT_VOLUME_SIZE: labels.Label[int | None] = TOPIC.label(
+    "boot_volume_size",
+    label_types.Integer(0, 65536, "a size in GB"),
+    details="with 0, machines boot from the disk of the flavor",
+    help="Size of the Cinder volume from which each machine boots. Default: "
     "[cinder] default_boot_volume_size.",
     scope=labels.Scope.NODEGROUP,
     becomes=_root_volume("diskSize"),
 )
-BOOT_VOLUME_TYPE: labels.Label[str | None] = labels.Label(
-    name="boot_volume_type",
-    type=types.String(),
-    default=None,
+BOOT_VOLUME_TYPE: labels.Label[str | None] = TOPIC.label(
+    "boot_volume_type",
+    types.String(),
     allowed="the name of a Cinder volume type",
-    help="Type of the boot volume. Default: "
+    help="Volume type of the boot volume. Default: "
     "[cinder] default_boot_volume_type.",
     scope=labels.Scope.NODEGROUP,
     becomes=_root_volume("volumeType"),
 )
-BOOT_VOLUME_ZONE = label_types.text(
+BOOT_VOLUME_ZONE = TOPIC.text(
     "boot_volume_availability_zone",
     "the name of a Cinder availability zone",
     help="Availability zone of the boot volume and of the volume for "
@@ -56,34 +56,30 @@ BOOT_VOLUME_ZONE = label_types.text(
     scope=labels.Scope.NODEGROUP,
     becomes=_root_volume("availabilityZone"),
 )
-KUBE_TAG = label_types.text(
+KUBE_TAG = TOPIC.text(
     "kube_tag",
     "a Kubernetes version",
     regex=r"\A(v?1\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?)?\Z",
     details="an example is v1.34.2",
-    help="Kubernetes version that the image is expected to have; needed "
-    "where the image has no property kube_version.",
+    help="Kubernetes version of the image. The label is required if the "
+    "image has no property kube_version.",
     becomes=("kubernetesVersion",),
 )
-NODE_LABELS: labels.Label[label_types.Pairs] = labels.Label(
-    name="node_labels",
-    type=label_types.NodeLabels(),
-    default=(),
-    allowed="key=value pairs that a kubelet may set, separated by commas",
-    help="Labels of the Kubernetes nodes of worker groups. Those of "
-    "the nodegroup's own field node_labels are stronger.",
+NODE_LABELS: labels.Label[label_types.Pairs] = TOPIC.label(
+    "node_labels",
+    label_types.NodeLabels(),
+    (),
+    help="Labels of the Kubernetes nodes of worker groups. The nodegroup's "
+    "field node_labels overrides them.",
     scope=labels.Scope.NODEGROUP,
     becomes=("nodeGroups[].nodeLabels",),
 )
-NODE_TAINTS: labels.Label[label_types.Taints] = labels.Label(
-    name="node_taints",
-    type=label_types.NodeTaints(),
-    default=(),
-    allowed="key=value:effect or key:effect, separated by commas, with the "
-    f"effects {', '.join(label_types.EFFECTS)}",
-    help="Taints of the Kubernetes nodes of worker groups, which they have "
-    "from the moment they join. Those of the nodegroup's own field "
-    "node_taints are stronger.",
+NODE_TAINTS: labels.Label[label_types.Taints] = TOPIC.label(
+    "node_taints",
+    label_types.NodeTaints(),
+    (),
+    help="Taints of the Kubernetes nodes of worker groups, from the moment "
+    "they join. The nodegroup's field node_taints overrides them.",
     scope=labels.Scope.NODEGROUP,
     becomes=(f"nodeGroups[].{_REGISTRATION}.taints",),
 )
@@ -249,27 +245,18 @@ def fits(kubelet: str, control_plane: str) -> bool:
     return not workers or not newest or 0 <= newest[1] - workers[1] <= SKEW
 
 
-TOPIC = topic.Topic(
-    name="Machines",
-    labels=(
-        BOOT_VOLUME_SIZE,
-        BOOT_VOLUME_TYPE,
-        BOOT_VOLUME_ZONE,
-        KUBE_TAG,
-        NODE_LABELS,
-        NODE_TAINTS,
-    ),
-    leaves=_leaves,
-    group_leaves=_group_leaves,
-    check=_check,
-)
+TOPIC.leaves = _leaves
+TOPIC.group_leaves = _group_leaves
+TOPIC.check = _check
 
 
-CONTAINER_VOLUME_TYPE = label_types.text(
+CONTAINER_STORAGE = topic.Topic("Container storage")
+
+CONTAINER_VOLUME_TYPE = CONTAINER_STORAGE.text(
     "docker_volume_type",
     "the name of a Cinder volume type",
-    help="Cinder type of the volume for images and containers, which "
-    "machines have if docker_volume_size is given. Default: "
+    help="Volume type of the volume for images and containers. Machines have "
+    "that volume if docker_volume_size is set. Default: "
     "[cinder] default_docker_volume_type.",
     scope=labels.Scope.NODEGROUP,
     becomes=(
@@ -331,38 +318,37 @@ def _check_container_disks(cluster: cluster_spec.Cluster) -> None:
             )
 
 
-CONTAINER_STORAGE = topic.Topic(
-    name="Container storage",
-    labels=(CONTAINER_VOLUME_TYPE,),
-    leaves=lambda cluster: topic.below(
-        "controlPlane", _container_leaves(cluster.control_plane)
-    ),
-    group_leaves=lambda _, group: _container_leaves(group),
-    check=_check_container_disks,
+CONTAINER_STORAGE.leaves = lambda cluster: topic.below(
+    "controlPlane", _container_leaves(cluster.control_plane)
 )
+CONTAINER_STORAGE.group_leaves = lambda _, group: _container_leaves(group)
+CONTAINER_STORAGE.check = _check_container_disks
 
 
-ZONE = label_types.text(
+PLACEMENT = topic.Topic("Placement")
+
+ZONE = PLACEMENT.text(
     "availability_zone",
     "the name of a Nova availability zone",
-    help="Availability zone of the machines. The control plane follows it "
-    "unless control_plane_availability_zones is given.",
+    help="Availability zone of the machines. It applies to the control plane "
+    "too, unless control_plane_availability_zones is set.",
     scope=labels.Scope.NODEGROUP,
     becomes=("nodeGroups[].failureDomain", "controlPlane.failureDomains"),
 )
-CONTROL_PLANE_ZONES: labels.Label[list[str]] = labels.Label(
-    name="control_plane_availability_zones",
-    type=types.List(item_type=types.String(max_length=255)),
-    default=[],
+CONTROL_PLANE_ZONES: labels.Label[list[str]] = PLACEMENT.label(
+    "control_plane_availability_zones",
+    types.List(item_type=types.String(max_length=255)),
+    [],
     allowed="names of Nova availability zones, separated by commas",
-    help="Zones over which the machines of the control plane are spread.",
+    help="Availability zones over which Cluster API spreads the machines of "
+    "the control plane.",
     becomes=("controlPlane.failureDomains", "controlPlane.omitFailureDomain"),
 )
-SERVER_GROUP_POLICY = label_types.choice(
+SERVER_GROUP_POLICY = PLACEMENT.choice(
     "server_group_policies",
     ("soft-anti-affinity", "anti-affinity", "soft-affinity", "affinity"),
-    help="Policy of the Nova server group that each nodegroup, the control "
-    "plane included, gets. Default: no server group.",
+    help="Policy of the Nova server groups. The driver makes one for the "
+    "control plane and one for each nodegroup. Default: no server groups.",
     scope=labels.Scope.NODEGROUP,
     becomes=("nodeGroups[].serverGroupId", "controlPlane.serverGroupId"),
 )
@@ -436,9 +422,5 @@ def _placement_group_leaves(
     }
 
 
-PLACEMENT = topic.Topic(
-    name="Placement",
-    labels=(ZONE, CONTROL_PLANE_ZONES, SERVER_GROUP_POLICY),
-    leaves=_placement_leaves,
-    group_leaves=_placement_group_leaves,
-)
+PLACEMENT.leaves = _placement_leaves
+PLACEMENT.group_leaves = _placement_group_leaves

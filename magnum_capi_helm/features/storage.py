@@ -12,8 +12,10 @@ from oslo_config import types
 
 from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import cluster_spec
-from magnum_capi_helm.model import label_types
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
+
+TOPIC = topic.Topic("Persistent volumes")
 
 #: Topology key of the Cinder CSI driver (cloud-provider-openstack).
 _ZONE_KEY = "topology.cinder.csi.openstack.org/zone"
@@ -27,67 +29,67 @@ _CLASS = f"{_NODE}.defaultStorageClass"
 #: a user's text must never be a template.
 TEXT = r"\A[^{}\x00-\x1f]*\Z"
 
-ENABLED = labels.Switch(
-    name="cinder_csi_enabled",
+ENABLED = TOPIC.switch(
+    "cinder_csi_enabled",
     default=True,
     help="Install the Cinder CSI driver, and a StorageClass for each Cinder "
     "volume type.",
     becomes=(f"{_NODE}.enabled",),
 )
-AVAILABILITY_ZONE = labels.Label(
-    name="csi_cinder_availability_zone",
-    type=types.String(regex=TEXT),
-    default="nova",
+AVAILABILITY_ZONE = TOPIC.label(
+    "csi_cinder_availability_zone",
+    types.String(regex=TEXT),
+    "nova",
     allowed="the name of a Cinder availability zone, without { and }",
     help="Availability zone of persistent volumes.",
     former=("csi_cinder_availability_zone",),
     becomes=(f"{_CLASS}.availabilityZone",),
 )
-RECLAIM_POLICY = label_types.choice(
+RECLAIM_POLICY = TOPIC.choice(
     "csi_cinder_reclaim_policy",
     ("Retain", "Delete"),
-    default="Retain",
-    help="What becomes of a volume when its claim is deleted.",
+    "Retain",
+    help="Retain keeps a volume when its claim is deleted, Delete deletes it.",
     former=("csi_cinder_reclaim_policy",),
     becomes=(f"{_CLASS}.reclaimPolicy",),
 )
-BINDING_MODE = label_types.choice(
+BINDING_MODE = TOPIC.choice(
     "csi_cinder_volume_binding_mode",
     ("WaitForFirstConsumer", "Immediate"),
-    default="WaitForFirstConsumer",
-    help="When a claim gets its volume.",
+    "WaitForFirstConsumer",
+    help="Time at which Kubernetes makes the volume of a claim: when the "
+    "first pod uses the claim (WaitForFirstConsumer), or immediately.",
     former=("csi_cinder_volume_binding_mode",),
     becomes=(f"{_CLASS}.volumeBindingMode",),
 )
-FSTYPE = labels.Label(
-    name="csi_cinder_fstype",
-    type=types.String(regex=r"\A[a-z0-9]+\Z"),
-    default="ext4",
+FSTYPE = TOPIC.label(
+    "csi_cinder_fstype",
+    types.String(regex=r"\A[a-z0-9]+\Z"),
+    "ext4",
     allowed="the name of a file system, such as ext4 or xfs",
     help="File system of persistent volumes.",
     former=("csi_cinder_fstype",),
     becomes=(f"{_CLASS}.fstype",),
 )
-EXPANSION = labels.Switch(
-    name="csi_cinder_allow_volume_expansion",
+EXPANSION = TOPIC.switch(
+    "csi_cinder_allow_volume_expansion",
     default=True,
-    help="Let claims grow.",
+    help="Allow users to enlarge the volume of a claim.",
     former=("csi_cinder_allow_volume_expansion",),
     becomes=(f"{_CLASS}.allowVolumeExpansion",),
 )
 #: Values of VOLUMES_POLICY, as cluster-api-janitor-openstack calls them.
 KEEP = "keep"
 DELETE = "delete"
-VOLUMES_POLICY: labels.Label[str | None] = labels.Label(
-    name="volumes_policy",
-    type=types.String(choices=[KEEP, DELETE]),
-    default=None,
-    allowed="keep or delete",
-    help="What becomes of the Cinder volumes and snapshots that Kubernetes "
-    "made, when the cluster is deleted. Unset: they are kept, unless "
-    "cluster-api-janitor-openstack runs and does otherwise. A volume with "
-    "the property janitor.capi.azimuth-cloud.com/keep=true stays in any "
-    "case.",
+VOLUMES_POLICY: labels.Label[str | None] = TOPIC.label(
+    "volumes_policy",
+    types.String(choices=[KEEP, DELETE]),
+    allowed=errors.one_of((KEEP, DELETE)),
+    help="Keep or delete the Cinder volumes and snapshots that Kubernetes "
+    "made, when the user deletes the cluster. Default: keep, unless "
+    "cluster-api-janitor-openstack is installed and deletes them. A volume "
+    "with the property janitor.capi.azimuth-cloud.com/keep=true always "
+    "stays.",
 )
 
 
@@ -136,20 +138,10 @@ def _leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     return {_NODE: _classes(cluster) if enabled else {"enabled": False}}
 
 
-TOPIC = topic.Topic(
-    name="Persistent volumes",
-    labels=(
-        ENABLED,
-        AVAILABILITY_ZONE,
-        RECLAIM_POLICY,
-        BINDING_MODE,
-        FSTYPE,
-        EXPANSION,
-        VOLUMES_POLICY,
-    ),
-    leaves=_leaves,
-)
+TOPIC.leaves = _leaves
 
+
+SHARED_VOLUMES = topic.Topic("Shared volumes")
 
 _MANILA = "addons.openstack.csiManila"
 _PARAMETERS = f"{_MANILA}.defaultStorageClass.parameters"
@@ -172,38 +164,37 @@ NFS_MOUNTER: topic.Values = {
     "values": {},
 }
 
-MANILA = labels.Switch(
-    name="manila_csi_enabled",
-    default=False,
+MANILA = SHARED_VOLUMES.switch(
+    "manila_csi_enabled",
     help="Install the Manila CSI driver and the StorageClass csi-manila, for "
-    "volumes that many pods write to.",
+    "volumes that several pods write to.",
     becomes=(f"{_MANILA}.enabled",),
 )
-SHARE_TYPE = label_types.text(
+SHARE_TYPE = SHARED_VOLUMES.text(
     "manila_csi_share_type",
     "the name of a Manila share type, without { and }",
     regex=TEXT,
-    help="Share type of the StorageClass csi-manila; needed with "
+    help="Share type of the StorageClass csi-manila. It is required with "
     "manila_csi_enabled.",
     becomes=(f"{_PARAMETERS}.type",),
 )
-PROTOCOL = label_types.choice(
+PROTOCOL = SHARED_VOLUMES.choice(
     "manila_csi_protocol",
     (_NFS, _CEPHFS),
-    default=_NFS,
+    _NFS,
     ignore_case=True,
-    help="Protocol of the shares of that type.",
+    help="Protocol of the shares of that share type.",
     becomes=(
         f"{_MANILA}.defaultStorageClass.provisioner",
         "addons.csi.cephfs.enabled",
         "addons.custom",
     ),
 )
-SHARE_NETWORK = label_types.text(
+SHARE_NETWORK = SHARED_VOLUMES.text(
     "manila_csi_share_network_id",
     "the UUID of a Manila share network",
     regex=_UUID,
-    help="Share network of the shares; only for share types with "
+    help="Share network of the shares. Set it only for share types with "
     "driver_handles_share_servers.",
     becomes=(f"{_PARAMETERS}.shareNetworkID",),
 )
@@ -257,9 +248,5 @@ def _manila_leaves(cluster: cluster_spec.Cluster) -> topic.Leaves:
     }
 
 
-SHARED_VOLUMES = topic.Topic(
-    name="Shared volumes",
-    labels=(MANILA, SHARE_TYPE, PROTOCOL, SHARE_NETWORK),
-    leaves=_manila_leaves,
-    check=_check_manila,
-)
+SHARED_VOLUMES.leaves = _manila_leaves
+SHARED_VOLUMES.check = _check_manila

@@ -11,18 +11,27 @@ from magnum_capi_helm.features import topic
 from magnum_capi_helm.model import label_types
 from magnum_capi_helm.model import labels
 
-VERSION = labels.Label(
-    name="capi_helm_chart_version",
-    type=label_types.VERSION,
-    default="",
-    allowed="a chart version",
+TOPIC = topic.Topic("Chart")
+PROFILES = topic.Topic("Profiles")
+MANAGEMENT_CLUSTER_TOPIC = topic.Topic("Management cluster")
+
+VERSION = TOPIC.label(
+    "capi_helm_chart_version",
+    label_types.VERSION,
+    "",
     details="an example is 0.27.0",
-    help="Version of the openstack-cluster chart, read from the template "
-    "alone. Default: [capi_helm] default_helm_chart_version.",
+    help="Version of the openstack-cluster chart. Default: [capi_helm] "
+    "default_helm_chart_version.",
     scope=labels.Scope.TEMPLATE,
 )
-
-TOPIC = topic.Topic(name="Chart", labels=(VERSION,))
+MANAGEMENT_CLUSTER = MANAGEMENT_CLUSTER_TOPIC.text(
+    "capi_management_cluster",
+    "the name of a management cluster of this cloud",
+    help="Management cluster of new clusters. A change of the label moves no "
+    "existing cluster. Default: any management cluster that accepts new "
+    "clusters.",
+    scope=labels.Scope.TEMPLATE,
+)
 
 
 #: Annotation of the Cluster that says which profiles it was made with.
@@ -40,12 +49,14 @@ class _Names(label_types.TextType):
     """Names of profiles between commas or spaces."""
 
     kind = "names of profiles"
+    allowed = (
+        "different names of the operator's profiles between commas or spaces"
+    )
 
     def __call__(self, value: str | Iterable[str]) -> tuple[str, ...]:
         if not isinstance(value, str):
             return tuple(value)
-        # Magnum's client takes a comma for the end of a label: spaces too.
-        names = tuple(name for name in re.split(r"[\s,]+", value) if name)
+        names = tuple(label_types.split(value))
         if not all(map(is_profile_name, names)) or len(set(names)) < len(
             names
         ):
@@ -53,14 +64,12 @@ class _Names(label_types.TextType):
         return names
 
 
-PROFILE_NAMES: labels.Label[tuple[str, ...]] = labels.Label(
-    name="capi_helm_values_profiles",
-    type=_Names(),
-    default=(),
-    allowed="different names of the operator's profiles between commas or "
-    "spaces",
-    help="Profiles of chart values that clusters of this template get, the "
-    "last one on top.",
+PROFILE_NAMES: labels.Label[tuple[str, ...]] = PROFILES.label(
+    "capi_helm_values_profiles",
+    _Names(),
+    (),
+    help="The operator's profiles of chart values for clusters of the "
+    "template. A later profile overrides an earlier one.",
     scope=labels.Scope.TEMPLATE,
     becomes=(f'clusterAnnotations."{PROFILES_ANNOTATION}"',),
 )
@@ -74,22 +83,4 @@ def profile_annotations(settings: labels.Values) -> topic.Values:
     return {"clusterAnnotations": {PROFILES_ANNOTATION: ",".join(names)}}
 
 
-PROFILES = topic.Topic(
-    name="Profiles",
-    labels=(PROFILE_NAMES,),
-    leaves=lambda cluster: profile_annotations(cluster.labels),
-)
-
-
-MANAGEMENT_CLUSTER = label_types.text(
-    "capi_management_cluster",
-    "the name of a management cluster of this cloud",
-    help="Management cluster that new clusters of this template are made on, "
-    "read from the template alone. Default: any that takes them. A cluster "
-    "that exists stays where it is.",
-    scope=labels.Scope.TEMPLATE,
-)
-
-MANAGEMENT_CLUSTER_TOPIC = topic.Topic(
-    name="Management cluster", labels=(MANAGEMENT_CLUSTER,)
-)
+PROFILES.leaves = lambda cluster: profile_annotations(cluster.labels)

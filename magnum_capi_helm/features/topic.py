@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-import dataclasses
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, overload
+
+from oslo_config import types
 
 from magnum_capi_helm.model import cluster_spec
+from magnum_capi_helm.model import errors
 from magnum_capi_helm.model import labels
 from magnum_capi_helm.model import versions
 
@@ -16,6 +18,8 @@ from magnum_capi_helm.model import versions
 Values: TypeAlias = dict[str, Any]
 #: Dotted path -> the value there.
 Leaves: TypeAlias = Mapping[str, Any]
+
+T = TypeVar("T")
 
 #: A null in the values: helm removes the chart's default.
 NULL = object()
@@ -145,24 +149,97 @@ def on_all_machines(files: list[Values], *commands: str) -> dict[str, Any]:
     }
 
 
-@dataclasses.dataclass(frozen=True)
 class Topic:
     """One feature of a cluster, declared in one file.
 
     :param name: the heading of its labels in the documentation
-    :param labels: labels that belong to this topic
-    :param leaves: the topic's values for the whole cluster
-    :param group_leaves: the topic's values in one item of ``nodeGroups``
-    :param check: raises InvalidInput for settings that contradict each other
     """
 
-    name: str
-    labels: tuple[labels.Label[Any], ...] = ()
-    leaves: Callable[[cluster_spec.Cluster], Leaves] = lambda _: {}
+    #: The topic's values for the whole cluster.
+    leaves: Callable[[cluster_spec.Cluster], Leaves]
+    #: The topic's values in one item of ``nodeGroups``.
     group_leaves: Callable[
         [cluster_spec.Cluster, cluster_spec.NodeGroup], Leaves
-    ] = lambda *_: {}
-    check: Callable[[cluster_spec.Cluster], None] = lambda _: None
+    ]
+    #: Raises InvalidInput for settings that contradict each other.
+    check: Callable[[cluster_spec.Cluster], None]
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.labels: list[labels.Label[Any]] = []
+        self.leaves = lambda _: {}
+        self.group_leaves = lambda *_: {}
+        self.check = lambda _: None
+
+    @overload
+    def label(
+        self, name: str, kind: Any, default: T, **more: Any
+    ) -> labels.Label[T]: ...
+
+    @overload
+    def label(
+        self, name: str, kind: Any, **more: Any
+    ) -> labels.Label[Any]: ...
+
+    def label(
+        self,
+        name: str,
+        kind: Any,
+        default: Any = None,
+        allowed: str = "",
+        **more: Any,
+    ) -> labels.Label[Any]:
+        """Declare a label of the topic.
+
+        :param kind: its type
+        :param allowed: the allowed values, if the type does not say them
+        :param more: other fields of :class:`labels.Label`
+        """
+        label = labels.Label(
+            name=name,
+            type=kind,
+            default=default,
+            allowed=allowed or kind.allowed,
+            **more,
+        )
+        self.labels.append(label)
+        return label
+
+    def switch(
+        self, name: str, *, default: bool = False, **more: Any
+    ) -> labels.Label[bool]:
+        """Declare a label that is true or false."""
+        kind = types.Boolean()
+        return self.label(name, kind, default, allowed="true or false", **more)
+
+    def choice(
+        self,
+        name: str,
+        words: tuple[str, ...],
+        default: str = "",
+        *,
+        allowed: str = "",
+        ignore_case: bool = False,
+        **more: Any,
+    ) -> labels.Label[str]:
+        """Declare a label whose value is one of several words.
+
+        The empty text is allowed as well if it is the default.
+        """
+        choices = [*words] if default else ["", *words]
+        kind = types.String(choices=choices, ignore_case=ignore_case)
+        allowed = allowed or errors.one_of(words)
+        return self.label(name, kind, default, allowed=allowed, **more)
+
+    def text(
+        self, name: str, allowed: str, *, regex: str | None = None, **more: Any
+    ) -> labels.Label[str]:
+        """Declare a label whose value is text, by default empty.
+
+        :param regex: matches the empty text, too; None: any text
+        """
+        kind = types.String(regex=regex)
+        return self.label(name, kind, "", allowed=allowed, **more)
 
     def cluster(self, cluster: cluster_spec.Cluster) -> Values:
         """Return the topic's values for the whole cluster."""
@@ -190,11 +267,10 @@ def check_dependents(
     """
     if any(settings[each] or settings.given(each) for each in switches):
         return
-    *others, last = (
-        f"{each.name}=true" if isinstance(each, labels.Switch) else each.name
+    wanted = errors.one_of(
+        f"{each.name}=true" if isinstance(each.default, bool) else each.name
         for each in switches
     )
-    wanted = f"{', '.join(others)} or {last}" if others else last
     for label in dependents:
         if is_given(settings, label):
             raise settings.refused(label, f"it together with {wanted}")

@@ -264,8 +264,8 @@ def check_control_plane_size(count: int, name: str) -> None:
     :raises InvalidInput: with the sizes that are allowed
     """
     if count not in CONTROL_PLANE_SIZES:
-        *first, last = map(str, CONTROL_PLANE_SIZES)
         raise errors.InvalidInput(
             f"{name}={count}: a control plane, whose machines run etcd, has "
-            f"an odd number of machines; give {', '.join(first)} or {last}"
+            "an odd number of machines; give "
+            f"{errors.one_of(map(str, CONTROL_PLANE_SIZES))}"
         )

@@ -15,7 +15,7 @@ them to exceptions of Magnum, in one place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
 import os
 import ssl
@@ -32,6 +32,12 @@ def shown(value: object) -> str:
     if len(quoted) <= _SHOWN:
         return quoted
     return f"{quoted[: _SHOWN - 4]}...{quoted[-1]}"
+
+
+def one_of(words: Iterable[str]) -> str:
+    """Return "a, b or c"."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _one_line(text: str) -> str:

@@ -3,7 +3,8 @@
 """Types of labels and options in addition to those of oslo.config.
 
 Each type parses a string, or accepts a value that is already parsed, and
-raises ValueError.
+raises ValueError. Its ``allowed`` says in words which values it accepts,
+without a full stop, at which Magnum's API cuts.
 """
 
 from __future__ import annotations
@@ -26,13 +27,19 @@ T = TypeVar("T")
 
 
 class TextType(types.ConfigType):
-    """A type whose values are text, or texts with a separator between."""
+    """A type whose values are text, or texts with a separator between.
+
+    :param kind: name of the type, for the sample configuration
+    :param allowed: the allowed values
+    """
 
     kind = ""
+    allowed = ""
     separator = ","
 
-    def __init__(self, kind: str = "") -> None:
+    def __init__(self, kind: str = "", allowed: str = "") -> None:
         super().__init__(type_name=kind or self.kind)
+        self.allowed = allowed or self.allowed
 
     def __repr__(self) -> str:
         # argparse names the type in the error by it.
@@ -42,6 +49,14 @@ class TextType(types.ConfigType):
         if isinstance(value, tuple):
             return self.separator.join(value)
         return str(value)
+
+
+def split(text: str) -> list[str]:
+    """Return the parts between commas or spaces.
+
+    Magnum's client takes a comma for the end of a label.
+    """
+    return [part for part in re.split(r"[\s,]+", text) if part]
 
 
 class Words(TextType):
@@ -79,9 +94,20 @@ class Integer(types.Integer):
 
     Python's own type also takes ``1_0`` and the digits of other scripts, and
     oslo.config nothing at all.
+
+    :param allowed: the allowed numbers, without the bounds
     """
 
     _FORM = re.compile(r"[+-]?[0-9]+")
+
+    def __init__(
+        self,
+        min: int | None = None,
+        max: int | None = None,
+        allowed: str = "a whole number",
+    ) -> None:
+        super().__init__(min=min, max=max)
+        self.allowed = f"{allowed} from {min} to {max}"
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, str) and not self._FORM.fullmatch(value.strip()):
@@ -91,6 +117,8 @@ class Integer(types.Integer):
 
 class Share(types.Float):
     """A part of a whole: a number from 0 to 1."""
+
+    allowed = "a number from 0 to 1"
 
     _FORM = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 
@@ -107,12 +135,11 @@ class Share(types.Float):
 class Form(TextType):
     """Text of one form.
 
-    :param kind: name of the form, for the sample configuration
     :param form: a regular expression that matches the whole text
     """
 
-    def __init__(self, kind: str, form: str) -> None:
-        super().__init__(kind)
+    def __init__(self, kind: str, form: str, allowed: str) -> None:
+        super().__init__(kind, allowed)
         self._form = re.compile(form, re.ASCII)
 
     def __call__(self, value: str) -> str:
@@ -122,7 +149,11 @@ class Form(TextType):
 
 
 #: A semantic version, or nothing.
-VERSION = Form("version", r"(v?\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]{1,99})?)?")
+VERSION = Form(
+    "version",
+    r"(v?\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]{1,99})?)?",
+    "a chart version",
+)
 
 
 class Duration(TextType):
@@ -137,8 +168,10 @@ class Duration(TextType):
         r"(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?", re.ASCII
     )
 
-    def __init__(self, minimum: str = "1s") -> None:
-        super().__init__()
+    def __init__(self, minimum: str) -> None:
+        super().__init__(
+            allowed=f"a duration such as 20m or 1h30m, from {minimum}"
+        )
         self._minimum = minimum
 
     def __call__(self, value: str) -> str:
@@ -158,6 +191,7 @@ class CountOrPercentage(TextType):
     """A count from 1, or a percentage from 1% to 100%."""
 
     kind = "count or percentage"
+    allowed = "a number of machines from 1, or a percentage such as 40%"
 
     _FORM = re.compile(r"[1-9][0-9]{0,5}|([1-9][0-9]?|100)%")
 
@@ -180,8 +214,10 @@ class Listed(TextType):
     :param fits: returns whether a text is such an item
     """
 
-    def __init__(self, kind: str, fits: Callable[[str], object]) -> None:
-        super().__init__(f"list of {kind}")
+    def __init__(
+        self, kind: str, fits: Callable[[str], object], allowed: str
+    ) -> None:
+        super().__init__(f"list of {kind}", allowed)
         self._kind = kind
         self._fits = fits
 
@@ -213,9 +249,23 @@ def _is_host(text: str) -> bool:
 
 
 #: What a certificate is valid for.
-HOSTS = Listed("DNS names and addresses", _is_host)
-NAMESPACES = Listed("namespaces", _DNS_LABEL.fullmatch)
-ADMISSION_PLUGINS = Listed("admission plugins", _ADMISSION_PLUGIN.fullmatch)
+HOSTS = Listed(
+    "DNS names and addresses",
+    _is_host,
+    "a comma separated list of DNS names and IP addresses",
+)
+NAMESPACES = Listed(
+    "namespaces",
+    _DNS_LABEL.fullmatch,
+    "a comma separated list of namespaces, each of lower case letters, "
+    "digits and -",
+)
+ADMISSION_PLUGINS = Listed(
+    "admission plugins",
+    _ADMISSION_PLUGIN.fullmatch,
+    "a comma separated list of admission plugins such as "
+    "AlwaysPullImages,PodNodeSelector",
+)
 
 
 AnyNetwork: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -268,13 +318,15 @@ def _check_network(network: AnyNetwork, sizes: Sizes) -> None:
 class IPv4Network(TextType):
     """One IPv4 network of machines in CIDR notation, host bits zero.
 
-    :param sizes: how large it may be
+    :param sizes: the allowed sizes
     """
 
     kind = "IPv4 network"
 
     def __init__(self, sizes: Sizes) -> None:
-        super().__init__()
+        super().__init__(
+            allowed=f"an IPv4 network without host bits ({sizes})"
+        )
         self._sizes = sizes
 
     def __call__(self, value: str) -> str:
@@ -287,6 +339,7 @@ class IPv4Networks(TextType):
     """A comma separated list of IPv4 networks."""
 
     kind = "list of IPv4 networks"
+    allowed = "IPv4 networks without host bits, separated by commas"
 
     def __call__(self, value: str | Iterable[str]) -> tuple[str, ...]:
         parts = value.split(",") if isinstance(value, str) else value
@@ -303,18 +356,21 @@ class ClusterNetworks(TextType):
     Nodes and the Kubernetes API have IPv4 addresses first, and Kubernetes
     wants the first family everywhere to be the same.
 
-    :param sizes: how large the IPv4 and the IPv6 network may be
+    :param sizes: the allowed sizes of the IPv4 and of the IPv6 network
     """
 
     kind = "networks"
 
     def __init__(self, *sizes: Sizes) -> None:
-        super().__init__()
+        super().__init__(
+            allowed=f"an IPv4 network without host bits ({sizes[0]}), for "
+            f"dual-stack followed by an IPv6 network ({sizes[1]})"
+        )
         self._sizes = sizes
 
     def __call__(self, value: str | Iterable[str]) -> tuple[str, ...]:
         if isinstance(value, str):
-            # Magnum's client takes a comma for the end of a label: spaces too.
+            # As split(), but an empty part is an error.
             value = re.split(r"[\s,]+", value.strip())
         parts = list(value)
         # Python takes any text after it: the zone of an IPv6 address.
@@ -329,7 +385,11 @@ class ClusterNetworks(TextType):
 
 
 #: A DNS domain, as Kubernetes takes it (RFC 1123, lower case).
-DOMAIN = Form("domain", rf"(?=.{{1,253}}\Z){_LABEL_FORM}(?:\.{_LABEL_FORM})*")
+DOMAIN = Form(
+    "domain",
+    rf"(?=.{{1,253}}\Z){_LABEL_FORM}(?:\.{_LABEL_FORM})*",
+    "a DNS domain in lower case",
+)
 
 # Labels and taints of Kubernetes nodes. The rules are those of Kubernetes
 # (pkg/apis/core/validation) and of the kubelet, which may not set every label
@@ -418,6 +478,7 @@ class NodeLabels(TextType):
     """``key=value`` pairs, separated by commas, that a kubelet may set."""
 
     kind = "labels of nodes"
+    allowed = "key=value pairs that a kubelet may set, separated by commas"
 
     def __call__(self, value: str | Iterable[tuple[str, str]]) -> Pairs:
         checked: dict[str, str] = {}
@@ -438,6 +499,10 @@ class NodeTaints(TextType):
     """``key=value:effect`` or ``key:effect``, separated by commas."""
 
     kind = "taints of nodes"
+    allowed = (
+        "key=value:effect or key:effect, separated by commas, with the "
+        f"effects {', '.join(EFFECTS)}"
+    )
 
     def __call__(self, value: str | Iterable[cluster_spec.Taint]) -> Taints:
         checked: dict[tuple[str, str], cluster_spec.Taint] = {}
@@ -484,43 +549,3 @@ def _parse_taint(part: str) -> cluster_spec.Taint:
         raise labels.Reason(f"{errors.shown(part)} has no :effect")
     key, _, value = head.partition("=")
     return cluster_spec.Taint(key.strip(), effect.strip(), value.strip())
-
-
-def choice(
-    name: str,
-    choices: tuple[str, ...],
-    *,
-    default: str = "",
-    ignore_case: bool = False,
-    **more: Any,
-) -> labels.Label[str]:
-    """Declare a label whose value is one of several words.
-
-    :param default: if it is empty, the user may give an empty text as well
-    """
-    *first, last = choices
-    allowed = f"{', '.join(first)} or {last}"
-    words = list(choices) if default else ["", *choices]
-    return labels.Label(
-        name=name,
-        type=types.String(choices=words, ignore_case=ignore_case),
-        default=default,
-        allowed=allowed,
-        **more,
-    )
-
-
-def text(
-    name: str, allowed: str, *, regex: str | None = None, **more: Any
-) -> labels.Label[str]:
-    """Declare a label whose value is text; empty: not given.
-
-    :param regex: matches the empty text, too; None: any text
-    """
-    return labels.Label(
-        name=name,
-        type=types.String(regex=regex),
-        default="",
-        allowed=allowed,
-        **more,
-    )

@@ -99,16 +99,6 @@ class Label(Generic[T]):
         return str(value)
 
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Switch(Label[bool]):
-    """A label that is true or false."""
-
-    type: Callable[[str], Any] = dataclasses.field(
-        default_factory=types.Boolean, repr=False
-    )
-    allowed: str = "true or false"
-
-
 @dataclasses.dataclass(frozen=True)
 class Values:
     """The parsed labels of a cluster or group: ``values[LABEL]`` is typed.

@@ -199,10 +199,9 @@ class PolicyTest(base.BaseTestCase):
             specs.cluster(given, site=own),
         )
         self.assertEqual(
-            "label audit_log_policy_level: give none: clusters of this cloud "
-            "have the operator's policy. It is 'Request'",
-            str(error),
+            ("audit_log_policy_level", "Request"), (error.name, error.value)
         )
+        self.assertIn("the operator sets the policy", error.allowed)
 
 
 class PolicyFileTest(base.BaseTestCase):

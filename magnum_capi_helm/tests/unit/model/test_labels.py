@@ -152,7 +152,13 @@ class ValuesTest(base.BaseTestCase):
             allowed="hosts",
             help="Hosts.",
         )
-        switch = labels.Switch(name="switch", default=False, help="A switch.")
+        switch = labels.Label(
+            name="switch",
+            type=types.Boolean(),
+            default=False,
+            allowed="true or false",
+            help="A switch.",
+        )
         found = labels.Values({"hosts": ("a", "b"), "switch": True})
         self.assertEqual(
             [

@@ -19,8 +19,8 @@ IMAGES = [
 
 GROUPS: bad_inputs.Table = {
     "a size in words": bad_inputs.Input(
-        "label boot_volume_size: give a size in GB up to 65536; 0 boots from "
-        "the flavor's own disk. It is 'big'",
+        "label boot_volume_size: give a size in GB from 0 to 65536. It is "
+        "'big'; with 0, machines boot from the disk of the flavor",
         labels={"boot_volume_size": "big"},
     ),
     "a type of volumes that is not there": bad_inputs.Input(

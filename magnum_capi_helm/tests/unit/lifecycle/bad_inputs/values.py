@@ -8,8 +8,8 @@ from magnum_capi_helm.tests.unit.lifecycle import bad_inputs
 
 TYPES: bad_inputs.Table = {
     "a size with a unit": bad_inputs.Input(
-        "label etcd_blockdevice_size: give a size in GB up to 65536; 0 keeps "
-        "etcd on the root disk. It is '10GB'",
+        "label etcd_blockdevice_size: give a size in GB from 0 to "
+        "65536. It is '10GB'; 0 keeps etcd on the root disk",
         labels={"etcd_blockdevice_size": "10GB"},
     ),
     "a switch that is neither on nor off": bad_inputs.Input(
@@ -17,8 +17,8 @@ TYPES: bad_inputs.Table = {
         labels={"auto_scaling_enabled": "maybe"},
     ),
     "a time without a unit": bad_inputs.Input(
-        "label auto_healing_unhealthy_timeout: give a duration such as 90s "
-        "or 10m, from 1m. It is '600'",
+        "label auto_healing_unhealthy_timeout: give a duration such as 20m "
+        "or 1h30m, from 1m. It is '600'",
         labels={"auto_healing_unhealthy_timeout": "600"},
     ),
     "an address that is none": bad_inputs.Input(
@@ -75,8 +75,8 @@ CHOICES: bad_inputs.Table = {
 
 BOUNDS: bad_inputs.Table = {
     "a negative size by an alias": bad_inputs.Input(
-        "label etcd_volume_size: give a size in GB up to 65536; 0 keeps etcd "
-        "on the root disk. It is '-5'",
+        "label etcd_volume_size: give a size in GB from 0 to "
+        "65536. It is '-5'; 0 keeps etcd on the root disk",
         labels={"etcd_volume_size": "-5"},
     ),
     "a log level above the last": bad_inputs.Input(
@@ -102,8 +102,8 @@ BOUNDS: bad_inputs.Table = {
         },
     ),
     "a disk that nobody has": bad_inputs.Input(
-        "label boot_volume_size: give a size in GB up to 65536; 0 boots from "
-        "the flavor's own disk. It is '99999999999999'",
+        "label boot_volume_size: give a size in GB from 0 to 65536. It is "
+        "'99999999999999'; with 0, machines boot from the disk of the flavor",
         labels={"boot_volume_size": "99999999999999"},
     ),
     "a log that is kept for ever": bad_inputs.Input(
@@ -115,13 +115,13 @@ BOUNDS: bad_inputs.Table = {
         },
     ),
     "a number as Python writes it": bad_inputs.Input(
-        "label etcd_volume_size: give a size in GB up to 65536; 0 keeps etcd "
-        "on the root disk. It is '1_0'",
+        "label etcd_volume_size: give a size in GB from 0 to "
+        "65536. It is '1_0'; 0 keeps etcd on the root disk",
         labels={"etcd_volume_size": "1_0"},
     ),
     "a number in other digits": bad_inputs.Input(
-        "label boot_volume_size: give a size in GB up to 65536; 0 boots from "
-        "the flavor's own disk. It is '\u0661\u0660'",
+        "label boot_volume_size: give a size in GB from 0 to 65536. It is "
+        "'\u0661\u0660'; with 0, machines boot from the disk of the flavor",
         labels={"boot_volume_size": "\u0661\u0660"},
     ),
     "an even number of masters": bad_inputs.Input(

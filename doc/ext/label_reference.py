@@ -33,6 +33,7 @@ _OTHER_DRIVERS = {
     "magnum-cluster-api": other_drivers.MAGNUM_CLUSTER_API,
 }
 _ALIAS = "alias of "
+_UNSET = "unset"
 
 #: Where a label of that scope is read, the strongest first.
 _PLACES = {
@@ -107,9 +108,9 @@ def _facts(label: labels.Label[Any]) -> Iterator[tuple[str, str]]:
     """Yield the fields of a declaration beside name and help."""
     if label.deprecated:
         yield "Deprecated", markup.text(label.deprecated)
-    yield "Type", _type(label)
     yield "Allowed", markup.text(label.rule)
-    yield "Default", _default(label)
+    if (default := _default(label)) != _UNSET:
+        yield "Default", default
     yield "Read from", _PLACES[label.scope]
     if label.charts != versions.ALL:
         others = "no effect" if label.harmless else "refused"
@@ -121,20 +122,14 @@ def _facts(label: labels.Label[Any]) -> Iterator[tuple[str, str]]:
         yield "Values", ", ".join(map(markup.literal, label.becomes))
     if label.aliases:
         also = ", ".join(map(markup.literal, label.aliases))
-        yield "Also called", f"{also}; weaker, the first one the strongest"
-
-
-def _type(label: labels.Label[Any]) -> str:
-    """Return the type as oslo.config names it, without "value"."""
-    name = str(getattr(label.type, "type_name", "text"))
-    return markup.text(name.removesuffix(" value"))
+        yield "Other names", f"{also}; of several, the first one counts"
 
 
 def _default(label: labels.Label[Any]) -> str:
     """Return a default as a user would write the label."""
     value = label.default
     if value is None or value in ("", (), []):
-        return "unset"
+        return _UNSET
     return _value(value)
 
 

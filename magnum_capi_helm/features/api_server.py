@@ -160,7 +160,7 @@ def _check_bare(cluster: cluster_spec.Cluster) -> None:
     if settings[ALLOWED_CIDRS]:
         raise settings.refused(
             ALLOWED_CIDRS,
-            "it with master_lb_enabled: only a load balancer filters",
+            "it with master_lb_enabled: only a load balancer can filter",
         )
     if cluster.api.floating_ip:
         if machines != 1:

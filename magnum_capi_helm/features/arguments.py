@@ -23,7 +23,7 @@ Argument = tuple[str, str]
 #: No component has a longer name of an argument.
 _ARGUMENT = re.compile(r"(?:--)?(?P<name>[a-z][a-z0-9-]{0,79})=(?P<value>\S+)")
 
-#: What a value may be made of. Values go through YAML, the templates of
+#: The allowed characters of a value. Values go through YAML, the templates of
 #: cloud-init, an environment file of systemd, envsubst (flatcar) and the
 #: ``$(NAME)`` of Kubernetes: none of them reads anything into these.
 HARMLESS_FORM = r"[A-Za-z0-9_.,:=/+@%*<\[\]-]"
@@ -200,7 +200,7 @@ _SWITCHES = {"true": True, "false": False}
 class _Kind:
     """A kind of values of kube-proxy's arguments.
 
-    :param allowed: what is allowed, for the error message
+    :param allowed: the allowed values, for the error message
     :param read: the value in the file; KeyError or ValueError: none
     """
 
@@ -232,6 +232,11 @@ _TEXT = _Kind("text", str)
 _LIST = _Kind("a comma separated list", lambda text: text.split(","))
 _GATES = _Kind("a list such as Name=true,Other=false", _gates)
 
+_LOCAL_MODE = _one_of(
+    "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix"
+)
+_TCP_TIMEOUT = "conntrack-tcp-timeout"
+
 #: Name of an argument -> path of its field, and the kind of its values.
 _FIELDS: dict[str, tuple[str, _Kind]] = {
     "bind-address": ("bindAddress", _TEXT),
@@ -240,22 +245,11 @@ _FIELDS: dict[str, tuple[str, _Kind]] = {
     "conntrack-max-per-core": ("conntrack.maxPerCore", _NUMBER),
     "conntrack-min": ("conntrack.min", _NUMBER),
     "conntrack-tcp-be-liberal": ("conntrack.tcpBeLiberal", _SWITCH),
-    "conntrack-tcp-timeout-close-wait": (
-        "conntrack.tcpCloseWaitTimeout",
-        _TIME,
-    ),
-    "conntrack-tcp-timeout-established": (
-        "conntrack.tcpEstablishedTimeout",
-        _TIME,
-    ),
+    f"{_TCP_TIMEOUT}-close-wait": ("conntrack.tcpCloseWaitTimeout", _TIME),
+    f"{_TCP_TIMEOUT}-established": ("conntrack.tcpEstablishedTimeout", _TIME),
     "conntrack-udp-timeout": ("conntrack.udpTimeout", _TIME),
     "conntrack-udp-timeout-stream": ("conntrack.udpStreamTimeout", _TIME),
-    "detect-local-mode": (
-        "detectLocalMode",
-        _one_of(
-            "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix"
-        ),
-    ),
+    "detect-local-mode": ("detectLocalMode", _LOCAL_MODE),
     "feature-gates": ("featureGates", _GATES),
     "healthz-bind-address": ("healthzBindAddress", _TEXT),
     "iptables-localhost-nodeports": ("iptables.localhostNodePorts", _SWITCH),

@@ -133,10 +133,9 @@ DAYS = CERTIFICATES.label(
     "certificates_expiry_days",
     _Days(),
     0,
-    help="Days before the certificates of the control plane expire. Cluster "
-    "API then replaces its machines, one by one. kubeadm's certificates are "
-    "valid for a year; an upgrade also renews them. 0: Cluster API replaces "
-    "no machine for its certificates.",
+    help="Replace the machines of the control plane, one by one, this many "
+    "days before their certificates expire. kubeadm's certificates are valid "
+    "for a year; an upgrade also renews them.",
     becomes=("controlPlane.certificatesExpiryDays",),
     charts=(versions.Range(since="0.28.0"),),
 )

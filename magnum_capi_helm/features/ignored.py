@@ -8,7 +8,7 @@ magnum-cluster-api move over unchanged. They are of two classes:
 - functional: with the driver that has the label, the cluster would be another
   one. The conductor logs them, and ``unknown_labels = reject`` refuses them.
 - harmless: the label concerns something that clusters of this driver do not
-  have or need. Nothing is said about them.
+  have or need. The driver does not mention them.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ _FUNCTIONAL: dict[str, tuple[str, ...]] = {
         "prometheus_adapter_configmap",
         "prometheus_adapter_enabled",
     ),
-    "everybody who sees a cluster sees its labels; Grafana's password is in "
-    "a Secret of the cluster": ("grafana_admin_passwd",),
+    "all users of a project see the labels of its clusters; Grafana's "
+    "password is in a Secret of the cluster": ("grafana_admin_passwd",),
     "the software is no longer maintained": (
         "heapster_enabled",
         "influx_grafana_dashboard_enabled",
@@ -107,7 +107,7 @@ _FUNCTIONAL: dict[str, tuple[str, ...]] = {
 
 #: Why harmless labels have no effect -> the labels.
 _HARMLESS: dict[str, tuple[str, ...]] = {
-    "the image has it all in it, and machines neither pull nor check it": (
+    "the image has all of this software, so machines pull and check none": (
         "containerd_tarball_sha256",
         "hyperkube_prefix",
         "kube_image_digest",
@@ -145,7 +145,7 @@ _HARMLESS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-#: By name.
+#: Name of a label -> the reason.
 LABELS: dict[str, labels.Ignored] = {
     **{
         name: labels.Ignored(why, functional=False)

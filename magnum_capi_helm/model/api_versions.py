@@ -111,7 +111,7 @@ REFUSED = "refused"
 
 #: The first step where a change has failed before.
 _BACK = (
-    "resize it back to the count that it had, since Magnum upgrades nothing "
+    "resize it back to its old count, because Magnum upgrades no cluster "
     "that is UPDATE_FAILED; then "
 )
 
@@ -210,8 +210,9 @@ def refusal(lost: Iterable[Api]) -> str:
     )
     kinds = ", ".join(str(each) for each in lost)
     return (
-        f"no version is served of {kinds}: install the provider that has it "
-        f'("{look}" shows what is there), and it goes on by itself'
+        f"the management cluster serves no version of {kinds}: install the "
+        f'provider that has it ("{look}" shows the served kinds), and the '
+        "driver continues"
     )
 
 
@@ -248,22 +249,20 @@ def forecast(
         return Outlook(UNAFFECTED)
     old = ", ".join(sorted({each.name for each in needed.moves}))
     if makes is None or _fits(needed, served, makes):
-        return Outlook(
-            REPAIRED, f"nothing: {old} is replaced by the next operation"
-        )
+        return Outlook(REPAIRED, f"nothing: the next operation replaces {old}")
     first = _BACK if status == "UPDATE_FAILED" else ""
     for version in versions.known_charts():
         if _fits(needed, served, made_by(version)):
             return Outlook(
                 UPGRADE,
-                f"{first}upgrade it to chart {version} or later: with its own "
-                f"chart, which makes {old}, it can be deleted but not changed",
+                f"{first}upgrade it to chart {version} or later: its own "
+                f"chart makes {old}, so the driver can delete the cluster "
+                "but not change it",
             )
     return Outlook(
         REFUSED,
-        f"keep it served, or serve it again: no chart that the driver knows "
-        f"makes anything but {old}; without it, clusters can be deleted but "
-        "not changed",
+        f"keep serving {old}: no chart that the driver knows makes another "
+        "version, so the driver could delete clusters but not change them",
     )
 
 

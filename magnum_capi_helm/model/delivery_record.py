@@ -130,7 +130,7 @@ def read(secret: Mapping[str, Any]) -> Record:
     except encoding.DAMAGED as error:
         # Not chained: errors quote the text that they read.
         raise errors.ManagementError(
-            f"the Secret {secret['metadata']['name']} does not say what was "
-            f"delivered ({type(error).__name__}): delete it, and the "
-            "cluster's kubeconfig is delivered anew"
+            f"the Secret {secret['metadata']['name']} has no readable record "
+            f"of the delivery ({type(error).__name__}): delete it, and the "
+            "driver delivers the cluster's kubeconfig again"
         ) from None

@@ -30,7 +30,7 @@ _VALUES = "values.json.gz"
 _BEFORE = "before.json"
 _BEFORE_VALUES = "before-values.json.gz"
 
-_PLACE = "the Secret with what is wanted of the cluster, <release>-intent"
+_PLACE = "the Secret with the desired state, <release>-intent"
 
 #: As a pending request, removes the state that a rollback would restore.
 FORGET_PREVIOUS = {_BEFORE: None, _BEFORE_VALUES: None}
@@ -51,8 +51,8 @@ class NewerError(errors.ManagementError):
 
     def __init__(self) -> None:
         super().__init__(
-            f"{_PLACE}, was written by a newer version of the driver, which "
-            "goes on with it"
+            f"{_PLACE}, is of a newer version of the driver: a conductor of "
+            "that version continues"
         )
 
 

@@ -210,7 +210,7 @@ _ADMISSION_PLUGIN = re.compile(r"[A-Z][A-Za-z0-9]{0,79}")
 class Listed(TextType):
     """A comma separated list of one kind of items, each of them once.
 
-    :param kind: what an item is
+    :param kind: kind of the items
     :param fits: returns whether a text is such an item
     """
 
@@ -248,7 +248,6 @@ def _is_host(text: str) -> bool:
     return True
 
 
-#: What a certificate is valid for.
 HOSTS = Listed(
     "DNS names and addresses",
     _is_host,
@@ -285,8 +284,9 @@ class Sizes:
         return f"/{self.largest} to /{self.smallest}"
 
 
-#: What no machine or pod can have: "this network", loopback, link-local
-#: (Nova's metadata, too) and multicast (IANA's special-purpose registries).
+#: Networks that machines and pods can't use: "this network", loopback,
+#: link-local with Nova's metadata, and multicast (IANA's special-purpose
+#: registries).
 _OTHER_USES: tuple[AnyNetwork, ...] = tuple(
     map(
         ipaddress.ip_network,
@@ -312,7 +312,7 @@ def _check_network(network: AnyNetwork, sizes: Sizes) -> None:
         raise ValueError(f"{network} is not {sizes}")
     for each in _OTHER_USES:
         if each.version == network.version and network.overlaps(each):
-            raise labels.Reason(f"{each} is for no machine and no pod")
+            raise labels.Reason(f"machines and pods can't use {each}")
 
 
 class IPv4Network(TextType):
@@ -403,6 +403,7 @@ EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _RESERVED = ("magnum.openstack.org/", "capi.stackhpc.com/")
 
 _KEY_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+_NAME_RULE = "up to 63 of A-Z a-z 0-9 - _ . , a letter or digit at both ends"
 _KEY_PREFIX = re.compile(
     r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?"
     r"(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
@@ -442,23 +443,17 @@ def _check_key(key: str) -> None:
             f"{errors.shown(key)}"
         )
     if not _KEY_NAME.fullmatch(name):
-        raise labels.Reason(
-            f"{errors.shown(key)} is no key: up to 63 of A-Z a-z 0-9 - "
-            "_ . , a letter or digit at both ends"
-        )
+        raise labels.Reason(f"{errors.shown(key)} is no key: {_NAME_RULE}")
 
 
 def _check_value(value: str) -> None:
     if value and not _KEY_NAME.fullmatch(value):
-        raise labels.Reason(
-            f"{errors.shown(value)} is no value: up to 63 of A-Z a-z 0-9 "
-            "- _ . , a letter or digit at both ends"
-        )
+        raise labels.Reason(f"{errors.shown(value)} is no value: {_NAME_RULE}")
 
 
 def _check_allowed(key: str) -> None:
     if key.startswith(_RESERVED):
-        raise labels.Reason(f"{key} is set by the driver")
+        raise labels.Reason(f"the driver itself sets {key}")
     space = key.rpartition("/")[0]
     if not _within(space, _KUBERNETES):
         return
@@ -511,8 +506,8 @@ class NodeTaints(TextType):
             _check_value(taint.value)
             if taint.effect not in EFFECTS:
                 raise labels.Reason(
-                    f"{errors.shown(taint.effect)} is no effect: one of "
-                    f"{', '.join(EFFECTS)}"
+                    f"{errors.shown(taint.effect)} is no effect; give "
+                    f"{errors.one_of(EFFECTS)}"
                 )
             name = taint.key, taint.effect
             if name in checked:

@@ -51,7 +51,7 @@ NOWHERE = [
     (
         _alone({"master_lb_allowed_cidrs": "192.0.2.0/24"}, BARE),
         "label master_lb_allowed_cidrs: give it with master_lb_enabled: only "
-        "a load balancer filters. It is '192.0.2.0/24'",
+        "a load balancer can filter. It is '192.0.2.0/24'",
     ),
     (
         _alone({"api_server_fixed_ip": "10.0.0.5"}, BARE),

@@ -53,12 +53,12 @@ class DeletionTest(stranded.StrandedTestCase):
         self.delete()
         self.poll()
         self.assertEqual(
-            f"deletion waits: release {base.RELEASE} can't be changed: no "
-            "version is served of HelmRelease addons.stackhpc.com/v1alpha1, "
-            "Manifests addons.stackhpc.com/v1alpha1: install the provider "
-            'that has it ("kubectl api-resources '
-            '--api-group=addons.stackhpc.com" shows what is there), and it '
-            "goes on by itself",
+            f"deletion waits: release {base.RELEASE} can't be changed: the "
+            "management cluster serves no version of HelmRelease "
+            "addons.stackhpc.com/v1alpha1, Manifests "
+            "addons.stackhpc.com/v1alpha1: install the provider that has it "
+            '("kubectl api-resources --api-group=addons.stackhpc.com" shows '
+            "the served kinds), and the driver continues",
             self.row().status_reason,
         )
         self.assertIsNone(self.copy())

@@ -161,13 +161,13 @@ class PlanTest(base.BaseTestCase):
             )
 
     def test_a_refusal_says_what_to_do(self) -> None:
-        self.assertEqual(
-            "no version is served of HelmRelease addons.stackhpc.com/"
-            'v1alpha1: install the provider that has it ("kubectl '
-            'api-resources --api-group=addons.stackhpc.com" shows what is '
-            "there), and it goes on by itself",
-            api_versions.refusal([ADDON]),
-        )
+        refusal = api_versions.refusal([ADDON])
+        for phrase in (
+            "serves no version of HelmRelease addons.stackhpc.com/v1alpha1",
+            "install the provider",
+            "kubectl api-resources --api-group=addons.stackhpc.com",
+        ):
+            self.assertIn(phrase, refusal)
 
 
 class OutlookTest(base.BaseTestCase):
@@ -179,46 +179,26 @@ class OutlookTest(base.BaseTestCase):
 
     def test_a_newer_chart_is_what_a_release_of_an_old_one_needs(self) -> None:
         found = api_versions.forecast(NAMED, SERVED, SAME)
-        self.assertEqual(
-            api_versions.Outlook(
-                "upgrade",
-                "upgrade it to chart 0.11.0 or later: with its own chart, "
-                "which makes infrastructure.cluster.x-k8s.io/v1alpha7, it "
-                "can be deleted but not changed",
-            ),
-            found,
-        )
+        self.assertEqual("upgrade", found.state)
+        self.assertIn("chart 0.11.0 or later", found.detail)
+        self.assertIn(f"makes {CAPO}/v1alpha7", found.detail)
 
     def test_what_failed_is_resized_back_before_it_can_be_upgraded(
         self,
     ) -> None:
-        upgrade = (
-            "upgrade it to chart 0.11.0 or later: with its own chart, which "
-            "makes infrastructure.cluster.x-k8s.io/v1alpha7, it can be "
-            "deleted but not changed"
-        )
-        back = (
-            "resize it back to the count that it had, since Magnum upgrades "
-            "nothing that is UPDATE_FAILED; then "
-        )
-        for status, said in (
-            ("UPDATE_FAILED", f"{back}{upgrade}"),
-            ("UPDATE_COMPLETE", upgrade),
-            ("CREATE_FAILED", upgrade),
+        for status, first in (
+            ("UPDATE_FAILED", "resize it back to its old count"),
+            ("UPDATE_COMPLETE", "upgrade it to chart 0.11.0"),
+            ("CREATE_FAILED", "upgrade it to chart 0.11.0"),
         ):
             found = api_versions.forecast(NAMED, SERVED, SAME, status)
-            self.assertEqual(said, found.detail, status)
+            self.assertTrue(found.detail.startswith(first), found.detail)
+            self.assertIn("upgrade it to chart 0.11.0", found.detail)
 
     def test_an_upgrade_that_is_wanted_already_is_all_it_takes(self) -> None:
         found = api_versions.forecast(NAMED, SERVED, NEWER)
-        self.assertEqual(
-            api_versions.Outlook(
-                "repaired",
-                "nothing: infrastructure.cluster.x-k8s.io/v1alpha7 is "
-                "replaced by the next operation",
-            ),
-            found,
-        )
+        self.assertEqual("repaired", found.state)
+        self.assertIn(f"replaces {CAPO}/v1alpha7", found.detail)
 
     def test_a_release_that_is_being_deleted_needs_nothing(self) -> None:
         found = api_versions.forecast(NAMED, LATER, None)
@@ -226,15 +206,8 @@ class OutlookTest(base.BaseTestCase):
 
     def test_where_no_chart_makes_what_is_served_it_is_too_early(self) -> None:
         found = api_versions.forecast({CLUSTER, ADDON}, LATER, NEWER)
-        self.assertEqual(
-            api_versions.Outlook(
-                "refused",
-                "keep it served, or serve it again: no chart that the driver "
-                "knows makes anything but cluster.x-k8s.io/v1beta1; without "
-                "it, clusters can be deleted but not changed",
-            ),
-            found,
-        )
+        self.assertEqual("refused", found.state)
+        self.assertIn(f"keep serving {CAPI}/v1beta1", found.detail)
 
     def test_what_no_version_is_served_of_is_refused(self) -> None:
         served = {key: SERVED[key] for key in SERVED if key[0] != ADDONS}

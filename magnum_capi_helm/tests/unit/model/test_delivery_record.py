@@ -131,7 +131,9 @@ class RecordTest(base.BaseTestCase):
                 delivery_record.read,
                 secret({**good, **change_of}),
             )
-            self.assertIn("the Secret web-delivery does not say", str(error))
+            self.assertIn(
+                "the Secret web-delivery has no readable record", str(error)
+            )
             self.assertIn("delete it", str(error))
             self.assertNotIn("canary", str(error))
             self.assertIsNone(error.__cause__)

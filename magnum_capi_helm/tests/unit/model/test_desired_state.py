@@ -168,12 +168,8 @@ class NewerTest(base.BaseTestCase):
                 desired_state.NewerError, desired_state.from_secret, secret
             )
             self.assertTrue(error.retriable)
-            self.assertEqual(
-                "the Secret with what is wanted of the cluster, "
-                "<release>-intent, was written by a newer version of the "
-                "driver, which goes on with it",
-                str(error),
-            )
+            self.assertIn("<release>-intent", str(error))
+            self.assertIn("of a newer version of the driver", str(error))
 
     def test_a_key_more_is_no_harm_and_is_written_again(self) -> None:
         for place in (

@@ -50,8 +50,8 @@ class NodeLabelsTest(base.BaseTestCase):
             ("node-role.kubernetes.io/gpu=yes", "Kubernetes' own"),
             ("kubernetes.io/role=x", "Kubernetes' own"),
             ("cluster.k8s.io/role=x", "Kubernetes' own"),
-            ("magnum.openstack.org/role=x", "set by the driver"),
-            ("capi.stackhpc.com/node-group=x", "set by the driver"),
+            ("magnum.openstack.org/role=x", "the driver itself sets"),
+            ("capi.stackhpc.com/node-group=x", "the driver itself sets"),
             ("a=b,a=c", "given twice"),
         ):
             with self.assertRaisesRegex(ValueError, words):

@@ -26,9 +26,9 @@ TAG = (
     "others. It is 'v3.26.4'"
 )
 PASSWORD = (
-    "label grafana_admin_passwd has no effect: everybody who sees a cluster "
-    "sees its labels; Grafana's password is in a Secret of the cluster. It is "
-    "***"
+    "label grafana_admin_passwd has no effect: all users of a project see "
+    "the labels of its clusters; Grafana's password is in a Secret of the "
+    "cluster. It is ***"
 )
 PREFIX = (
     "label container_infra_prefix has no effect on addons: kubeadm alone "

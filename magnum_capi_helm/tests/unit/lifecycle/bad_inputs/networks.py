@@ -40,8 +40,8 @@ RANGES: bad_inputs.Table = {
     ),
     "nodes: multicast": bad_inputs.Input(
         "label fixed_subnet_cidr: give an IPv4 network without host bits (/8 "
-        "to /28). It is '224.0.0.0/24'; 224.0.0.0/4 is for no machine and no "
-        "pod; an example is 10.0.0.0/24",
+        "to /28). It is '224.0.0.0/24'; machines and pods can't use "
+        "224.0.0.0/4; an example is 10.0.0.0/24",
         labels={"fixed_subnet_cidr": "224.0.0.0/24"},
     ),
     "nodes: IPv6": bad_inputs.Input(
@@ -145,7 +145,7 @@ API: bad_inputs.Table = {
     ),
     "allowed networks and no load balancer": bad_inputs.Input(
         "label api_master_lb_allowed_cidrs: give it with master_lb_enabled: "
-        "only a load balancer filters. It is '192.0.2.0/24'",
+        "only a load balancer can filter. It is '192.0.2.0/24'",
         labels={"api_master_lb_allowed_cidrs": "192.0.2.0/24"},
         fields={"master_lb_enabled": False},
         options={"api_load_balancer": "requested"},

@@ -86,8 +86,8 @@ GROUPS: bad_inputs.Table = {
     ),
     "a taint with an effect that is none": bad_inputs.Input(
         "node_taints: a taint of a nodegroup is not allowed. It is nodegroup "
-        "'tainted': 'Never' is no effect: one of NoSchedule, "
-        "PreferNoSchedule, NoExecute",
+        "'tainted': 'Never' is no effect; give NoSchedule, PreferNoSchedule "
+        "or NoExecute",
         fields={
             "name": "tainted",
             "node_taints": [{"key": "gpu", "effect": "Never"}],

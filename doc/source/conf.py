@@ -32,6 +32,9 @@ version = release = ""
 # A reference that leads nowhere is a warning, and so an error.
 nitpicky = True
 
+# Blocks are commands with their output, unless a directive names a language.
+highlight_language = "console"
+
 config_generator_config_file = [
     (
         "../../etc/magnum-capi-helm-config-generator.conf",
